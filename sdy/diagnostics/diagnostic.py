@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
-from sdy.diagnostics.codes import CODES
 from sdy.diagnostics.span import Span
 
 MOST_SHOWN = 240  # characters of a line
@@ -24,8 +24,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A remark attached to a diagnostic, usually about another location in the text."""
 
     message: str
@@ -47,6 +46,8 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
     def __post_init__(self) -> None:
+        from sdy.diagnostics.codes import CODES  # imported here, because most runs have no diagnostics
+
         if self.code not in CODES:
             raise InternalError(f"diagnostic code {self.code} is not listed in sdy/diagnostics/codes.py")
 
@@ -86,9 +87,9 @@ def with_sources(diagnostic: Diagnostic, source_lines: Mapping[int, str]) -> Dia
     """Return a diagnostic whose locations name the source line of each line: `{7: "train.py:12"}`."""
 
     def sourced(span: Span | None) -> Span | None:
-        return None if span is None else replace(span, source=source_lines.get(span.line, span.source))
+        return None if span is None else span._replace(source=source_lines.get(span.line, span.source))
 
-    notes = tuple(replace(note, span=sourced(note.span)) for note in diagnostic.notes)
+    notes = tuple(note._replace(span=sourced(note.span)) for note in diagnostic.notes)
     return replace(diagnostic, span=sourced(diagnostic.span), notes=notes)
 
 

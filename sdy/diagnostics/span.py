@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A range of characters in one line of a file. Lines and columns count from 1.
 
     `text` is the full line, or None if it is unknown; the renderer then looks the line up in its sources. `source` is

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
@@ -14,17 +13,15 @@ from xdsl.ir import Dialect
 
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.dialects.quant import QUANT
 from sdy.dialects.sdy.dialect import SDY
-from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.dialects.stablehlo import families
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.text.locating_parser import parse_text
 from sdy.dialects.text.printer import print_operation
 
 
-@dataclass(frozen=True, slots=True)
-class LazyDialect:
-    """A dialect that few programs use: its module is imported when a program does."""
+class LazyDialect(NamedTuple):
+    """A dialect that few programs use, at least not all of it: its module is imported when a program does."""
 
     name: str
     module: str
@@ -40,9 +37,9 @@ DIALECTS: tuple[Dialect | LazyDialect, ...] = (
     Func,
     LazyDialect("arith", "sdy.dialects.arith", "ARITH"),
     SDY,
-    STABLEHLO,
+    LazyDialect(families.DIALECT, "sdy.dialects.stablehlo.dialect", "STABLEHLO"),  # ops are found by family
     LazyDialect("chlo", "sdy.dialects.chlo.dialect", "CHLO"),
-    QUANT,
+    LazyDialect("quant", "sdy.dialects.quant", "QUANT"),
     LazyDialect("check", "sdy.dialects.check_dialect", "CHECK"),
     LazyDialect("interpreter", "sdy.dialects.interpreter_dialect", "INTERPRETER"),
 )
@@ -67,12 +64,10 @@ def add_dialect(dialect: Dialect) -> None:
 
 def make_context(allow_unregistered: bool = False) -> SdyContext:
     """Return a context with all dialects. If `allow_unregistered`, ops of other dialects are accepted too."""
-    context = SdyContext(allow_unregistered=allow_unregistered)
-    for dialect in (*DIALECTS, *_added_dialects):
-        if isinstance(dialect, LazyDialect):
-            context.register_dialect(dialect.name, dialect.load)
-        else:
-            context.load_dialect(dialect)
+    context = SdyContext(allow_unregistered, families.op_class)
+    for dialect in (*DIALECTS, *_added_dialects):  # they are loaded when the text uses them
+        load = dialect.load if isinstance(dialect, LazyDialect) else lambda loaded=dialect: loaded
+        context.register_dialect(dialect.name, load)
     return context
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, Data, Dialect, TypeAttribute
@@ -17,8 +17,7 @@ from xdsl.printer import Printer
 MAX_STORAGE_BITS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(NamedTuple):
     """The integer type in which values are stored, such as `i8` or `u4`, and the range of it that is used."""
 
     is_signed: bool
@@ -38,8 +37,7 @@ class Storage:
         return text if (self.minimum, self.maximum) == self.limits else f"{text}<{self.minimum}:{self.maximum}>"
 
 
-@dataclass(frozen=True, slots=True)
-class UniformQuantization:
+class UniformQuantization(NamedTuple):
     """Parameters of a quantization: a stored `q` represents `(q - zero_point) * scale`.
 
     With an axis, each slice along it has its own scale and zero point. `scales` holds pairs of scale and zero point.

@@ -19,7 +19,6 @@ from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
-from sdy.dialects.stablehlo.tokens import AsyncStartOp
 from sdy.model.manual_axes import with_manual_axes, without_manual_axes
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
@@ -30,6 +29,7 @@ SHARDING = "sdy.sharding"  # one sharding on a function argument or result; one 
 
 ValueShardings = tuple[TensorSharding, ...]  # one per value
 
+_ASYNC_START = "stablehlo.async_start"  # compared by name, since few programs use its family
 # Ops that store shardings elsewhere than in the attribute `sdy.sharding`.
 _SPECIAL = frozenset[type[Operation] | type[None]](
     (
@@ -57,7 +57,7 @@ def storing_value(value: SSAValue) -> SSAValue | None:
         return edge_owner if edge is None else edge.result
     if type(value) is not BlockArgument or type(owner) is FuncOp:
         return value
-    return owner.inputs[value.index] if isinstance(owner, AsyncStartOp) else None
+    return owner.operands[value.index] if owner is not None and owner.name == _ASYNC_START else None
 
 
 def sharding_of(value: SSAValue) -> TensorSharding | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.span import span_at
@@ -20,8 +20,7 @@ class NotationError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
+class SourceText(NamedTuple):
     """The location of a text: `text[start:]` of a file, or a separate string."""
 
     file: str

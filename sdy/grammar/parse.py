@@ -6,31 +6,35 @@ Results are cached by text, since programs repeat few shardings many times.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from sdy.diagnostics.argument_types import require_type
 from sdy.grammar import common_forms
 from sdy.grammar.aliases import Aliases, no_aliases
 from sdy.grammar.errors import NotationError, SourceText
-from sdy.model.axis import AxisList, AxisRef, SubAxis
-from sdy.model.collective import AllToAllParam, AxesPerDim
-from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
-from sdy.model.rule import OpShardingRule, TensorMapping
-from sdy.model.sharding import DimSharding, TensorSharding
+
+if TYPE_CHECKING:
+    from sdy.model.axis import AxisList, AxisRef, SubAxis
+    from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+    from sdy.model.mesh import Mesh, MeshAxis
+    from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
+    from sdy.model.rule import OpShardingRule, TensorMapping
+    from sdy.model.sharding import DimSharding, TensorSharding
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Notation(Generic[T_co]):
-    """One kind of text: the grammar rule that it matches, and perhaps a reader of its common form."""
+    """One kind of text: the grammar rule that it matches, and perhaps a reader of its common form.
 
-    rule: str
-    common_form: Callable[[str], T_co | None] | None = None  # returns None for other forms
+    The reader returns None for other forms.
+    """
+
+    def __init__(self, rule: str, common_form: Callable[[str], T_co | None] | None = None) -> None:
+        self.rule = rule
+        self._common_form = common_form
 
     def read(self, text: str, aliases: Aliases = no_aliases) -> T_co:
         """Return the value of `text`. Raises: NotationError if it does not match the rule."""
@@ -40,7 +44,7 @@ class Notation(Generic[T_co]):
 
     @lru_cache(maxsize=65536)  # noqa: B019 - notations are constants of this module, alive as long as their texts
     def _read_once(self, text: str) -> T_co:
-        value = None if self.common_form is None else self.common_form(text)
+        value = None if self._common_form is None else self._common_form(text)
         return self._read_any_form(text, no_aliases) if value is None else value
 
     def _read_any_form(self, text: str, aliases: Aliases) -> T_co:

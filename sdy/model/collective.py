@@ -1,21 +1,10 @@
-"""Parameters of the collectives, apart from the tensor. Source: docs/spec/01, 1.4.11."""
+"""The collectives that change a sharding, with their parameters. Source: docs/spec/01, 1.4.11."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdy.model.axis import AxisList
-
-AxesPerDim = tuple[AxisList, ...]  # one list per dim, major first
-
-
-@dataclass(frozen=True, slots=True)
-class AllToAllParam:
-    """Move `axes` from the minor end of dim `source` to the minor end of dim `target`."""
-
-    axes: AxisList
-    source: int
-    target: int
+from sdy.model.axis_moves import AllToAllParam, AxesPerDim
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ Source: docs/spec/01, 3.4 and 3.6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import isclose, prod
+from typing import NamedTuple
 
 from sdy.model.axis import AxisRef, can_merge
 from sdy.model.axis_list import sharded_size
@@ -40,8 +40,7 @@ def _is_trivial(sharding: TensorSharding | None, ignore_unreduced: bool) -> bool
     return sharding is None or (sharding.is_fully_replicated and (ignore_unreduced or not sharding.unreduced))
 
 
-@dataclass(frozen=True, slots=True)
-class _Stride:
+class _Stride(NamedTuple):
     """One axis of a tensor's linear layout, with the distance in elements between neighbouring shards along it."""
 
     axis: AxisRef
@@ -94,7 +93,7 @@ def _strides(sharding: TensorSharding, shape: tuple[int, ...], mesh: Mesh, allow
         if joined and _joins(stride, joined[-1], mesh, allow_uneven):
             minor = joined.pop()
             axis = merge_refs(stride.axis, minor.axis, mesh)
-            stride = replace(minor, axis=axis, prefix=min(stride.prefix, minor.prefix))
+            stride = minor._replace(axis=axis, prefix=min(stride.prefix, minor.prefix))
         joined.append(stride)
     return joined
 

@@ -6,7 +6,7 @@ Source: docs/spec/01, 3.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
@@ -19,8 +19,7 @@ def resolve_mesh(mesh: str | Mesh, meshes: MeshTable) -> Mesh | None:
     return meshes.get(mesh) if isinstance(mesh, str) else mesh
 
 
-@dataclass(frozen=True, slots=True)
-class CommonMesh:
+class CommonMesh(NamedTuple):
     """The mesh that several shardings share, and how the sharding that supplied it refers to it."""
 
     mesh: Mesh

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from sdy.model.axis import AxisRef
 
@@ -29,8 +30,7 @@ class EdgeNode:
         return f"{self.kind.value}-{self.index}"
 
 
-@dataclass(frozen=True, slots=True)
-class AxisFlow:
+class AxisFlow(NamedTuple):
     """An axis that was propagated from `source` to `targets`."""
 
     axis: AxisRef

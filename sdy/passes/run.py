@@ -17,11 +17,10 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.passes.rewriting.op_order import caching_order, one_pass
-from sdy.passes.timings import Timings
+from sdy.passes.timings import VERIFICATION, Timings
 
 Verification = Callable[[], None]
 PassObserver = Callable[[ModulePass, ModuleOp], None]
-VERIFICATION = "Verification"
 
 
 class Pipeline(ModulePass):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from time import perf_counter
 
+VERIFICATION = "Verification"  # the stage of all verification
 _RULE = f"===-{'-' * 73}-==="
 
 

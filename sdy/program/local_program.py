@@ -13,7 +13,7 @@ from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.model.mesh import Mesh
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
-from sdy.passes.manager.pipelines import LocalPipeline
+from sdy.passes.manager.partition_pipelines import LocalPipeline
 from sdy.passes.run import run_passes
 from sdy.rules.all import RULE_ATTRIBUTE
 

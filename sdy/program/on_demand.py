@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from sdy.advice.lint.settings import LintSettings as LintSettings
     from sdy.advice.partition_facts import PartitionFacts as PartitionFacts
     from sdy.advice.why_not import WhyNot as WhyNot
+    from sdy.cost.hardware_file import resolve_hardware as resolve_hardware
+    from sdy.cost.memory_curve import memory_curve as memory_curve
+    from sdy.cost.program_cost import cost_of as cost_of
+    from sdy.cost.schedule import schedule_of as schedule_of
     from sdy.interpreter.single import interpret as interpret
     from sdy.passes.manager.traced_propagation import with_trace as with_trace
     from sdy.program.arrays import input_types as input_types
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from sdy.report.program_report import WIDTH as WIDTH
     from sdy.report.program_report import program_report as program_report
     from sdy.report.reported_program import ReportedProgram as ReportedProgram
+    from sdy.report.schedule_trace import schedule_trace as schedule_trace
     from sdy.report.value_rows import boundary_rows as boundary_rows
     from sdy.search.search_request import SECONDS as SECONDS
     from sdy.search.search_request import search_request as search_request
@@ -52,6 +57,7 @@ _HOME = {
     "bounds_contract": "sdy.advice.contract_file",
     "breaches": "sdy.advice.contract",
     "compare_call": "sdy.program.at_scale.verified_call",
+    "cost_of": "sdy.cost.program_cost",
     "diff": "sdy.advice.diff",
     "edited": "sdy.advice.edits",
     "Explainer": "sdy.report.explain",
@@ -62,11 +68,15 @@ _HOME = {
     "Linter": "sdy.advice.lint.linter",
     "LintSettings": "sdy.advice.lint.settings",
     "PartitionFacts": "sdy.advice.partition_facts",
+    "memory_curve": "sdy.cost.memory_curve",
     "partitioned_program_html": "sdy.report.html.summary",
     "program_report": "sdy.report.program_report",
     "prove": "sdy.proof.prove",
     "raise_breaches": "sdy.advice.contract",
     "ReportedProgram": "sdy.report.reported_program",
+    "resolve_hardware": "sdy.cost.hardware_file",
+    "schedule_of": "sdy.cost.schedule",
+    "schedule_trace": "sdy.report.schedule_trace",
     "search_plan": "sdy.program.planning.search_plan",
     "search_request": "sdy.search.search_request",
     "SECONDS": "sdy.search.search_request",

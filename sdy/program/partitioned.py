@@ -11,12 +11,7 @@ from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.cost.hardware import Hardware
-from sdy.cost.hardware_file import resolve_hardware
-from sdy.cost.memory_curve import memory_curve
-from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.cost.quantities import byte_count
-from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -27,16 +22,17 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.failure import out_of_memory
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
-from sdy.passes.manager.pipelines import PartitionPipeline
+from sdy.passes.manager.partition_pipelines import PartitionPipeline
 from sdy.passes.run import run_passes
 from sdy.program import on_demand
 from sdy.program.local_program import local_program, local_program_by_position
 from sdy.program.optional_jax import jax_function
 from sdy.program.origin import Origin
 from sdy.program.sharded_program import ShardedProgram, boundary_of, summary
-from sdy.report.schedule_trace import schedule_trace
 
 if TYPE_CHECKING:
+    from sdy.cost.hardware import Hardware
+    from sdy.cost.program_cost import ProgramCost
     from sdy.interpreter.arrays.element_types import Array
     from sdy.interpreter.devices.values import DeviceArray
     from sdy.interpreter.executor import OpObserver
@@ -129,7 +125,7 @@ class PartitionedProgram(ShardedProgram[R]):
         `free_bytes` is not a number of bytes.
         """
         free = None if free_bytes is None else byte_count(free_bytes)
-        return cost_of(self.local, self.boundary.mesh, resolve_hardware(machine), free)
+        return on_demand.cost_of(self.local, self.boundary.mesh, on_demand.resolve_hardware(machine), free)
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
         """Return the estimated schedule of the ops as a trace for the viewers of Chrome and Perfetto.
@@ -138,9 +134,9 @@ class PartitionedProgram(ShardedProgram[R]):
         `cost(machine).seconds_in_turn`.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        hardware, mesh = resolve_hardware(machine), self.boundary.mesh
-        slots = list(schedule_of(self.local, mesh, hardware))
-        return schedule_trace(slots, memory_curve(self.local), mesh, hardware, self.origin.source_lines)
+        hardware, mesh = on_demand.resolve_hardware(machine), self.boundary.mesh
+        slots, curve = list(on_demand.schedule_of(self.local, mesh, hardware)), on_demand.memory_curve(self.local)
+        return on_demand.schedule_trace(slots, curve, mesh, hardware, self.origin.source_lines)
 
     def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
         """Return a function of global JAX arrays that runs the local program on JAX devices, in one `shard_map`.

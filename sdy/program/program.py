@@ -12,7 +12,6 @@ from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
-from sdy.cost.hardware_file import resolve_hardware
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -189,7 +188,8 @@ class Program(Generic[R]):
         Times are estimates for `machine`. The page also compares `partitioners`, from `sdy.compare_partitioners`.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return on_demand.html_page(self._reported, resolve_hardware(machine), [each.to_json() for each in partitioners])
+        compared = [each.to_json() for each in partitioners]
+        return on_demand.html_page(self._reported, on_demand.resolve_hardware(machine), compared)
 
     def show(self, machine: str | Hardware = DEFAULT_MACHINE, *, height: int = 640) -> InlinePage | Path:
         """Show the page of `report_html`: in a notebook as the value of a cell, `height` pixels high.
@@ -300,7 +300,7 @@ class Program(Generic[R]):
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
-        hardware = resolve_hardware(on)
+        hardware = on_demand.resolve_hardware(on)
         options = mesh, devices, memory, minimize, fix, on_demand.SECONDS if time_limit is None else time_limit
         request = on_demand.search_request(hardware, *options, from_scratch=from_scratch, overlap=overlap)
         return on_demand.search_plan(self._parts(), request)
@@ -314,14 +314,14 @@ class Program(Generic[R]):
         those before it. `mesh` is by default that of the program.
         Raises: SdyError SDY-T254 if a tactic matches no value, SDY-T255 if it cannot shard any, or as `search`.
         """
-        return on_demand.apply_tactics(self, Program[R]._parts, steps, mesh, resolve_hardware(on))
+        return on_demand.apply_tactics(self, Program[R]._parts, steps, mesh, on_demand.resolve_hardware(on))
 
     def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
         """Return the collectives, memory, time and shardings of the partitioned program on a machine.
 
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return on_demand.PartitionFacts(self._reported, resolve_hardware(machine))
+        return on_demand.PartitionFacts(self._reported, on_demand.resolve_hardware(machine))
 
     def trace(self, machine: str | Hardware) -> dict[str, object]:
         """Return the estimated schedule of the partitioned program; see `PartitionedProgram.trace`."""

@@ -8,9 +8,7 @@ program are named in the error: Python files, arrays, jaxprs.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,13 +20,14 @@ from sdy.dialects.ir.symbols import MAIN, functions_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.text.source_lines import names_of_arguments
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.program.optional_jax import missing_jax_error
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
 PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
-_PYTHON = re.compile(r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")")
-_OPTIMIZED = re.compile(r'"mhlo\.\w+"\(')  # fusions and other ops that StableHLO does not have
-_JAXPR = re.compile(r"\s*\{ ?lambda\b")
+# Patterns of texts in other languages. They are compiled only for texts with such a beginning.
+_OTHER_STARTS = ("import", "from", "def", "#", "@jax", '"""', "{")
+_PYTHON = r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")"
+_JAXPR = r"\{ ?lambda\b"
+_OPTIMIZED = r'"mhlo\.\w+"\('  # fusions and other ops that StableHLO does not have
 
 Format = Literal["MLIR bytecode", "HLO text", "an HLO proto"]
 
@@ -40,10 +39,7 @@ def source_text(raw: bytes, name: str) -> str:
     not installed, SDY-P008 if it is not valid UTF-8.
     """
     if raw.startswith(GZIP):
-        try:
-            return source_text(gzip.decompress(raw), name.removesuffix(".gz"))
-        except (OSError, EOFError, zlib.error) as error:
-            raise _unreadable(name, f"is damaged: {error}", "compress it again with gzip") from None
+        return source_text(_decompressed(raw, name), name.removesuffix(".gz"))
     if raw.startswith(BYTECODE):
         return _converted(raw, name, "MLIR bytecode")
     if raw.startswith((ZIP, NUMPY)):
@@ -51,14 +47,26 @@ def source_text(raw: bytes, name: str) -> str:
     if name.endswith(PROTO_SUFFIXES) and b"\0" in raw:
         return _converted(_hlo_module(raw), name, "an HLO proto")
     text = _decoded(raw, name)
-    if text.lstrip().startswith("HloModule "):
+    begin = text.lstrip()
+    if begin.startswith("HloModule "):
         return _converted(raw, name, "HLO text")
-    if name.endswith(".py") or _PYTHON.match(text):
+    is_other = begin.startswith(_OTHER_STARTS)
+    if name.endswith(".py") or (is_other and re.match(_PYTHON, begin)):
         hint = "in Python, sdy.from_jax(fn, *args) returns the program of a JAX function"
         raise _unreadable(name, "is a Python file, not a program in MLIR text", hint)
-    if _JAXPR.match(text):
+    if is_other and re.match(_JAXPR, begin):
         raise _unreadable(name, "is a jaxpr, not MLIR text", "write jax.jit(fn).lower(*args).as_text() to the file")
     return text
+
+
+def _decompressed(raw: bytes, name: str) -> bytes:
+    import gzip
+    import zlib
+
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(name, f"is damaged: {error}", "compress it again with gzip") from None
 
 
 def _decoded(raw: bytes, name: str) -> str:
@@ -77,6 +85,8 @@ def _converted(raw: bytes, name: str, kind: Format) -> str:
     try:
         convert = _converter(kind)
     except ModuleNotFoundError as error:
+        from sdy.program.optional_jax import missing_jax_error
+
         (diagnostic,) = missing_jax_error(error).diagnostics
         message = f"{name} is {kind}, which is read through JAX, and JAX is not installed"
         raise SdyError(Diagnostic(diagnostic.code, message, hint=diagnostic.hint)) from error
@@ -85,7 +95,7 @@ def _converted(raw: bytes, name: str, kind: Format) -> str:
     except ValueError as error:
         lines = str(error).strip().splitlines() or ["no reason given"]
         raise _unreadable(name, f"is not valid as {kind}: {lines[0]}", "write the file again") from None
-    if _OPTIMIZED.search(text):
+    if re.search(_OPTIMIZED, text):
         raise _unreadable(name, "was dumped after XLA's optimizations", "use the dump `*before_optimizations*`")
     return text
 

@@ -17,11 +17,9 @@ from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.model.axis import AxisList, AxisRef, overlaps
+from sdy.passes.export.optimize.remark_codes import REWRITE, SAVINGS
 from sdy.report.explain import ConflictSite, Explainer
 from sdy.report.value_names import line_of
-
-REWRITE = "SDY-L120"  # an op has other shardings than propagation chose
-SAVINGS = (REWRITE, "SDY-L121", "SDY-L122", "SDY-L125", "SDY-L126")  # remarks of the communication optimizer
 
 REDUCTIONS = (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
 

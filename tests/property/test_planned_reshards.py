@@ -13,7 +13,7 @@ from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
-from sdy.passes.manager.pipelines import LocalPipeline
+from sdy.passes.manager.partition_pipelines import LocalPipeline
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_inputs
 from sdy.program.partitioned import PartitionedProgram

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.irdl import irdl_attr_definition
 
@@ -10,8 +10,7 @@ from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, StructAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType, EnumDataAttr, Precision
 
 
-@dataclass(frozen=True, slots=True)
-class RaggedDotDimensionNumbers:
+class RaggedDotDimensionNumbers(NamedTuple):
     """The dims of a `ragged_dot`: those of `dot_general`, the ragged dim of lhs, and the group dim of rhs."""
 
     lhs_batching_dimensions: DimNumbers = ()

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Never, cast
+from typing import NamedTuple, Never, cast
 
 from xdsl.dialects.builtin import TensorType, VectorType
 from xdsl.ir import Attribute, BuiltinAttribute, Data
@@ -24,8 +24,7 @@ MAX_PRINTED_ELEMENTS = 100
 _BARE_IDENTIFIER = re.compile(r"[A-Za-z_][\w$.]*")
 
 
-@dataclass(frozen=True, slots=True)
-class DenseResource:
+class DenseResource(NamedTuple):
     """The name and alignment of a constant whose bytes are stored in the resource section at the end of the file."""
 
     name: str

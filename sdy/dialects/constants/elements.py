@@ -6,7 +6,6 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
@@ -63,15 +62,15 @@ class ElementCodec(ABC):
 STRUCT_FORMATS = {8: "b", 16: "h", 32: "i", 64: "q"}  # format characters of the module `struct`, by bit width
 
 
-@dataclass(frozen=True)
 class IntCodec(ElementCodec):
     """Integers of `width` bits, stored in whole bytes.
 
     A signless integer is decoded as signed; both signed and unsigned values are encoded.
     """
 
-    width: int
-    signedness: Signedness
+    def __init__(self, width: int, signedness: Signedness) -> None:
+        self.width = width
+        self.signedness = signedness
 
     @property
     def byte_width(self) -> int:
@@ -129,11 +128,11 @@ class IntCodec(ElementCodec):
         return self.encode(value)
 
 
-@dataclass(frozen=True)
 class FloatCodec(ElementCodec):
     """Floats of a binary format."""
 
-    layout: FloatFormat
+    def __init__(self, layout: FloatFormat) -> None:
+        self.layout = layout
 
     @property
     def byte_width(self) -> int:
@@ -165,11 +164,11 @@ class FloatCodec(ElementCodec):
         return self.encode(float(text))
 
 
-@dataclass(frozen=True)
 class ComplexCodec(ElementCodec):
     """Pairs of a real and an imaginary part."""
 
-    part: ElementCodec
+    def __init__(self, part: ElementCodec) -> None:
+        self.part = part
 
     @property
     def byte_width(self) -> int:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from typing import NamedTuple
 
 
 class Specials(Enum):
@@ -22,8 +22,7 @@ class Specials(Enum):
     NONE = "neither infinity nor NaN"
 
 
-@dataclass(frozen=True, slots=True)
-class FloatFormat:
+class FloatFormat(NamedTuple):
     """A binary float format: a sign (unless `signed` is False), `exponent_bits` and `mantissa_bits`."""
 
     exponent_bits: int

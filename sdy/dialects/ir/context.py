@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from xdsl.context import Context
 from xdsl.ir import Operation
@@ -10,16 +10,25 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.ir.op_location import span_of
 
+OpLookup = Callable[[str], "type[Operation] | None"]
 
-@dataclass
+
 class SdyContext(Context):
     """A context that collects the warnings and remarks of passes, in order.
 
     `emitted_keys` identifies the diagnostics that are emitted only once. Contexts for parts of one job share it.
+    `find_op` returns ops by name whose dialect is registered, but perhaps not loaded as a whole.
     """
 
-    diagnostics: list[Diagnostic] = field(default_factory=lambda: [])
-    emitted_keys: set[str] = field(default_factory=lambda: set())
+    def __init__(self, allow_unregistered: bool = False, find_op: OpLookup | None = None) -> None:
+        super().__init__(allow_unregistered)
+        self.diagnostics: list[Diagnostic] = []
+        self.emitted_keys: set[str] = set()
+        self._find_op = find_op
+
+    def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
+        found = None if self._find_op is None else self._find_op(name)
+        return found or super().get_optional_op(name, dialect_stack=dialect_stack)
 
 
 def load_dialects(ctx: Context) -> None:

@@ -11,19 +11,20 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
 
 from sdy.dialects.sdy.attrs import AllToAllParamsAttr, AxesPerDimAttr, AxisListAttr, TensorShardingAttr
-from sdy.dialects.sdy.enum_directives import ReductionKindDirective, enum_attr, enum_value
+from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
+from sdy.dialects.sdy.enums import enum_attr, enum_value
 from sdy.dialects.sdy.types import Shaped
 from sdy.model.axis import AxisList
-from sdy.model.collective import AllToAllParam, AxesPerDim
+from sdy.model.axis_moves import AllToAllParam, AxesPerDim
 from sdy.model.sharding import ReductionKind, TensorSharding
 
 _TENSOR_AND_SHARDING = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)"
 
 
-class CollectiveOp(IRDLOperation, ABC):
+class CollectiveOp(DeclaredSyntaxOp, ABC):
     """Base class of collectives.
 
     `MAY_CHANGE_MESH` and `NEEDS_SHARDING` state what verification requires of the operand.
@@ -51,7 +52,6 @@ class ReducingOp(CollectiveOp, ABC):
     NEEDS_SHARDING: ClassVar[bool] = False
 
     reduction_op = prop_def(IntegerAttr.constr(i32), default_value=enum_attr(ReductionKind.SUM))
-    custom_directives = (ReductionKindDirective,)
 
     @property
     def kind(self) -> ReductionKind | None:
@@ -68,7 +68,7 @@ class AllGatherOp(CollectiveOp):
 
     name = "sdy.all_gather"
     gathering_axes = prop_def(AxesPerDimAttr)
-    assembly_format = f"$gathering_axes {_TENSOR_AND_SHARDING}"
+    SYNTAX: ClassVar[str] = f"$gathering_axes {_TENSOR_AND_SHARDING}"
 
     def __init__(self, tensor: SSAValue, gathering_axes: AxesPerDim, out_sharding: TensorSharding) -> None:
         super().__init__(tensor, out_sharding, gathering_axes=AxesPerDimAttr(gathering_axes))
@@ -84,7 +84,7 @@ class AllSliceOp(CollectiveOp):
     name = "sdy.all_slice"
     NEEDS_SHARDING: ClassVar[bool] = False
     slicing_axes = prop_def(AxesPerDimAttr)
-    assembly_format = f"$slicing_axes {_TENSOR_AND_SHARDING}"
+    SYNTAX: ClassVar[str] = f"$slicing_axes {_TENSOR_AND_SHARDING}"
 
     def __init__(self, tensor: SSAValue, slicing_axes: AxesPerDim, out_sharding: TensorSharding) -> None:
         super().__init__(tensor, out_sharding, slicing_axes=AxesPerDimAttr(slicing_axes))
@@ -99,7 +99,7 @@ class AllToAllOp(CollectiveOp):
 
     name = "sdy.all_to_all"
     params = prop_def(AllToAllParamsAttr)
-    assembly_format = f"$params {_TENSOR_AND_SHARDING}"
+    SYNTAX: ClassVar[str] = f"$params {_TENSOR_AND_SHARDING}"
 
     def __init__(self, tensor: SSAValue, params: tuple[AllToAllParam, ...], out_sharding: TensorSharding) -> None:
         super().__init__(tensor, out_sharding, params=AllToAllParamsAttr(params))
@@ -114,7 +114,7 @@ class CollectivePermuteOp(CollectiveOp):
 
     name = "sdy.collective_permute"
     MAY_CHANGE_MESH: ClassVar[bool] = True
-    assembly_format = _TENSOR_AND_SHARDING
+    SYNTAX: ClassVar[str] = _TENSOR_AND_SHARDING
 
 
 @irdl_op_definition
@@ -126,7 +126,7 @@ class AllReduceOp(ReducingOp):
 
     name = "sdy.all_reduce"
     reduction_axes = prop_def(AxisListAttr)
-    assembly_format = f"custom<ReductionKindDirective>($reduction_op) $reduction_axes {_TENSOR_AND_SHARDING}"
+    SYNTAX: ClassVar[str] = f"custom<ReductionKindDirective>($reduction_op) $reduction_axes {_TENSOR_AND_SHARDING}"
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class ReduceScatterOp(ReducingOp):
 
     name = "sdy.reduce_scatter"
     reduce_scatter_axes = prop_def(AxesPerDimAttr)
-    assembly_format = f"custom<ReductionKindDirective>($reduction_op) $reduce_scatter_axes {_TENSOR_AND_SHARDING}"
+    SYNTAX: ClassVar[str] = f"custom<ReductionKindDirective>($reduction_op) $reduce_scatter_axes {_TENSOR_AND_SHARDING}"
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class ShardedToUnreducedOp(CollectiveOp):
 
     name = "sdy.sharded_to_unreduced"
     axes = prop_def(AxesPerDimAttr)
-    assembly_format = f"$axes {_TENSOR_AND_SHARDING}"
+    SYNTAX: ClassVar[str] = f"$axes {_TENSOR_AND_SHARDING}"
 
     def __init__(self, tensor: SSAValue, axes: AxesPerDim, out_sharding: TensorSharding) -> None:
         super().__init__(tensor, out_sharding, axes=AxesPerDimAttr(axes))
@@ -190,7 +190,7 @@ class ReplicatedToUnreducedOp(CollectiveOp):
 
     name = "sdy.replicated_to_unreduced"
     axes = prop_def(AxisListAttr)
-    assembly_format = f"$axes {_TENSOR_AND_SHARDING}"
+    SYNTAX: ClassVar[str] = f"$axes {_TENSOR_AND_SHARDING}"
 
     def __init__(self, tensor: SSAValue, axes: AxisList, out_sharding: TensorSharding) -> None:
         super().__init__(tensor, out_sharding, axes=AxisListAttr(axes))

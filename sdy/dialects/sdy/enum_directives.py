@@ -1,12 +1,8 @@
-"""Custom directives for enums in the syntax of `sdy` ops, stored as 32-bit integers.
+"""Custom directives for enums in the syntax of `sdy` ops. Source: docs/spec/01, 1.4.13."""
 
-Source: docs/spec/01, 1.4.13.
-"""
+from typing import cast
 
-from enum import Enum
-from typing import TypeVar, cast
-
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -18,29 +14,8 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from sdy.dialects.sdy.enums import BarrierDirection, EnumT, enum_attr, enum_value
 from sdy.model.sharding import ReductionKind
-
-EnumT = TypeVar("EnumT", bound=Enum)
-
-
-class BarrierDirection(Enum):
-    """The directions in which shardings may be propagated through a propagation barrier."""
-
-    NONE = "NONE"
-    FORWARD = "FORWARD"
-    BACKWARD = "BACKWARD"
-    BOTH = "BOTH"
-
-
-def enum_attr(value: Enum) -> IntegerAttr:
-    """Return the index of the member in its enum, as the integer attribute of the generic syntax."""
-    return IntegerAttr(list(type(value)).index(value), i32)
-
-
-def enum_value(attr: IntegerAttr, enum: type[EnumT]) -> EnumT | None:
-    """Return the member of the enum with this index, or None if there is none."""
-    members = list(enum)
-    return members[attr.value.data] if 0 <= attr.value.data < len(members) else None
 
 
 @irdl_custom_directive
@@ -94,3 +69,8 @@ def _value_of(variable: AttributeVariable, op: IRDLOperation, enum: type[EnumT])
     value = enum_value(cast(IntegerAttr, attr), enum) if isinstance(attr, IntegerAttr) else None
     assert value is not None  # the op was verified before printing
     return value
+
+
+DIRECTIVES: dict[str, type[CustomDirective]] = {
+    each.__name__: each for each in (ReductionKindDirective, BarrierDirectionDirective)
+}

@@ -28,7 +28,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
-from sdy.dialects.sdy.enum_directives import BarrierDirection, BarrierDirectionDirective, enum_attr
+from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
+from sdy.dialects.sdy.enums import BarrierDirection, enum_attr
 from sdy.dialects.sdy.types import Shaped
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_explicit_constant
 from sdy.model.mesh import Mesh
@@ -36,7 +37,7 @@ from sdy.model.sharding import TensorSharding
 
 
 @irdl_op_definition
-class MeshOp(IRDLOperation):
+class MeshOp(DeclaredSyntaxOp):
     """Define a mesh for the shardings of the module.
 
     `sdy.mesh @mesh = <["x"=2, "y"=4]>`
@@ -46,14 +47,14 @@ class MeshOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     mesh = prop_def(MeshAttr)
     traits = traits_def(SymbolOpInterface())
-    assembly_format = "$sym_name `=` $mesh attr-dict"
+    SYNTAX: ClassVar[str] = "$sym_name `=` $mesh attr-dict"
 
     def __init__(self, name: str, mesh: Mesh) -> None:
         super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
 
 
 @irdl_op_definition
-class ShardingConstraintOp(IRDLOperation):
+class ShardingConstraintOp(DeclaredSyntaxOp):
     """Require a sharding of `input`: at the uses of the result, or everywhere if the result has no uses.
 
     `%1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]> : tensor<8x8xf32>`
@@ -64,7 +65,7 @@ class ShardingConstraintOp(IRDLOperation):
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
-    assembly_format = "$input $sharding attr-dict `:` type($result)"
+    SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
         super().__init__(
@@ -73,7 +74,7 @@ class ShardingConstraintOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReshardOp(IRDLOperation):
+class ReshardOp(DeclaredSyntaxOp):
     """Change the sharding of `input`; the global value does not change.
 
     `%1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
@@ -85,7 +86,7 @@ class ReshardOp(IRDLOperation):
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
     traits = traits_def(Pure())
-    assembly_format = "$input $sharding attr-dict `:` type($result)"
+    SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
         super().__init__(
@@ -94,7 +95,7 @@ class ReshardOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(DeclaredSyntaxOp):
     """Terminate the body of a manual or named computation.
 
     `sdy.return %0, %1 : tensor<8xf32>, tensor<4xf32>`
@@ -103,14 +104,14 @@ class ReturnOp(IRDLOperation):
     name = "sdy.return"
     values = var_operand_def()
     traits = traits_def(IsTerminator(), ReturnLike(), Pure())
-    assembly_format = "attr-dict ($values^ `:` type($values))?"
+    SYNTAX: ClassVar[str] = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue) -> None:
         super().__init__(operands=[values])
 
 
 @irdl_op_definition
-class ShardingGroupOp(IRDLOperation):
+class ShardingGroupOp(DeclaredSyntaxOp):
     """Add `input` to a group of tensors that must have the same sharding.
 
     `sdy.sharding_group %0 group_id=4 : tensor<8x8xf32>`
@@ -119,7 +120,7 @@ class ShardingGroupOp(IRDLOperation):
     name = "sdy.sharding_group"
     input = operand_def(BaseAttr(TensorType))
     group_id = prop_def(IntegerAttr.constr(i64))
-    assembly_format = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)"
+    SYNTAX: ClassVar[str] = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)"
 
     def __init__(self, value: SSAValue, group_id: int) -> None:
         super().__init__(operands=[value], properties={"group_id": IntegerAttr(group_id, i64)})
@@ -168,7 +169,7 @@ def type_of_elements(value: Attribute) -> Attribute | None:
 
 
 @irdl_op_definition
-class DataFlowEdgeOp(IRDLOperation):
+class DataFlowEdgeOp(DeclaredSyntaxOp):
     """Represent a data flow edge whose owner is `input`, and store the sharding of all its values.
 
     `%1 = sdy.data_flow_edge %0 sharding=<@mesh, [{"x"}]> : tensor<8xf32>`
@@ -179,7 +180,7 @@ class DataFlowEdgeOp(IRDLOperation):
     input = operand_def(T)
     sharding = opt_prop_def(TensorShardingAttr)
     result = result_def(T)
-    assembly_format = "$input (`sharding` `` `=` `` $sharding^)? attr-dict `:` type($result)"
+    SYNTAX: ClassVar[str] = "$input (`sharding` `` `=` `` $sharding^)? attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding | None = None) -> None:
         super().__init__(
@@ -190,7 +191,7 @@ class DataFlowEdgeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FuncDataFlowEdgeOp(IRDLOperation):
+class FuncDataFlowEdgeOp(DeclaredSyntaxOp):
     """Represent the data flow edge between a call and its callee; the sharding is stored in `sdy.sharding`.
 
     `%1 = sdy.func_data_flow_edge %arg0 : tensor<8xf32>`
@@ -200,14 +201,14 @@ class FuncDataFlowEdgeOp(IRDLOperation):
     T: ClassVar = VarConstraint("T", Shaped)
     input = operand_def(T)
     result = result_def(T)
-    assembly_format = "$input attr-dict `:` type($result)"
+    SYNTAX: ClassVar[str] = "$input attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue) -> None:
         super().__init__(operands=[value], result_types=[value.type])
 
 
 @irdl_op_definition
-class PropagationBarrierOp(IRDLOperation):
+class PropagationBarrierOp(DeclaredSyntaxOp):
     """Allow propagation only in `allowed_direction`: FORWARD is from operand to result.
 
     `%1 = sdy.propagation_barrier %0 allowed_direction=BACKWARD : tensor<8xf32>`
@@ -219,8 +220,7 @@ class PropagationBarrierOp(IRDLOperation):
     allowed_direction = prop_def(IntegerAttr.constr(i32))
     result = result_def(T)
     traits = traits_def(Pure())
-    custom_directives = (BarrierDirectionDirective,)
-    assembly_format = (
+    SYNTAX: ClassVar[str] = (
         "$input `allowed_direction` `` `=` `` custom<BarrierDirectionDirective>($allowed_direction) "
         "attr-dict `:` type($result)"
     )

@@ -4,46 +4,16 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from sdy.dialects.stablehlo import (
-    calls,
-    collectives,
-    contraction,
-    control,
-    elementwise,
-    gather_scatter,
-    linalg,
-    random,
-    reduction,
-    shape,
-    slicing,
-    tokens,
-    window,
-)
-from sdy.dialects.stablehlo.attributes import attrs, enums, replica_groups, types
+from sdy.dialects.stablehlo.attributes import attrs, enums, replica_groups, token_types, types
+from sdy.dialects.stablehlo.families import DIALECT, all_ops
 from sdy.dialects.stablehlo.syntax import conv_numbers, dot_clauses
 
-FAMILIES = (
-    elementwise,
-    contraction,
-    reduction,
-    shape,
-    slicing,
-    gather_scatter,
-    window,
-    control,
-    calls,
-    tokens,
-    collectives,
-    linalg,
-    random,
-)
-
 STABLEHLO = Dialect(
-    "stablehlo",
-    [op for family in FAMILIES for op in family.OPS],
+    DIALECT,
+    all_ops(),
     [
-        types.TokenType,
-        types.FutureType,
+        token_types.TokenType,
+        token_types.FutureType,
         types.BoundsAttr,
         enums.ComparisonDirectionAttr,
         enums.ComparisonTypeAttr,

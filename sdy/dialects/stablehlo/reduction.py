@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.dialects.builtin import DenseArrayBase, UnknownLoc, i64
 from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import (
     SameVariadicOperandSize,
@@ -20,6 +20,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
+from sdy.dialects.ir.fast_ops import append_op, make_op
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.types import as_tensor, scalar_of
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
@@ -30,6 +31,7 @@ from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_text
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 from sdy.dialects.text.line_templates import HasImplicitRegions
 
+_UNKNOWN = UnknownLoc()
 COMMUTATIVE: dict[str, type[BinaryOp]] = {
     op_class.name: op_class for op_class in (AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp)
 }
@@ -93,9 +95,12 @@ class ReduceOp(StablehloOp, HasImplicitRegions):
         if applied is None:
             self._print_reducer(printer)
 
-    def implicit_regions(self) -> list[Region] | None:
+    def implicit_regions(self) -> Callable[[], list[Region]] | None:
         applied = self.applied_op()
-        return None if applied is None else [_region_applying(type(applied), applied.result.type)]
+        if applied is None:
+            return None
+        op_class, scalar = type(applied), applied.result.type
+        return lambda: [_region_applying(op_class, scalar)]
 
     def applied_op(self) -> BinaryOp | None:
         """Return the commutative op if the region consists only of it, applied to the arguments in order; else None."""
@@ -166,9 +171,10 @@ def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Att
 
 def _region_applying(op_class: type[BinaryOp], scalar: Attribute) -> Region:
     """Return the region that applies an op to its two arguments."""
-    block = Block(arg_types=[scalar, scalar])
-    inner = op_class.create(operands=block.args, result_types=[scalar])
-    block.add_ops([inner, ReturnOp.create(operands=inner.results)])
+    block = Block(arg_types=(scalar, scalar))
+    inner = make_op(op_class, block.args, (scalar,), {}, {}, _UNKNOWN)
+    append_op(block, inner)
+    append_op(block, make_op(ReturnOp, inner.results, (), {}, {}, _UNKNOWN))
     return Region(block)
 
 

@@ -14,7 +14,7 @@ defined before the module, although arguments show their locations in full; all 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -33,8 +33,7 @@ NAMED_UNKNOWN = FusedLoc((), StringAttr("unknown"))  # `loc(unknown)`; where a t
 RANGE = UnknownLoc()  # the metadata of a fused location that is a range: its first and its last position
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedLocations:
+class ParsedLocations(NamedTuple):
     """The locations that a text names, by the line and the column where their op begins; and location aliases."""
 
     of_ops: Mapping[tuple[int, int], LocationAttr]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, VectorType
 from xdsl.parser import AttrParser
@@ -13,8 +12,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource, Dense
 from sdy.dialects.constants.elements import ElementCodec, codec_of
 
 
-@dataclass(frozen=True, slots=True)
-class ElementLiteral:
+class ElementLiteral(NamedTuple):
     """The text of one element, and its location."""
 
     text: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -19,20 +19,19 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from sdy.dialects.text.attribute_printer import AttributePrinter
+from sdy.dialects.text.text_parser import TextParser
 
 OpT = TypeVar("OpT", bound=Operation)
 
 
-@dataclass(frozen=True, slots=True)
-class OpSyntax:
+class OpSyntax(NamedTuple):
     """The parser of an op, called after its name, and the printer."""
 
     parse: Callable[[Parser], Operation]
     print: Callable[[Operation, Printer], None]
 
 
-@dataclass(frozen=True, slots=True)
-class TypeWithAttributes:
+class TypeWithAttributes(NamedTuple):
     """The type and attributes of a result or of an unnamed argument."""
 
     type: Attribute
@@ -40,6 +39,8 @@ class TypeWithAttributes:
 
 
 NO_ATTRIBUTES = DictionaryAttr({})
+# The frequent form of what follows the name of an argument: `tensor<8xf32> {sdy.sharding = #sdy.sharding<...>}`.
+_TYPE_WITH_SHARDING = re.compile(r"\s*tensor<[^<>]*> \{sdy\.sharding = #sdy\.sharding<[^<>]*>\}")
 
 
 def parse_module(parser: Parser) -> ModuleOp:
@@ -98,21 +99,25 @@ def parse_func(parser: Parser) -> FuncOp:
 
 
 def _parse_argument(parser: Parser) -> tuple[Parser.Argument | None, TypeWithAttributes]:
-    named = parser.parse_optional_argument()
-    value_type = named.type if named is not None else parser.parse_type()
-    typed = TypeWithAttributes(value_type, _parse_attributes(parser))
+    name = parser.parse_optional_argument(expect_type=False)
+    if name is not None:
+        parser.parse_punctuation(":", " after block argument name!")
+    typed = _parse_typed(parser)
     location = parser.parse_optional_location()
-    if named is not None and location is not None:
-        named = Parser.Argument(named.name, named.type, location)
-    return named, typed
+    return None if name is None else Parser.Argument(name.name, typed.type, location), typed
+
+
+def _parse_typed(parser: Parser) -> TypeWithAttributes:
+    def parse() -> TypeWithAttributes:
+        return TypeWithAttributes(parser.parse_type(), _parse_attributes(parser))
+
+    return parser.parse_repeated(_TYPE_WITH_SHARDING, parse) if isinstance(parser, TextParser) else parse()
 
 
 def _parse_results(parser: Parser) -> list[TypeWithAttributes]:
     if parser.parse_optional_punctuation("->") is None:
         return []
-    results = parser.parse_optional_comma_separated_list(
-        parser.Delimiter.PAREN, lambda: TypeWithAttributes(parser.parse_type(), _parse_attributes(parser))
-    )
+    results = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_typed(parser))
     return [TypeWithAttributes(parser.parse_type(), NO_ATTRIBUTES)] if results is None else results
 
 

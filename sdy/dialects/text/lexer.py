@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from xdsl.parser import ParserState
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 _SUFFIX = r"(?:[0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*)"
@@ -37,6 +38,8 @@ _KINDS = {number: MLIRTokenKind[name] for name, number in _TOKEN.groupindex.item
 _PUNCTUATION_GROUP = _TOKEN.groupindex["PUNCTUATION"]
 _STRING_GROUP = _TOKEN.groupindex["STRING_LIT"]
 _INTEGER_GROUP = _TOKEN.groupindex["INTEGER_LIT"]
+# The class of tokens: calling `MLIRToken`, which is the same class with type arguments, takes several times as long.
+_new_token: Callable[[MLIRTokenKind, Span], MLIRToken] = Token
 MAX_DIGITS = 1000  # Python does not convert integers of more than 4300 digits
 
 
@@ -56,10 +59,10 @@ class RegexLexer(MLIRLexer):
             raise ParseError(Span(start, end, self.input), f"integers must have at most {MAX_DIGITS} digits")
         self.pos = end
         if group == _PUNCTUATION_GROUP:
-            return MLIRToken(KIND_BY_PUNCTUATION_SPELLING[match[group]], Span(start, end, self.input))
+            return _new_token(KIND_BY_PUNCTUATION_SPELLING[match[group]], Span(start, end, self.input))
         if group == _STRING_GROUP:
-            return MLIRToken(_string_kind(match[group]), StringLiteral(start, end, self.input))
-        return MLIRToken(_KINDS[group], Span(start, end, self.input))
+            return _new_token(_string_kind(match[group]), StringLiteral(start, end, self.input))
+        return _new_token(_KINDS[group], Span(start, end, self.input))
 
     def _error(self) -> ParseError:
         content = self.input.content

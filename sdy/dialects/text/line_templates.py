@@ -8,109 +8,83 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from sdy.dialects.ir.fast_ops import operands_of, type_of
 
 MAX_LINE_LENGTH = 2000  # longer lines hold large constants, which rarely repeat
 
-_LINE = re.compile(
-    r"[ \t\n]*(?:%(?P<result>[A-Za-z0-9_$.-]+)(?::(?P<count>[0-9]+))? = )?"
-    r'(?P<name>[A-Za-z_][A-Za-z0-9_$.]*|"[A-Za-z0-9_$.-]+")(?P<rest>[^\n]*)'
-    r"(?P<location>(?:\s+|//[^\n]*)*+loc\b)?"  # the location of the op, on one of the next lines
-)
 _VALUE_NAME = re.compile(r"%([A-Za-z0-9_$.-]+(?:#[0-9]+)?)")
-# The name of a value, as group 2; or, as group 1, a string or a comment, in which a % begins no name.
-_STRING_OR_NAME = re.compile(rf'("(?:[^"\\\n]|\\.)*"|//[^\n]*)|{_VALUE_NAME.pattern}')
-
-LineKey = tuple[str, str, str]
+_RESULT_END = re.compile(r"(?::[0-9]+)?\s*=\s")  # after the only name of results
 
 
 class HasImplicitRegions:
     """An op whose text may be a single line although it has regions."""
 
-    def implicit_regions(self) -> list[Region] | None:
-        """Return copies of the regions, or None if the regions are printed."""
+    def implicit_regions(self) -> Callable[[], list[Region]] | None:
+        """Return a function that creates copies of the regions, or None if the regions are printed."""
         raise NotImplementedError
 
 
-class Line(NamedTuple):
-    """The next line of the text, which may begin with an op."""
-
-    key: LineKey  # equal for lines with the same template
-    start: int  # offset of the op name
-    end: int
-    result: str | None
-    result_count: int
-    values: Sequence[str]  # names as written, without the `%`, such as `0#1`
-    is_followed_by_location: bool  # on one of the next lines
-
-    def value_starts(self, content: str) -> list[int]:
-        """Return the offset of each name in `values`, including its `%`, in the text."""
-        found = _STRING_OR_NAME.finditer(content, self.start + len(self.key[1]), self.end)
-        return [name.start() for name in found if name[1] is None]
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """The op of a line, except for its operands and location."""
 
     op_class: type[Operation]
-    operands: Sequence[tuple[int, Attribute]]  # the index of each among the values on the line, and its type
+    operands: Sequence[tuple[int, Attribute]]  # the index of each among the names on the line, and its type
     result_types: Sequence[Attribute]
     properties: Mapping[str, Attribute]
     attributes: Mapping[str, Attribute]
-    regions: Callable[[], list[Region] | None] | None
+    regions: Callable[[], list[Region]] | None
+    has_result_name: bool  # the first name on the line is that of the results
+    column: int  # of the op, not counting the name of the results
+    location: LocationAttr | None  # named at the end of the line
 
 
-def next_line(content: str, position: int, scope: str) -> Line | None:
-    """Return the line at `position` if an op may begin there. `scope` is the context that op names depend on."""
-    match = _LINE.match(content, position)
-    if match is None or match.end("rest") - position > MAX_LINE_LENGTH:
-        return None
-    result, count, name, rest, location = match.groups()
-    pattern, values = _pattern_and_values(rest)
-    return Line(
-        (scope, name, pattern),
-        match.start(3),
-        match.end(4),
-        result,
-        1 if count is None else int(count),
-        values,
-        location is not None,
-    )
+def split_line(line: str) -> tuple[str, list[str]]:
+    """Return a pattern, equal for lines that differ only in names of values, and the names, such as `0#1`.
 
-
-def _pattern_and_values(rest: str) -> tuple[str, list[str]]:
-    """Return the rest of a line with a line break in place of the name of each value, and the names."""
-    if '"' not in rest and "//" not in rest:
-        pieces = _VALUE_NAME.split(rest)
-        return "\n".join(pieces[::2]), pieces[1::2]
-    values = [found[2] for found in _STRING_OR_NAME.finditer(rest) if found[1] is None]
-    return _STRING_OR_NAME.sub(r"\1\n", rest), values
-
-
-def make_template(content: str, line: Line, op: Operation, resolved: Sequence[tuple[int, SSAValue]]) -> Template | None:
-    """Return the template of an op parsed from a line of a text, or None if the line does not determine the op.
-
-    `resolved` are the operands that were resolved while the line was parsed, with the offsets of their names.
+    The pattern has a line break in place of each name. A line that is too long has the pattern of an empty line.
     """
-    regions: Callable[[], list[Region] | None] | None = None
+    if len(line) > MAX_LINE_LENGTH:
+        return "", []
+    pieces = _VALUE_NAME.split(line)
+    return "\n".join(pieces[::2]), pieces[1::2]
+
+
+def make_template(
+    line: str, start: int, op: Operation, resolved: Sequence[tuple[int, SSAValue]], named: LocationAttr | None
+) -> Template | None:
+    """Return the template of an op parsed from the line at offset `start`, or None if the line does not determine it.
+
+    `resolved` are the operands that were resolved while the line was parsed, with the offsets of their names; `named`
+    is the location at the end of the line. The location of the op is the place of its name.
+    """
+    if not _is_plain(line) or op.successors or tuple([value for _, value in resolved]) != operands_of(op):
+        return None
+    regions: Callable[[], list[Region]] | None = None
     if op.regions:
-        if not isinstance(op, HasImplicitRegions) or op.implicit_regions() is None:
+        regions = op.implicit_regions() if isinstance(op, HasImplicitRegions) else None
+        if regions is None:
             return None
-        regions = op.implicit_regions
-    if op.successors or [value for _, value in resolved] != list(op.operands):
+    assert isinstance(op.location, FileLineColLoc)  # it was parsed
+    column = op.location.column.data
+    names = list(_VALUE_NAME.finditer(line))
+    has_result_name = line.lstrip().startswith("%")
+    if has_result_name:
+        if _RESULT_END.match(line, names[0].end()) is None:  # there are several names
+            return None
+        column -= len(names[0][1])
+    positions = {start + name.start(): position for position, name in enumerate(names)}
+    operands = [(positions.pop(offset, 0), type_of(value)) for offset, value in resolved]
+    if len(positions) != has_result_name or len(operands) + has_result_name != len(names):
         return None
-    starts, value_starts = [start for start, _ in resolved], line.value_starts(content)
-    if sorted(starts) != value_starts:
-        return None
-    return Template(
-        type(op),
-        [(value_starts.index(start), value_type) for start, value_type in zip(starts, op.operand_types, strict=True)],
-        op.result_types,
-        op.properties,
-        op.attributes,
-        regions,
-    )
+    types = tuple(map(type_of, op.results))
+    return Template(type(op), operands, types, op.properties, op.attributes, regions, has_result_name, column, named)
+
+
+def _is_plain(line: str) -> bool:
+    """Return whether each `%` on the line begins a name: none is in a string or in a comment."""
+    return not ("\\" in line or "//" in line) and all(piece.count('"') % 2 == 0 for piece in line.split("%"))

@@ -3,6 +3,9 @@
 It extends xDSL's parser with a faster lexer, templates of repeated lines, scopes of value names, and better messages.
 """
 
+# pyright: reportPrivateUsage=false
+# The types of values are read from private fields, as links are in `sdy.dialects.ir.walk`: properties are slow.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
@@ -16,8 +19,8 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
     UnregisteredOp,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.ir import Operation
+from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
@@ -26,25 +29,20 @@ from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.context import load_dialects
-from sdy.dialects.ir.fast_ops import first_of, make_op, type_of
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX, DEFAULT_DIALECTS
-from sdy.dialects.text.line_templates import Line, LineKey, Template, make_template, next_line
-from sdy.dialects.text.scoped_parser import ScopedParser
+from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
+from sdy.dialects.text.repeating_parser import RepeatingParser
 from sdy.dialects.text.source_lines import source_line_in_text
 
 
-class LocatingParser(ScopedParser):
+class LocatingParser(RepeatingParser):
     """A parser of modules and ops.
 
     Raises: SdyError at the first mistake.
     """
 
     def __init__(self, context: Context, text: str, file: str) -> None:
-        self._templates: dict[LineKey, Template] = {}
         self._location_aliases = {}
-        self._locations = {}
-        self._locations_of_lines: dict[LineKey, LocationAttr] = {}  # on the lines that have templates
         super().__init__(context, text, file)
 
     # Modules
@@ -71,76 +69,12 @@ class LocatingParser(ScopedParser):
     # Ops
 
     def parse_operation(self) -> Operation:
-        line = self._next_line()
-        return self._parse_op() if line is None else self._parse_line(line)
+        return self._parse_op()
 
     def parse_optional_operation(self) -> Operation | None:
-        line = self._next_line()
-        if line is not None:
-            return self._parse_line(line)
         # Anything that does not end a region is parsed as an op, so that errors have the right location.
         ends = (MLIRTokenKind.R_BRACE, MLIRTokenKind.CARET_IDENT, MLIRTokenKind.EOF)
         return None if self._current_token.kind in ends else self._parse_op()
-
-    def _next_line(self) -> Line | None:
-        return next_line(self.lexer.input.content, self.position(), self._default_dialect())
-
-    def _parse_line(self, line: Line) -> Operation:
-        """Parse the op that begins on this line."""
-        template = self._templates.get(line.key)
-        if template is not None and line.result_count == len(template.result_types):
-            return self._build_op(line, template)
-        outer, self._resolved = self._resolved, []
-        op = self._parse_op()
-        content = self.lexer.input.content
-        if template is None and self.consumed <= line.end and not content[self.consumed : line.end].strip():
-            new_template = make_template(content, line, op, self._resolved)
-            if new_template is not None:
-                self._templates[line.key] = new_template
-                if line.start in self._locations:
-                    self._locations_of_lines[line.key] = self._locations[line.start]
-        self._resolved = outer
-        return op
-
-    def _build_op(self, line: Line, template: Template) -> Operation:
-        """Create the op on a line that has a template, without parsing the line."""
-        operands: list[SSAValue] = []
-        for position, value_type in template.operands:
-            values = self.ssa_values.get(line.values[position])
-            if values and type_of(value := first_of(values)) is value_type:
-                operands.append(value)
-            else:
-                operands.append(self._resolve_on_line(line, position, value_type))
-        op = make_op(
-            template.op_class,
-            operands,
-            template.result_types,
-            template.properties,
-            template.attributes,
-            self._location_at(line.start),
-            (template.regions() or ()) if template.regions is not None else (),
-        )
-        self._resume_from(line.end)
-        if line.is_followed_by_location:
-            self._keep_location(line.start, self.parse_optional_location())
-        elif line.key in self._locations_of_lines:
-            self._locations[line.start] = self._locations_of_lines[line.key]
-        if line.result is not None:
-            if line.result in self.ssa_values or line.result in self.forward_ssa_references:
-                start = self.lexer.input.content.rindex("%", 0, line.start)
-                span = Span(start, start + 1 + len(line.result), self.lexer.input)
-                self._register_ssa_definition(line.result, op.results, span)
-            else:
-                self.ssa_values[line.result] = op.results
-                self._scope.append(line.result)
-        return op
-
-    def _resolve_on_line(self, line: Line, position: int, value_type: Attribute) -> SSAValue:
-        """Return the value that is named at this position among the values on a line, which must have the type."""
-        name, _, index = line.values[position].partition("#")
-        start = line.value_starts(self.lexer.input.content)[position]
-        span = Span(start, start + len(name) + 1, self.lexer.input)
-        return self.resolve_operand(UnresolvedOperand(span, int(index or 0)), value_type)
 
     def _parse_op(self) -> Operation:
         results = self._parse_op_result_list()
@@ -165,15 +99,8 @@ class LocatingParser(ScopedParser):
             self._bind_results(op, results)
         return op
 
-    def _keep_location(self, start: int, location: LocationAttr | None) -> None:
-        if location is not None:
-            self._locations[start] = location
-
     def _generic_parser_of(self, op_class: type[Operation]) -> Callable[[Parser], Operation]:
         return lambda _: self._parse_generic_operation(op_class)
-
-    def _default_dialect(self) -> str:
-        return DEFAULT_DIALECTS.get(self._enclosing[-1][0], "") if self._enclosing else "builtin"
 
     def _op_class_of(self, name: str, span: Span, is_generic: bool = False) -> type[Operation]:
         full_name = name if "." in name or is_generic else f"{self._default_dialect()}.{name}"

@@ -191,14 +191,15 @@ class ScopedParser(LocationParser):
 
     def _location_at(self, start: int) -> FileLineColLoc:
         line, column = self.lines.line_and_column(start)
-        return make_location(self._file, line, _column(column))
+        return make_location(self._file, line, column_attr(column))
 
     def _fail_type(self, name: str, used: Attribute, defined: Attribute, span: Span) -> NoReturn:
         self.fail("SDY-P005", f"%{name} is used with type {used}, but has type {defined}", span)
 
 
 @cache
-def _column(number: int) -> IntAttr:
+def column_attr(number: int) -> IntAttr:
+    """Return the column of a location; there are few, so they are shared."""
     return IntAttr(number)
 
 

@@ -6,7 +6,7 @@ Names in the input are ignored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.ir import Operation, Region, SSAValue
 
@@ -30,11 +30,11 @@ class SuggestsArgumentNames:
         raise NotImplementedError
 
 
-@dataclass
 class SsaNames:
     """The names of all values in an op, without the `%`."""
 
-    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    def __init__(self) -> None:
+        self.names: dict[SSAValue, str] = {}
 
     def __getitem__(self, value: SSAValue) -> str:
         """Return the name of a value as its uses are printed."""
@@ -78,8 +78,7 @@ def name_values(root: Operation, unique: bool) -> SsaNames:
     return names
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(NamedTuple):
     """The next numbers in a region, and the suggested names used in the enclosing regions."""
 
     next_value: int = 0

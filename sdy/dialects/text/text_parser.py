@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from typing import NoReturn, cast
+from collections.abc import Callable
+from typing import TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     f32,
     f64,
     i1,
@@ -25,20 +26,19 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, TypeAttribute
-from xdsl.parser import Parser, ParserState, Position
-from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
+from xdsl.parser import Position
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.diagnostics.span import Span as SourceSpan
-from sdy.diagnostics.span import span_at
 from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
-from sdy.dialects.text.lexer import LazyTokenState, RegexLexer
 from sdy.dialects.text.resources import parse_blobs
+from sdy.dialects.text.token_parser import TokenParser
+
+T = TypeVar("T")
 
 MAX_INTEGER_BITS = 2**24 - 1  # MLIR's limit for integer types
 ARRAY_ELEMENT_TYPES = (i1, i8, i16, i32, i64, f32, f64)
@@ -46,38 +46,18 @@ _TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
 # Frequent types, which are matched as a whole and looked up in a cache.
 _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
+# The attributes of a result of a JAX program: `{jax.result_info = "result[0]"}`.
+_ONE_STRING = re.compile(r'\s*\{([A-Za-z_][A-Za-z0-9_$.]*) = "([^"\\\n]*)"\}')
 
 
-class SourceLines:
-    """The lines of the text of `file`. Lines and columns count from 1."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self._file = file
-        self._text = text
-        self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
-
-    def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset."""
-        index = bisect_right(self._starts, offset) - 1
-        return index + 1, offset - self._starts[index] + 1
-
-    def span(self, start: int, end: int | None = None) -> SourceSpan:
-        """Return the span from `start` to `end`, truncated at the end of its line."""
-        return span_at(self._file, self._text, start, end)
-
-
-class TextParser(Parser):
+class TextParser(TokenParser):
     """A parser of types and attributes in the text of `file`."""
 
     def __init__(self, context: Context, text: str, file: str) -> None:
-        super().__init__(context, "", file)
-        self._state = LazyTokenState(RegexLexer(Input(text, file)))
-        self._parser_state = self._state
+        super().__init__(context, text, file)
         self._types: dict[str, TypeAttribute] = {}
+        self._repeated: dict[str, object] = {}  # what is parsed from a text, by the text
         self._blobs: dict[str, tuple[DenseResource, bytes]] | None = None
-        self.lines = SourceLines(file, text)
-        self.consumed = 0
-        """The end of the last token consumed."""
 
     def parse_optional_type(self) -> TypeAttribute | None:
         start = self.pos
@@ -91,6 +71,29 @@ class TextParser(Parser):
         parsed = super().parse_optional_type()
         if parsed is not None:
             self._types[common[0]] = parsed
+        return parsed
+
+    def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
+        match = _ONE_STRING.match(self.lexer.input.content, self.position())
+        if match is None:
+            return super().parse_optional_dictionary_attr_dict()
+        self._resume_from(match.end())
+        return {match[1]: StringAttr(match[2])}
+
+    def parse_repeated(self, pattern: re.Pattern[str], parse: Callable[[], T]) -> T:
+        """Return what `parse` parses at this position. If the pattern matches there, parse equal texts only once.
+
+        What `parse` returns must depend only on the text up to the end of the match.
+        """
+        match = pattern.match(self.lexer.input.content, self.position())
+        if match is None:
+            return parse()
+        if match[0] in self._repeated:
+            self._resume_from(match.end())
+            return cast("T", self._repeated[match[0]])
+        parsed = parse()
+        if self.consumed == match.end():
+            self._repeated[match[0]] = parsed
         return parsed
 
     def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
@@ -175,27 +178,3 @@ class TextParser(Parser):
             kind = "type" if is_type else "attribute"
             self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, similar_name_hint(attr_name, cached))
         return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
-
-    def position(self) -> int:
-        """Return the offset at which the next token begins, or the blanks before it."""
-        token = self._state.token
-        return self.lexer.pos if token is None else token.span.start
-
-    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
-        consumed = self._current_token
-        self._state.token = None
-        self.consumed = consumed.span.end
-        return consumed
-
-    def _resume_from(self, pos: Position | ParserState[MLIRTokenKind, str]) -> None:
-        if isinstance(pos, ParserState):
-            super()._resume_from(pos)
-            return
-        self.lexer.pos = self.consumed = pos
-        self._state.token = None
-
-    def fail(
-        self, code: str, message: str, span: Span, hint: str | None = None, notes: tuple[Note, ...] = ()
-    ) -> NoReturn:
-        """Raise SdyError at a span of the text."""
-        raise SdyError(Diagnostic(code, message, self.lines.span(span.start, span.end), hint, notes))

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.edit_log import EditLog
 from sdy.dialects.ir.walk import ops_in, pre_order
-from sdy.dialects.verification.op_checks import VERIFIED_BY_SIGNATURE
+from sdy.dialects.verification.op_checks import is_verified_by_signature
 
 
 class Membership:
@@ -73,7 +73,7 @@ class Changes:
         changes.touched = changes.membership.inside(placed)
         changes.placed = list(changes.touched.values())
         changes.touch(list(log.written.values()))
-        changes.touch([op for op in log.reduced.values() if type(op) not in VERIFIED_BY_SIGNATURE])
+        changes.touch([op for op in log.reduced.values() if not is_verified_by_signature(type(op))])
         changes.touch(map(_owner, [*log.containers.values(), *log.placed_containers.values()]))
         changes.touch(map(op_of, list(log.values)))
         changes.touch(_users(values))

@@ -23,20 +23,25 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
-from sdy.dialects.stablehlo.dialect import STABLEHLO
+from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.families import DIALECT
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
 from sdy.dialects.verification.function_types import check_function, check_return
 
 # Ops whose verification also walks over the ops inside, because they are isolated from above.
 ISOLATED_OPS = frozenset[type[Operation]]((ManualComputationOp, NamedComputationOp))
-# Two of these ops with the same signature are equally valid, except for what `check_in_function` checks.
-VERIFIED_BY_SIGNATURE = (
-    frozenset[type[Operation]]((*STABLEHLO.operations, *SDY.operations, FuncOp, CallOp, ReturnOp)) - ISOLATED_OPS
-)
+_OTHERS_BY_SIGNATURE = frozenset[type[Operation]]((*SDY.operations, FuncOp, CallOp, ReturnOp)) - ISOLATED_OPS
 # Passes change names and shardings in the properties of these ops, with which xDSL's verification has nothing to do.
 _OFTEN_CHANGED = frozenset[type[Operation]](
     (FuncOp, NamedComputationOp, DataFlowEdgeOp, ReshardOp, ShardingConstraintOp)
 )
+
+
+@cache
+def is_verified_by_signature(op_class: type[Operation]) -> bool:
+    """Return whether two ops of the class with the same signature are equally valid, except for `check_in_function`."""
+    is_stablehlo = StablehloOp in op_class.__mro__ and op_class.name.startswith(f"{DIALECT}.")
+    return is_stablehlo or op_class in _OTHERS_BY_SIGNATURE
 
 
 class OpChecks:
@@ -53,7 +58,7 @@ class OpChecks:
 
     def check(self, op: Operation) -> None:
         """Verify `op`, without the ops inside. Raises: SdyError."""
-        if type(op) in VERIFIED_BY_SIGNATURE:
+        if is_verified_by_signature(type(op)):
             self.check_by_signature(op)
         else:
             self.check_alone(op)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from math import inf
 from typing import cast
@@ -26,12 +27,12 @@ from sdy.dialects.verification.changes import Changes
 from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import (
     ISOLATED_OPS,
-    VERIFIED_BY_SIGNATURE,
     OpChecks,
     check_in_function,
     check_is_last,
     check_terminator,
     is_terminator,
+    is_verified_by_signature,
 )
 from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH_USE_RULES, check_structure, check_use
 from sdy.dialects.verification.sdy_scope import Scope
@@ -39,8 +40,13 @@ from sdy.dialects.verification.sdy_shardings import check_function_shardings, ch
 from sdy.dialects.verification.verify_module import CALL_OPS
 from sdy.dialects.verification.visibility import check_is_visible
 
-# Whether operands are visible is checked apart, so an isolated op can be verified by its signature, too.
-_BY_SIGNATURE = VERIFIED_BY_SIGNATURE | ISOLATED_OPS
+
+@cache
+def _is_by_signature(op_class: type[Operation]) -> bool:
+    # Whether operands are visible is checked apart, so an isolated op can be verified by its signature, too.
+    return is_verified_by_signature(op_class) or op_class in ISOLATED_OPS
+
+
 # The rules of most `sdy` ops depend on ops elsewhere; those of these classes do not.
 _WITH_LOCAL_RULES = frozenset[type[Operation]]((ConstantOp, PropagationBarrierOp))
 _WITH_CONTEXT = (OPS_WITH_STRUCTURE_RULES | OPS_WITH_USE_RULES) - _WITH_LOCAL_RULES - {NamedComputationOp}
@@ -62,11 +68,11 @@ class OpsToRecheck:
             self._add(changes.touched.values())
 
     def _add(self, ops: Iterable[Operation]) -> None:
-        self._special.update((id(op), op) for op in ops if type(op) in _SPECIAL or type(op) not in _BY_SIGNATURE)
+        self._special.update((id(op), op) for op in ops if type(op) in _SPECIAL or not _is_by_signature(type(op)))
         special = list(self._special.values())
         self.with_context = [op for op in special if type(op) in _WITH_CONTEXT]
         # Whether an op of another class is valid may depend on anything.
-        self.foreign = [op for op in special if type(op) not in _BY_SIGNATURE]
+        self.foreign = [op for op in special if not _is_by_signature(type(op))]
         self.calls = cast("list[CallOp | CompositeOp]", [op for op in special if type(op) in CALL_OPS])
         self.functions = of_class(special, FuncOp)
         self.meshes = of_class(special, MeshOp)
@@ -123,7 +129,7 @@ class Recheck:
         for op in touched:
             if op.regions:
                 continue
-            if type(op) in _BY_SIGNATURE and type(op) is not ReturnOp:  # almost always
+            if _is_by_signature(type(op)) and type(op) is not ReturnOp:  # almost always
                 check_by_signature(op)
             else:
                 self._check_op(op)
@@ -132,7 +138,7 @@ class Recheck:
             self.op_checks.check_alone(op)
 
     def _check_op(self, op: Operation) -> None:
-        if type(op) in _BY_SIGNATURE:
+        if _is_by_signature(type(op)):
             self.op_checks.check_by_signature(op)
         else:
             self.op_checks.check_alone(op)

@@ -18,7 +18,7 @@ from sdy.diagnostics.diagnostic import Note
 from sdy.dialects.data_flow import has_data_flow_edges
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy import collectives
-from sdy.dialects.sdy.enum_directives import BarrierDirection, enum_value
+from sdy.dialects.sdy.enums import BarrierDirection, enum_value
 from sdy.dialects.sdy.ops import (
     ConstantOp,
     DataFlowEdgeOp,

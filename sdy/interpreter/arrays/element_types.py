@@ -13,7 +13,8 @@ from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.quant import UniformQuantizedType
-from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 
 Array = NDArray[np.generic]
 DType = np.dtype[np.generic]

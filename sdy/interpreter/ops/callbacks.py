@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 
-from sdy.dialects.stablehlo.attributes.types import TokenType
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext

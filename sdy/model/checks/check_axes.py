@@ -5,7 +5,6 @@ Source: docs/spec/01, 4.3. The letters A1 to A10 number its rules.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sdy.diagnostics.diagnostic import Diagnostic
@@ -14,13 +13,13 @@ from sdy.model.axis_on_mesh import mesh_order_key
 from sdy.model.mesh import Mesh
 
 
-@dataclass(slots=True)
 class AxisUse:
     """The axis refs that one sharding, or one collective, has used so far on a mesh."""
 
-    mesh: Mesh
-    seen: set[AxisRef] = field(default_factory=set[AxisRef])
-    sub_axes: dict[str, list[SubAxis]] = field(default_factory=dict[str, list[SubAxis]])
+    def __init__(self, mesh: Mesh) -> None:
+        self.mesh = mesh
+        self.seen: set[AxisRef] = set()
+        self.sub_axes: dict[str, list[SubAxis]] = {}
 
     def add(self, axes: AxisList) -> Diagnostic | None:
         """Check A1 to A3 and record the axes as used: they exist, are new, and adjacent sub-axes are merged."""

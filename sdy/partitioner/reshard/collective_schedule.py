@@ -15,16 +15,9 @@ from dataclasses import dataclass, replace
 
 from sdy.model.axis import AxisList, AxisRef, can_all_coexist
 from sdy.model.axis_list import extended
+from sdy.model.axis_moves import AllToAllParam, AxesPerDim
 from sdy.model.checks.check_sharding import check_sharding
-from sdy.model.collective import (
-    AllGather,
-    AllSlice,
-    AllToAll,
-    AllToAllParam,
-    AxesPerDim,
-    Collective,
-    CollectivePermute,
-)
+from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.reshard.axis_alignment import without_suffix

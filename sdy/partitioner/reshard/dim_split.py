@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from typing import assert_never
 
-from sdy.model.collective import AllGather, AllSlice, AllToAll, AllToAllParam, Collective, CollectivePermute
+from sdy.model.axis_moves import AllToAllParam
+from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from sdy.model.shape import Shape
 from sdy.partitioner.reshard.digits import Digits, DimDigits
 from sdy.partitioner.reshard.slot_moves import MoveKind, SlotMove

@@ -10,7 +10,7 @@ from math import gcd
 
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import add_or_merge
-from sdy.model.collective import AxesPerDim
+from sdy.model.axis_moves import AxesPerDim
 from sdy.partitioner.reshard.schedule_state import ScheduleState
 
 

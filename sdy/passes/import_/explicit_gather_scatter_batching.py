@@ -10,7 +10,6 @@ ops are erased, as in Shardy. Source: docs/spec/04, 2.5.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from xdsl.context import Context
@@ -58,8 +57,7 @@ def _rewrite_gather(op: GatherOp) -> None:
     )
     if component is None or numbers.operand_batching_dims:
         return
-    explicit = replace(
-        numbers,
+    explicit = numbers._replace(
         collapsed_slice_dims=_without_batch(numbers.collapsed_slice_dims),
         operand_batching_dims=BATCH,
         start_indices_batching_dims=BATCH,
@@ -81,8 +79,7 @@ def _rewrite_scatter(op: ScatterOp) -> None:
     )
     if component is None or numbers.input_batching_dims:
         return
-    explicit = replace(
-        numbers,
+    explicit = numbers._replace(
         inserted_window_dims=_without_batch(numbers.inserted_window_dims),
         input_batching_dims=BATCH,
         scatter_indices_batching_dims=BATCH,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import cast
-
-from xdsl.passes import ModulePass
+from typing import TYPE_CHECKING, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
 
 _PACKAGE = "sdy.passes"
 
@@ -114,8 +115,8 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-import-pipeline": "pipelines.ImportPipeline",
         "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
         "sdy-export-pipeline": "pipelines.ExportPipeline",
-        "sdy-partition-pipeline": "pipelines.PartitionPipeline",
-        "sdy-local-pipeline": "pipelines.LocalPipeline",
+        "sdy-partition-pipeline": "partition_pipelines.PartitionPipeline",
+        "sdy-local-pipeline": "partition_pipelines.LocalPipeline",
     },
 }
 PASSES = {name: f"{room}.{path}" for room, passes in _ROOMS.items() for name, path in passes.items()}

@@ -6,7 +6,7 @@ import re
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.span import span_at
-from sdy.passes.manager.pass_options import PassRequest, parse_options
+from sdy.passes.manager.pass_request import PassRequest, parse_options
 
 ANCHORS = ("builtin.module", "func.func", "any")
 ROOTS = ("builtin.module", "any")

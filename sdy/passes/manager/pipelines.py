@@ -1,6 +1,6 @@
-"""The pipelines: the passes in order, with the reason where the order matters.
+"""The pipelines of Shardy: the passes in order, with the reason where the order matters.
 
-Source: docs/spec/04, 5.
+Those that lower shardings to the program of one device are in `partition_pipelines`. Source: docs/spec/04, 5.
 """
 
 from __future__ import annotations
@@ -25,25 +25,9 @@ from sdy.passes.export.close.remove_sub_axes import RemoveSubAxesPass
 from sdy.passes.export.close.sharding_constraint_to_reshard import ShardingConstraintToReshardPass
 from sdy.passes.export.close.sink_data_flow_edges import SinkDataFlowEdgesPass
 from sdy.passes.export.close.sink_func_data_flow_edges import SinkFuncDataFlowEdgesPass
-from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
-from sdy.passes.export.collectives.fuse_permutes import FusePermutesPass
-from sdy.passes.export.collectives.merge_permutes import MergePermutesPass
 from sdy.passes.export.collectives.remove_for_cmv1 import RemoveForCmv1Pass
-from sdy.passes.export.layers.fold_layers import FoldLayersPass
-from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
-from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
-from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
-from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
-from sdy.passes.export.per_instruction.per_instruction_partitioning import PerInstructionPartitioningPass
-from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
-from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
-from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
-from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.reshards.verify_unreduced_axes import VerifyUnreducedAxesPass
-from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
-from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
-from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
 from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
 from sdy.passes.import_.add_data_flow_edges import AddDataFlowEdgesPass
 from sdy.passes.import_.add_func_data_flow_edges import AddFuncDataFlowEdgesPass
@@ -63,8 +47,6 @@ from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline
 from sdy.passes.save_module import SaveModulePass
 from sdy.passes.simplify.canonicalize import CanonicalizePass
-from sdy.passes.simplify.merge_equal_ops import MergeEqualOpsPass
-from sdy.passes.simplify.remove_copies import RemoveCopiesPass
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 Passes = tuple[ModulePass, ...]
@@ -100,8 +82,6 @@ CLOSE: Passes = (
     RemoveSubAxesPass(),  # reads which dims are open
     CloseShardingsPass(),
 )
-
-TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 
 def before_propagation(
@@ -142,32 +122,6 @@ def propagation(
         SymbolDcePass(),
         *(auto_partitioner.passes() if enable_auto_partitioning else ()),
         InsertFuncCallReshardsPass(),  # after every pass that changes the shardings of functions
-    )
-
-
-def partitioning(*, optimize_communication: bool = True) -> Passes:
-    """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded."""
-    to_collectives = (
-        DropUnevenAxesPass(),
-        PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
-        InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
-        CanonicalizePass(("sdy-reshard",)),
-        HoistReshardsPass(),  # before the optimizer, which then sees what a loop really sends
-        *((OptimizeCommunicationPass(), HoistReshardsPass()) if optimize_communication else ()),
-        # After the optimizer, which assumes that devices compute equal values from equal values.
-        ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
-        PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
-        CanonicalizePass(("sdy-collective",)),
-        DropShardingRulesPass(),
-    )
-    if not optimize_communication:
-        return (FoldLayersPass(), *to_collectives)
-    return (
-        RemoveCopiesPass(),
-        FoldLayersPass(),  # so that all later passes process each layer once
-        MergeEqualOpsPass(),  # after folding: the first layer would compute constant values for all layers
-        PadWhereCheaperPass((*to_collectives, TO_SHARDS, MergePermutesPass())),  # before uneven dims become unsharded
-        *to_collectives,
     )
 
 
@@ -248,6 +202,8 @@ class ExportPipeline(Pipeline):
         )
 
     def _instructions(self) -> Passes:
+        from sdy.passes.export.per_instruction.per_instruction_partitioning import PerInstructionPartitioningPass
+
         partition = PerInstructionPartitioningPass(
             filter=self.per_instruction_partitioning_filter,
             replica_count=self.replica_count,
@@ -258,6 +214,8 @@ class ExportPipeline(Pipeline):
 
     def _collectives(self) -> Passes:
         """Return the passes that simplify chains of reshards and convert each to collectives."""
+        from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
+
         saved = self._saved("after_explicit_reshards", 1)
         return (*saved, CanonicalizePass(("sdy-reshard",)), ReshardToCollectivesPass())
 
@@ -287,40 +245,3 @@ class PropagationPipeline(Pipeline):
         # Propagation may leave axes unreduced that later reshards reduce.
         export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)
         return (*shardings, *export.passes())
-
-
-@dataclass(frozen=True)
-class PartitionPipeline(Pipeline):
-    """Propagate shardings and make all communication explicit, on global tensors."""
-
-    name = "sdy-partition-pipeline"
-
-    optimize_communication: bool = True
-    keep_layers: bool = False  # folded layers stay functions; the local pipeline unfolds them
-
-    def passes(self) -> Sequence[ModulePass]:
-        """Return the passes of the propagation pipeline, followed by those that insert collectives."""
-        partitioner = partitioning(optimize_communication=self.optimize_communication)
-        return (*propagation(), *CLOSE, *partitioner, *(() if self.keep_layers else (UnfoldLayersPass(),)))
-
-
-_OPTIMIZE_COLLECTIVES = MergePermutesPass(), FusePermutesPass(), CombineCollectivesPass()
-
-
-@dataclass(frozen=True)
-class LocalPipeline(Pipeline):
-    """Lower explicit collectives on global tensors to the StableHLO program of one device."""
-
-    name = "sdy-local-pipeline"
-
-    optimize_communication: bool = True
-    keep_layers: bool = False  # folded layers stay functions
-
-    def passes(self) -> Sequence[ModulePass]:
-        """Return the passes; the local program has no shardings."""
-        return (
-            TO_SHARDS,
-            DropShardingAndMeshPass(),
-            *(_OPTIMIZE_COLLECTIVES if self.optimize_communication else ()),
-            *(() if self.keep_layers else (UnfoldLayersPass(),)),
-        )

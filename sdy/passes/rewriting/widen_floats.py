@@ -28,7 +28,7 @@ from xdsl.rewriter import InsertPoint
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.fast_ops import operands_of, replace_uses, set_operand, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
-from sdy.dialects.stablehlo.attributes.types import FutureType, TokenType
+from sdy.dialects.stablehlo.attributes.token_types import FutureType, TokenType
 from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.elementwise import ConvertOp, ReducePrecisionOp

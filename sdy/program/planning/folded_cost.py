@@ -9,7 +9,8 @@ from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.module_text import make_context
-from sdy.passes.manager.pipelines import CLOSE, LocalPipeline, partitioning, propagation
+from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning
+from sdy.passes.manager.pipelines import CLOSE, propagation
 from sdy.passes.run import run_passes
 from sdy.program.sharded_program import boundary_of
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, render
 from sdy.diagnostics.span import Span
+from sdy.passes.export.optimize.remark_codes import SAVINGS
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.report.causes import SAVINGS
 from sdy.tools.command_line.files import read_text
 
 T = TypeVar("T")
@@ -74,4 +74,4 @@ def with_lines(diagnostic: Diagnostic, path: str, lines: list[str]) -> Diagnosti
 def _with_line(span: Span | None, path: str, lines: list[str]) -> Span | None:
     if span is None or span.text is not None or span.file != path or not 0 < span.line <= len(lines):
         return span
-    return replace(span, text=lines[span.line - 1])
+    return span._replace(text=lines[span.line - 1])

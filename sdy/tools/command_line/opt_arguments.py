@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.passes.manager.all import pass_names
-from sdy.passes.manager.pass_options import PassRequest, parse_options
-from sdy.passes.manager.pipeline_text import parse_pipeline
+from sdy.passes.manager.pass_request import PassRequest, parse_options
 from sdy.tools.command_line.options import (
     argument_error,
     next_value,
@@ -50,19 +49,18 @@ VALUES = {
 }
 
 
-@dataclass(frozen=True)
-class OptArguments:
+class OptArguments(NamedTuple):
     """The arguments of one call of `sdy-opt`. `flags` maps each flag on the command line to its value."""
 
-    input: str = "-"
-    output: str = "-"
-    dump_dir: str | None = None
-    server: str | None = None
-    times_as_list: bool = False
-    shown_before: frozenset[str] = frozenset()
-    shown_after: frozenset[str] = frozenset()
-    requests: tuple[PassRequest, ...] = ()
-    flags: dict[str, bool] = field(default_factory=dict[str, bool])
+    input: str
+    output: str
+    dump_dir: str | None
+    server: str | None
+    times_as_list: bool
+    shown_before: frozenset[str]
+    shown_after: frozenset[str]
+    requests: Sequence[PassRequest]
+    flags: Mapping[str, bool]
 
     def has(self, flag: str, default: bool = False) -> bool:
         """Return the value of a flag, or `default` if it is not on the command line."""
@@ -95,21 +93,24 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
                 values[name] = next_value(name, rest, VALUES) if value is None else value
             else:
                 raise unknown_option(arg, [*FLAGS, *VALUES, *pass_names()])
-    arguments = OptArguments(only_file(files), requests=tuple(requests), flags=flags)
     if "pass-pipeline" in values:
         if requests:
             raise argument_error(
                 "passes cannot be specified both as flags and with --pass-pipeline", "use one of the two"
             )
-        arguments = replace(arguments, requests=tuple(parse_pipeline(values["pass-pipeline"])))
-    return replace(
-        arguments,
+        from sdy.passes.manager.pipeline_text import parse_pipeline
+
+        requests = parse_pipeline(values["pass-pipeline"])
+    return OptArguments(
+        input=only_file(files),
         output=values.get("o", "-"),
         dump_dir=values.get("dump-dir"),
         server=values.get("server"),
         times_as_list=_times_as_list(values.get("mlir-timing-display", "tree")),
         shown_before=_pass_names(values.get("mlir-print-ir-before")),
         shown_after=_pass_names(values.get("mlir-print-ir-after")),
+        requests=requests,
+        flags=flags,
     )
 
 

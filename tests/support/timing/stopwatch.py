@@ -24,10 +24,11 @@ def seconds(task: Callable[[], object]) -> float:
 
 def ours_parse(text: str) -> float:
     """Time parsing and verification of a module."""
+    from sdy.dialects.ir.context import load_dialects
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
 
-    make_context()
+    load_dialects(make_context())  # as those of jaxlib are
     return seconds(lambda: verify_module(parse_module(text)))
 
 
@@ -96,7 +97,8 @@ def ours_partition(text: str) -> float:
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
     from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
-    from sdy.passes.manager.pipelines import CLOSE, LocalPipeline, partitioning, propagation
+    from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning
+    from sdy.passes.manager.pipelines import CLOSE, propagation
     from sdy.passes.run import run_passes
 
     module, context = parse_module(text), make_context()

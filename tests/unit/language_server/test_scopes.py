@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 from support.examples import EXAMPLES
-from xdsl.ir import AttributeInvT, SSAValue
+from xdsl.ir import AttributeInvT, Operation, SSAValue
 from xdsl.parser import UnresolvedOperand
 from xdsl.utils.lexer import Span
 
 from sdy.dialects.module_text import make_context
-from sdy.dialects.text.line_templates import Line
+from sdy.dialects.text.line_templates import Template
 from sdy.dialects.text.locating_parser import LocatingParser
 from sdy.language_server.text.scopes import Scopes
 
@@ -73,8 +73,8 @@ class RecordingParser(LocatingParser):
         self.bindings: list[tuple[int, str, Sequence[SSAValue]]] = []
         super().__init__(make_context(), text, "program.mlir")
 
-    def _next_line(self) -> Line | None:
-        return None  # without templates, so that each name is resolved
+    def _remember_line(self, line: int, op: Operation, templates: dict[str, Template]) -> None:
+        """Make no template, so that each name is resolved."""
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)

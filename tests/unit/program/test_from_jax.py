@@ -227,7 +227,7 @@ def test_the_report_names_arguments_results_and_lines(program: Program[Layer]) -
 def test_remarks_and_errors_name_the_python_line_and_explanations_the_arguments(program: Program[Layer]) -> None:
     line = f"{Path(__file__).name}:{affine.__code__.co_firstlineno + 1}"
     remarks = [remark for remark in program.partition().remarks if remark.span is not None]
-    assert remarks == [replace(each, span=replace(cast(Span, each.span), source=line)) for each in remarks]
+    assert remarks == [replace(each, span=cast(Span, each.span)._replace(source=line)) for each in remarks]
     explained = program.explain("params['w']")
     assert explained.startswith("params['w'] (argument, line ")
     assert explained == program.explain("%arg0")

@@ -1,13 +1,12 @@
-"""The structured attributes of StableHLO ops: frozen dataclasses, each wrapped by an xDSL attribute.
+"""The structured attributes of StableHLO ops: named tuples, each wrapped by an xDSL attribute.
 
 Most are printed as a list of fields, `#stablehlo.dot<lhs_batching_dimensions = [0], ...>`, which is derived from the
-names, defaults and types of the dataclass fields.
+names, defaults and types of the fields.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, NamedTuple, TypeVar, cast
 
 from xdsl.ir import Data, Operation
 from xdsl.irdl import irdl_attr_definition
@@ -24,15 +23,15 @@ StructT = TypeVar("StructT")
 class StructAttr(Data[StructT]):
     """An attribute with the syntax `<field = value, ...>`, in any order; omitted fields have their default.
 
-    Every field of the dataclass `VALUE` is an int or a tuple of ints.
+    Every field of the named tuple `VALUE` is an int or a tuple of ints.
     """
 
-    VALUE: ClassVar[type]
+    VALUE: ClassVar[type[NamedTuple]]
     PRINTS_DEFAULTS: ClassVar[bool] = False
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> StructT:
-        names = [field.name for field in fields(cls.VALUE)]
+        names = cls.VALUE._fields
         values: dict[str, int | DimNumbers] = {}
 
         def parse_field() -> None:
@@ -44,19 +43,19 @@ class StructAttr(Data[StructT]):
             values[name] = parse_int_or_ints(parser, is_list=isinstance(cls.default_of(name), tuple))
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
-        return cast(StructT, cls.VALUE(**values))
+        return cast(StructT, cls.VALUE._make(values.get(name, cls.default_of(name)) for name in names))
 
     @classmethod
     def default_of(cls, name: str) -> int | DimNumbers:
-        return cast("int | DimNumbers", next(field.default for field in fields(cls.VALUE) if field.name == name))
+        return cast("int | DimNumbers", cls.VALUE._field_defaults[name])
 
     def print_parameter(self, printer: Printer) -> None:
         printed: list[str] = []
-        for field in fields(self.VALUE):
-            value: int | DimNumbers = getattr(self.data, field.name)
-            if self.PRINTS_DEFAULTS or value != field.default:
+        for name in self.VALUE._fields:
+            value: int | DimNumbers = getattr(self.data, name)
+            if self.PRINTS_DEFAULTS or value != self.default_of(name):
                 text = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
-                printed.append(f"{field.name} = {text}")
+                printed.append(f"{name} = {text}")
         printer.print_string(f"<{', '.join(printed)}>")
 
 
@@ -79,8 +78,7 @@ def parse_int(parser: AttrParser) -> int:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class DotDimensionNumbers:
+class DotDimensionNumbers(NamedTuple):
     """The batching and contracting dims of both operands of `dot_general`, in corresponding order."""
 
     lhs_batching_dimensions: DimNumbers = ()
@@ -89,8 +87,7 @@ class DotDimensionNumbers:
     rhs_contracting_dimensions: DimNumbers = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GatherDimensionNumbers:
+class GatherDimensionNumbers(NamedTuple):
     """The roles of the dims of operand, indices and result of a `gather`."""
 
     offset_dims: DimNumbers = ()
@@ -101,8 +98,7 @@ class GatherDimensionNumbers:
     index_vector_dim: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterDimensionNumbers:
+class ScatterDimensionNumbers(NamedTuple):
     """The roles of the dims of input, indices and updates of a `scatter`."""
 
     update_window_dims: DimNumbers = ()
@@ -113,8 +109,7 @@ class ScatterDimensionNumbers:
     index_vector_dim: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelHandle:
+class ChannelHandle(NamedTuple):
     """The channel of a communication: a number, and a type: 1 is device to device, 2 and 3 are host transfers."""
 
     handle: int = 0
@@ -160,8 +155,7 @@ def has_channel(collective: Operation) -> bool:
     return isinstance(channel, ChannelHandleAttr) and channel.data.handle > 0
 
 
-@dataclass(frozen=True, slots=True)
-class ResultAccuracy:
+class ResultAccuracy(NamedTuple):
     """The tolerated error of a result: absolute, relative, and in units in the last place."""
 
     atol: float = 0.0
@@ -230,8 +224,7 @@ class ResultAccuracyAttr(Data[ResultAccuracy]):
 DEFAULT_ACCURACY = ResultAccuracyAttr(ResultAccuracy())
 
 
-@dataclass(frozen=True, slots=True)
-class OutputOperandAlias:
+class OutputOperandAlias(NamedTuple):
     """An alias of a custom call: a result, or an element of a tuple result, shares memory with an operand."""
 
     output_tuple_indices: DimNumbers = ()

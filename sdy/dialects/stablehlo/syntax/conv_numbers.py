@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -14,8 +14,7 @@ from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, parse_int, parse
 DimTag = str | int  # a letter for a batch or feature dim, a number for a spatial dim
 
 
-@dataclass(frozen=True, slots=True)
-class ConvDimensionNumbers:
+class ConvDimensionNumbers(NamedTuple):
     """The batch, feature and spatial dims of input, kernel and output; spatial dims in corresponding order."""
 
     input_batch_dimension: int
@@ -93,17 +92,17 @@ def _parse_tag(parser: AttrParser, letters: str) -> DimTag:
 
 def _parse_raw(parser: AttrParser) -> ConvDimensionNumbers:
     """Parse `input_batch_dimension = 0, ...`: all fields by name, in any order."""
-    lists = {field.name for field in fields(ConvDimensionNumbers) if field.name.endswith("dimensions")}
+    lists = {name for name in ConvDimensionNumbers._fields if name.endswith("dimensions")}
     values: dict[str, int | DimNumbers] = {}
 
     def parse_field() -> None:
-        name = parser.parse_keyword_in([field.name for field in fields(ConvDimensionNumbers)])
+        name = parser.parse_keyword_in(ConvDimensionNumbers._fields)
         parser.parse_punctuation("=")
         values[name] = parse_ints(parser) if name in lists else parse_int(parser)
 
     start = parser.pos
     parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_field)
-    missing = [field.name for field in fields(ConvDimensionNumbers) if field.name not in values]
+    missing = [name for name in ConvDimensionNumbers._fields if name not in values]
     if missing:
         parser.raise_error(f"missing fields {', '.join(missing)}", start, parser.pos)
     return ConvDimensionNumbers(**values)  # pyright: ignore[reportArgumentType] -- parse_field reads each field's type

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Data, Operation
@@ -22,8 +21,7 @@ from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.syntax.clauses import Clause, PropertyDict
 
 
-@dataclass(frozen=True, slots=True)
-class DotAlgorithm:
+class DotAlgorithm(NamedTuple):
     """The number formats of a dot product, and the decomposition of its operands into components."""
 
     lhs_precision_type: Attribute
@@ -57,7 +55,7 @@ class DotAlgorithmAttr(Data[DotAlgorithm]):
                 parser.parse_punctuation(",")
             return value
 
-        names = [field.name for field in fields(DotAlgorithm)]
+        names = DotAlgorithm._fields
         with parser.in_angle_brackets():
             values = [parse_field(name, name is names[-1]) for name in names]
         return DotAlgorithm(*values)  # pyright: ignore[reportArgumentType] -- parse_field reads each field's own type
@@ -68,10 +66,10 @@ class DotAlgorithmAttr(Data[DotAlgorithm]):
     def text(self) -> str:
         """Return the attribute without its name."""
         printed: list[str] = []
-        for field in fields(DotAlgorithm):
-            value: Attribute | int = getattr(self.data, field.name)
+        for name in DotAlgorithm._fields:
+            value: Attribute | int = getattr(self.data, name)
             text = str(value).lower() if isinstance(value, bool) else str(value)
-            printed.append(f"{field.name} = {text}")
+            printed.append(f"{name} = {text}")
         return f"<{', '.join(printed)}>"
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
@@ -16,8 +15,7 @@ from sdy.dialects.stablehlo.syntax.type_signatures import FUNCTIONAL, TypeSignat
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """The syntax of an op: operands and clauses, separated by commas, then attributes, then types.
 
     `lead` is printed before the operands and `clauses` after them, in this order. Properties that no clause represents

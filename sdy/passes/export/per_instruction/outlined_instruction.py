@@ -176,7 +176,7 @@ class InstructionPartitioner:
         for op in pre_order(module):
             handle = op.properties.get(CHANNEL)
             if isinstance(handle, ChannelHandleAttr):
-                channel = replace(handle.data, handle=handle.data.handle + first)
+                channel = handle.data._replace(handle=handle.data.handle + first)
                 op.properties[CHANNEL] = ChannelHandleAttr(channel)
         self._style.channels.last = max(first, last_channel(module))
 

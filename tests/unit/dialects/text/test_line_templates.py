@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, TensorType, UnknownLoc, f32
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
-from xdsl.irdl import IRDLOperation
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.ir.fast_ops import append_op, make_location, make_op
+from sdy.dialects.ir.fast_ops import append_new_op, append_op, make_location, make_op
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
-from sdy.dialects.text import locating_parser
+from sdy.dialects.text import repeating_parser
 from sdy.dialects.text.printer import MlirPrinter
 
 FILE_TESTS = sorted((Path(__file__).parents[3] / "filecheck" / "dialects").glob("stablehlo_*.mlir"))
@@ -27,7 +27,7 @@ def structure(module: Operation) -> list[tuple[str, str, list[str]]]:
 
 
 def no_template(*_: object) -> None:
-    """Return no line, in place of `next_line`, so that no template is used."""
+    """Return nothing, in place of a function that makes a template."""
 
 
 @pytest.mark.parametrize("path", FILE_TESTS, ids=lambda path: path.stem)
@@ -37,7 +37,7 @@ def test_templates_do_not_change_the_result(path: Path, monkeypatch: pytest.Monk
         "func.func private @", "func.func private @again_"
     )
     by_templates = parse_module(text)
-    monkeypatch.setattr(locating_parser, "next_line", no_template)
+    monkeypatch.setattr(repeating_parser, "make_template", no_template)
     token_by_token = parse_module(text)
     assert print_module(by_templates, generic=True) == print_module(token_by_token, generic=True)
     assert structure(by_templates) == structure(token_by_token)
@@ -78,7 +78,7 @@ def test_templates_do_not_change_the_result_of_any_text(monkeypatch: pytest.Monk
     texts = [text for file in sorted(files) for text in file.read_text(errors="replace").split("// -----")]
     assert len(texts) > 200
     by_templates = list(map(outcome, texts))
-    monkeypatch.setattr(locating_parser, "next_line", no_template)
+    monkeypatch.setattr(repeating_parser, "make_template", no_template)
     monkeypatch.setattr(MlirPrinter, "_text_with_names", no_template)
     for text, expected in zip(texts, by_templates, strict=True):
         assert outcome(text) == expected, text
@@ -138,7 +138,7 @@ def test_percent_signs_in_strings_and_comments_are_not_values(order: int, monkey
     lines = "".join(f"  %{index} = {line}\n" for index, line in enumerate(PERCENT_SIGNS[::order]))
     text = f"func.func @f(%a: tensor<4xf32>) {{\n{lines}  return\n}}"
     by_templates = print_module(parse_module(text))
-    monkeypatch.setattr(locating_parser, "next_line", no_template)
+    monkeypatch.setattr(repeating_parser, "make_template", no_template)
     assert by_templates == print_module(parse_module(text))
 
 
@@ -155,21 +155,32 @@ def test_location_on_the_line_after_a_line_with_a_template() -> None:
     assert [op.name for op in parse_module(text).walk()].count("stablehlo.add") == 3
 
 
-def test_make_op_matches_the_constructor() -> None:
+@pytest.mark.parametrize("make", [make_op, partial(append_new_op, Block())], ids=["make", "append"])
+def test_fast_ops_match_the_constructor(make: Callable[..., AddOp]) -> None:
     value_type = TensorType(f32, [4])
     block = Block(arg_types=[value_type, value_type])
     location = FileLineColLoc(StringAttr("f"), IntAttr(3), IntAttr(5))
     attributes = {"x": StringAttr("y")}
-    made = make_op(AddOp, block.args, [value_type], {}, attributes, location)
+    made = make(AddOp, block.args, [value_type], {}, attributes, location)
     created = AddOp.create(operands=block.args, result_types=[value_type], attributes=attributes, location=location)
-    assert isinstance(made, IRDLOperation)
     made.verify()
-    assert set(made.__dict__) <= set(created.__dict__)
+    assert set(made.__dict__) - {"parent"} <= set(created.__dict__)
     assert str(made) == str(created)
     assert made.is_structurally_equivalent(created)
     assert [use.index for use in block.args[0].uses] == [0, 0]
-    made.erase()
+    made.drop_all_references()
     assert [use.operation for use in block.args[1].uses] == [created]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_fast_ops_have_all_results(count: int) -> None:
+    block = Block()
+    types = [TensorType(f32, [size]) for size in range(count)]
+    made = append_new_op(block, AddOp, (), types, {}, {}, UnknownLoc())
+    assert block.last_op is made
+    assert [(result.type, result.index, result.op) for result in made.results] == [
+        (value_type, index, made) for index, value_type in enumerate(types)
+    ]
 
 
 def test_append_op_matches_add_op() -> None:

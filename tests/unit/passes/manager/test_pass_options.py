@@ -6,7 +6,8 @@ import pytest
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
-from sdy.passes.manager.pass_options import PassRequest, build_pass
+from sdy.passes.manager.pass_options import build_pass
+from sdy.passes.manager.pass_request import PassRequest
 
 
 def combining(most_bytes: str) -> object:

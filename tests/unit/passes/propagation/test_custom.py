@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.passes.manager.pipelines import PartitionPipeline, PropagationPipeline
+from sdy.passes.manager.partition_pipelines import PartitionPipeline
+from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.propagation.custom import CustomPropagatePass, with_propagation
 from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline, flattened, run_passes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import shlex
 import subprocess
@@ -33,8 +34,8 @@ class Substitutions:
 
 
 @pytest.fixture(scope="module")
-def answered() -> Iterator[list[str]]:
-    """Return the command of the client of a running server."""
+def server_and_client() -> Iterator[tuple[int, list[str]]]:
+    """Return the process id of a running server, and the command of its client."""
     config = Substitutions()
     server = configure(config)
     ((pattern, call),) = config.substitutions
@@ -44,11 +45,17 @@ def answered() -> Iterator[list[str]]:
     deadline = time.monotonic() + 60
     while not socket.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    yield command
+    yield server.pid, command
     assert server.stdin is not None
     server.stdin.close()
     assert server.wait(timeout=60) == 0
     assert not socket.exists()
+
+
+@pytest.fixture
+def answered(server_and_client: tuple[int, list[str]]) -> list[str]:
+    """Return the command of the client of a running server."""
+    return server_and_client[1]
 
 
 def outcome(
@@ -85,6 +92,34 @@ def test_a_fork_keeps_nothing_for_the_next(answered: list[str], tmp_path: Path) 
         code, out, _ = outcome(answered, "--load=extension.py", "-", folder=tmp_path, given=PROGRAM)
         assert code == 0
         assert out.startswith("loaded\n")
+
+
+def test_a_call_may_wait_for_another_one(answered: list[str], tmp_path: Path) -> None:
+    (tmp_path / "program.mlir").write_text(PROGRAM)
+    given, taken = os.pipe()
+    with subprocess.Popen([*answered, "-"], stdin=given, stdout=subprocess.PIPE, text=True) as reader:
+        os.close(given)
+        subprocess.run([*answered, "program.mlir"], cwd=tmp_path, stdout=taken, check=True, timeout=120)
+        os.close(taken)
+        assert reader.communicate(timeout=120)[0] == outcome(answered, "program.mlir", folder=tmp_path)[1]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lists processes in /proc")
+def test_a_fork_answers_calls_until_one_may_change_later_ones(
+    server_and_client: tuple[int, list[str]], tmp_path: Path
+) -> None:
+    pid, command = server_and_client
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    before = children.read_text()
+    for _ in range(3):
+        assert outcome(command, "-", folder=tmp_path, given=PROGRAM)[0] == 0
+    assert children.read_text() == before
+    (tmp_path / "extension.py").write_text("import sdy\n")
+    assert outcome(command, "--load=extension.py", "-", folder=tmp_path, given=PROGRAM)[0] == 0
+    deadline = time.monotonic() + 60
+    while children.read_text() == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert children.read_text() != before
 
 
 def test_without_a_server_a_new_process_answers(tmp_path: Path) -> None:

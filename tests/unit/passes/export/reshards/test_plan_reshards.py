@@ -9,7 +9,7 @@ from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.sdy.collectives import AllReduceOp, AllToAllOp, ReduceScatterOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
-from sdy.passes.manager.pipelines import LocalPipeline
+from sdy.passes.manager.partition_pipelines import LocalPipeline
 from sdy.passes.run import run_passes
 from sdy.program.program import PartitionedProgram, Program
 from sdy.program.sharded_program import boundary_of

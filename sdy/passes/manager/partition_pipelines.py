@@ -1,0 +1,95 @@
+"""The pipelines from a user's program to the program of one device: the passes in order, and why in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+
+from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
+from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
+from sdy.passes.export.collectives.fuse_permutes import FusePermutesPass
+from sdy.passes.export.collectives.merge_permutes import MergePermutesPass
+from sdy.passes.export.layers.fold_layers import FoldLayersPass
+from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
+from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
+from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
+from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
+from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
+from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
+from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
+from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
+from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
+from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
+from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
+from sdy.passes.manager.pipelines import CLOSE, Passes, propagation
+from sdy.passes.run import Pipeline
+from sdy.passes.simplify.canonicalize import CanonicalizePass
+from sdy.passes.simplify.merge_equal_ops import MergeEqualOpsPass
+from sdy.passes.simplify.remove_copies import RemoveCopiesPass
+
+TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
+
+
+def partitioning(*, optimize_communication: bool = True) -> Passes:
+    """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded."""
+    to_collectives = (
+        DropUnevenAxesPass(),
+        PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
+        InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
+        CanonicalizePass(("sdy-reshard",)),
+        HoistReshardsPass(),  # before the optimizer, which then sees what a loop really sends
+        *((OptimizeCommunicationPass(), HoistReshardsPass()) if optimize_communication else ()),
+        # After the optimizer, which assumes that devices compute equal values from equal values.
+        ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
+        PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
+        CanonicalizePass(("sdy-collective",)),
+        DropShardingRulesPass(),
+    )
+    if not optimize_communication:
+        return (FoldLayersPass(), *to_collectives)
+    return (
+        RemoveCopiesPass(),
+        FoldLayersPass(),  # so that all later passes process each layer once
+        MergeEqualOpsPass(),  # after folding: the first layer would compute constant values for all layers
+        PadWhereCheaperPass((*to_collectives, TO_SHARDS, MergePermutesPass())),  # before uneven dims become unsharded
+        *to_collectives,
+    )
+
+
+@dataclass(frozen=True)
+class PartitionPipeline(Pipeline):
+    """Propagate shardings and make all communication explicit, on global tensors."""
+
+    name = "sdy-partition-pipeline"
+
+    optimize_communication: bool = True
+    keep_layers: bool = False  # folded layers stay functions; the local pipeline unfolds them
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Return the passes of the propagation pipeline, followed by those that insert collectives."""
+        partitioner = partitioning(optimize_communication=self.optimize_communication)
+        return (*propagation(), *CLOSE, *partitioner, *(() if self.keep_layers else (UnfoldLayersPass(),)))
+
+
+_OPTIMIZE_COLLECTIVES = MergePermutesPass(), FusePermutesPass(), CombineCollectivesPass()
+
+
+@dataclass(frozen=True)
+class LocalPipeline(Pipeline):
+    """Lower explicit collectives on global tensors to the StableHLO program of one device."""
+
+    name = "sdy-local-pipeline"
+
+    optimize_communication: bool = True
+    keep_layers: bool = False  # folded layers stay functions
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Return the passes; the local program has no shardings."""
+        return (
+            TO_SHARDS,
+            DropShardingAndMeshPass(),
+            *(_OPTIMIZE_COLLECTIVES if self.optimize_communication else ()),
+            *(() if self.keep_layers else (UnfoldLayersPass(),)),
+        )

@@ -1,0 +1,80 @@
+"""Runs the passes of a command line of `sdy-opt` on one program, and shows the module around them as requested."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.module_text import print_module
+from sdy.dialects.verification.verified_module import VerifiedModule
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.manager.pass_options import build_pass
+from sdy.passes.run import flattened, run_passes
+from sdy.passes.timings import VERIFICATION, Timings
+from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.opt_arguments import VERIFY_FULL, OptArguments
+
+
+def requested_passes(arguments: OptArguments) -> list[ModulePass]:
+    """Return the passes of a command line with their options. Raises: SdyError, as `build_pass`."""
+    return [build_pass(request) for request in arguments.requests]
+
+
+def pipeline_text(passes: Sequence[ModulePass]) -> str:
+    """Return the pipeline of all passes that run: `builtin.module(sdy-close-shardings,...)`."""
+    return f"builtin.module({','.join(map(str, flattened(passes)))})"
+
+
+class PassRun:
+    """One run of passes."""
+
+    def __init__(self, arguments: OptArguments, timings: Timings) -> None:
+        self._arguments = arguments
+        self._timings = timings
+        self._passes_run = 0
+        self._text_before = ""
+
+    def run(self, context: SdyContext, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+        """Verify the module, and run the passes on it. Raises: SdyError of the first that fails."""
+        arguments = self._arguments
+        verify_each = arguments.has("verify-each", default=True)
+        with ExitStack() as stack:
+            if verify_each and not arguments.has(VERIFY_FULL):
+                verify = stack.enter_context(VerifiedModule(module).listening()).verify
+            else:
+                verify = partial(verify_module, module)
+                with self._timings.measure(VERIFICATION):
+                    verify()
+            run_passes(
+                context,
+                module,
+                passes,
+                verify_each=verify_each,
+                verify=verify,
+                before=self._show_before,
+                after=self._show_after,
+                timings=self._timings,
+            )
+
+    def _show_before(self, each: ModulePass, module: ModuleOp) -> None:
+        if self._arguments.has("mlir-print-ir-before-all") or each.name in self._arguments.shown_before:
+            print(f"// -----// IR Dump Before {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
+        if self._arguments.has("mlir-print-ir-after-change"):
+            self._text_before = print_module(module)
+
+    def _show_after(self, each: ModulePass, module: ModuleOp) -> None:
+        self._passes_run += 1
+        if self._arguments.has("mlir-print-ir-after-all") or each.name in self._arguments.shown_after:
+            print(f"// -----// IR Dump After {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
+        elif self._arguments.has("mlir-print-ir-after-change") and (text := print_module(module)) != self._text_before:
+            print(f"// -----// IR Dump After {each.name} //----- //\n{text}", file=sys.stderr)
+        if self._arguments.dump_dir is not None:
+            file = Path(self._arguments.dump_dir) / f"{self._passes_run:02}-after-{each.name}.mlir"
+            write_text(str(file), print_module(module), make_folder=True)
