@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding, sharding_of
@@ -71,7 +72,7 @@ def is_at_boundary(change: Change) -> bool:
 def edited(module: ModuleOp, changes: Sequence[Change]) -> tuple[ModuleOp, dict[SSAValue, SSAValue]]:
     """Return a copy of a module with changes to its annotations, and the copy of each value of the module."""
     copies: dict[SSAValue, SSAValue] = {}
-    copy = module.clone(copies)
+    copy = copy_with_regions(module, copies)
     for change in changes:
         if isinstance(change, Removal):
             _remove(copies[change.target])

@@ -7,6 +7,7 @@ from math import inf
 
 _BYTES = re.compile(r"(?P<number>[-+\d._eE]+)\s*(?P<unit>[KMGT]?i?B)?", re.IGNORECASE)
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_ROUNDS_UP = 999.5  # numbers from this one on have four digits if they are rounded to three
 _UNITS = {
     f"{prefix}{infix}B": float(base**power)
     for infix, base in (("", 1000), ("I", 1024))
@@ -42,10 +43,10 @@ def rounded_bytes(count: float) -> str:
     '3.14 GB'
     """
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if count < 1000:
+        if count < _ROUNDS_UP:
             return f"{count:.3g} {unit}"
         count /= 1000
-    return f"{count:.3g} PB"
+    return f"{_three_digits(count)} PB"
 
 
 def seconds_text(seconds: float) -> str:
@@ -54,5 +55,12 @@ def seconds_text(seconds: float) -> str:
     >>> seconds_text(3.728e-4)
     '373 µs'
     """
-    size, unit = next(((size, unit) for size, unit in _SECONDS if seconds >= size), _SECONDS[-1])
-    return f"{seconds / size:.3g} {unit}"
+    for size, unit in reversed(_SECONDS):
+        if seconds < _ROUNDS_UP * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{_three_digits(seconds)} s"
+
+
+def _three_digits(number: float) -> str:
+    """Return a number with at least three significant digits, and without an exponent if it is large."""
+    return f"{number:.3g}" if number < _ROUNDS_UP else f"{number:,.0f}"

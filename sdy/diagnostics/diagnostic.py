@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from sdy.diagnostics.span import Span
 
+MOST_SHOWN = 240  # characters of a line
+
 
 class Severity(Enum):
     """The severity of a diagnostic. The value is the text that the rendered line shows."""
@@ -112,10 +114,25 @@ def _located(span: Span | None, headline: str, sources: Mapping[str, str] | None
     lines = [f"{span.file}:{span.line}:{span.column}{source}: {headline}"]
     text = span.text if span.text is not None else _line_of(span, sources)
     if text is not None:
+        shown, before = _excerpt(text, span.column - 1)
         # Copy the tabs of the line into the margin, so that the caret is aligned for any tab width.
-        margin = "".join("\t" if character == "\t" else " " for character in text[: span.column - 1])
-        lines += [f"  {text}", f"  {margin}{'^' * span.length}"]
+        margin = "".join("\t" if character == "\t" else " " for character in shown[:before])
+        carets = "^" * max(1, min(span.length, len(shown) - before))
+        lines += [f"  {shown}", f"  {margin}{carets}"]
     return lines
+
+
+def _excerpt(text: str, start: int) -> tuple[str, int]:
+    """Return the part of a line that is shown, and the index in it of the character at `start` of the line.
+
+    The header of a function may be thousands of characters long, which would fill the screen and hide the caret.
+    """
+    if len(text) <= MOST_SHOWN:
+        return text, start
+    first = max(0, min(start - MOST_SHOWN // 3, len(text) - MOST_SHOWN))
+    dots = "..." if first else ""
+    end = "..." if first + MOST_SHOWN < len(text) else ""
+    return f"{dots}{text[first : first + MOST_SHOWN]}{end}", start - first + len(dots)
 
 
 def _line_of(span: Span, sources: Mapping[str, str] | None) -> str | None:

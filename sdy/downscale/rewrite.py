@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.ir.fast_ops import set_type
+from sdy.dialects.ir.fast_ops import copy_with_regions, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.downscale.attribute_numbers import ints_in, with_ints
@@ -24,7 +24,7 @@ Numbers = Mapping[float, float]  # new numbers of a constant, by the original on
 
 def rewritten(module: ModuleOp, ties: Ties, new_size: NewSize, constants: Mapping[Operation, Numbers]) -> ModuleOp:
     """Return a copy of a module with new sizes, and with new numbers in some constants."""
-    copy = module.clone()
+    copy = copy_with_regions(module)
     ops = pre_order(module)
     attributes: dict[Operation, dict[str, dict[int, int]]] = {}
     for (op, name, index), variable in ties.attributes.items():

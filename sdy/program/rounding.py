@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_float
@@ -121,7 +122,7 @@ class _Deviation:
 @garbage_collection_paused()
 def _widened(module: ModuleOp) -> ModuleOp:
     """Return a copy of a module that computes in 64-bit floats."""
-    copy = module.clone()
+    copy = copy_with_regions(module)
     widen_floats(copy)
     return copy
 

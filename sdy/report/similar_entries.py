@@ -26,12 +26,14 @@ def without_names(text: str) -> str:
     return _NAME_OR_LINE.sub("%", text)
 
 
-def groups_of_similar(entries: Sequence[T], key: Callable[[T], Hashable], *, verbose: bool) -> list[list[T]]:
+def groups_of_similar(
+    entries: Sequence[T], key: Callable[[T], Hashable], *, verbose: bool = False, most: int = MOST_ENTRIES
+) -> list[list[T]]:
     """Return the groups of entries with equal keys, in the order of their first entries.
 
-    Each entry of a short list is a group of its own, and if `verbose`, each entry of any list.
+    Each entry of a list of at most `most` entries is a group of its own, and if `verbose`, each entry of any list.
     """
-    if verbose or len(entries) <= MOST_ENTRIES:
+    if verbose or len(entries) <= most:
         return [[entry] for entry in entries]
     groups: dict[Hashable, list[T]] = {}
     for entry in entries:

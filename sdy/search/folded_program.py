@@ -14,6 +14,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import ops_of, pre_order
@@ -71,7 +72,7 @@ def folded_program(written: ModuleOp) -> FoldedProgram | None:
     by_location = _by_location(op for op in pre_order(written) if op.results)
     if by_location is None:
         return None
-    module = written.clone()
+    module = copy_with_regions(written)
     run_passes(make_context(), module, [FoldLayersPass()], verify_each=False)
     if not has_folded_layers(module):
         return None

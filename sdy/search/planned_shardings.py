@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
@@ -76,6 +77,6 @@ def _annotated(searched: SearchedModule, network: ProgramNetwork, labels: Sequen
             layout = network.layout_for_users(result, labels)
             if layout is not None:
                 set_sharding(result, sharding(layout))
-    module = searched.module.clone()
+    module = copy_with_regions(searched.module)
     run_passes(make_context(), module, [UnfoldLayersPass()], verify_each=False)
     return module

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.func_attrs import without_attributes
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
@@ -64,7 +65,7 @@ class PreparedModule:
 
     def on(self, mesh: Mesh, mesh_name: str = MESH_NAME) -> SearchedModule:
         """Return the module on a mesh, in a copy."""
-        copy = self.module.clone()
+        copy = copy_with_regions(self.module)
         _set_mesh(copy, mesh, mesh_name)
         graph = GraphReader(copy, Atoms.full_axes(mesh), is_boundary_free=True).read()
         return SearchedModule(copy, graph, mesh_name)
@@ -81,7 +82,7 @@ def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
         if isinstance(op, _FIXED):
             message = f"{op.name} depends on the mesh, so no other shardings can be searched"
             raise SdyError(Diagnostic("SDY-T251", message, span_of(op), hint="search the program without this op"))
-    copy = module.clone()
+    copy = copy_with_regions(module)
     for constraint in list(ops_of(copy, ShardingConstraintOp)):
         constraint.result.replace_all_uses_with(constraint.input)
         erase(constraint)

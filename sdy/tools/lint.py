@@ -12,6 +12,7 @@ from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import LintReport
 from sdy.advice.lint.rules import RULES
 from sdy.advice.lint.settings import LintSettings, nearest_pyproject, read_settings
+from sdy.advice.lint.similar_findings import one_of_similar
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
@@ -73,6 +74,9 @@ def parser() -> ArgumentParser:
     )
     parser.add_argument("--show-small", action="store_true", help="also report findings that cost very little")
     parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="list all findings, also those that differ only in names and lines"
+    )
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--output-format", choices=FORMATS, default="text", help="print findings as text, JSON or GitHub annotations"
@@ -132,7 +136,10 @@ def _settings(arguments: Namespace) -> LintSettings:
 
 def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text: str, stream: TextIO) -> None:
     lines = text.splitlines()
-    diagnostics = [with_lines(each.diagnostic(), arguments.file, lines) for each in report.findings]
+    shown = report.findings
+    if arguments.output_format == "text":
+        shown = one_of_similar(shown, verbose=arguments.verbose)
+    diagnostics = [with_lines(each.diagnostic(), arguments.file, lines) for each in shown]
     match arguments.output_format:
         case "json":
             print_json(_as_json(report, fixed), stream)

@@ -41,6 +41,8 @@ from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.run_arguments import RunArguments, help_text, parse_arguments
 from sdy.tools.command_line.split_file import Chunk, split_file
 
+MOST_CONSTANTS = 4  # in a hint
+
 
 @quiet_on_broken_pipe
 def main(args: Sequence[str] | None = None) -> int:
@@ -104,7 +106,8 @@ def _no_inputs(function: FuncOp) -> SdyError:
     """Return the error for missing inputs, with an option that can be pasted."""
     types = [argument.type for argument in function.body.block.args]
     message = f"expected {len(types)} inputs for the arguments of @{function.sym_name.data}, got 0"
-    constants = ", ".join(f"dense<{_one(each)}> : {each}" for each in types)
+    constants = ", ".join(f"dense<{_one(each)}> : {each}" for each in types[:MOST_CONSTANTS])
+    constants += ", ..." * (len(types) > MOST_CONSTANTS)
     hint = f"--inputs=FILE.npz with arrays arg0, arg1, ...; or --args='[{constants}]'"
     return SdyError(Diagnostic("SDY-X006", message, span_of(function), hint=hint))
 

@@ -60,8 +60,8 @@ def _prioritized(linted: LintedProgram, axis: AxisRef, later: Sequence[SSAValue]
     results = [target for target in finals if isinstance(target, int) and _dims_along(finals[target], axis)]
     for targets in ((*later, *results), later):
         edits = tuple(Edit(each, _later(linted.annotation(each) or finals[each], axis)) for each in targets)
-        texts = (f"{linted.names.name(edit.target)} as {sharding_text(edit.sharding)}" for edit in edits)
-        yield Fix(f"give {axis} a later priority in these: annotate {', '.join(texts)}", edits)
+        texts = tuple(f"{linted.names.name(edit.target)} as {sharding_text(edit.sharding)}" for edit in edits)
+        yield Fix(texts, edits, intro=f"give {axis} a later priority in these: annotate ")
 
 
 def _annotated_arguments(linted: LintedProgram) -> Iterator[tuple[SSAValue, TensorSharding]]:
@@ -143,7 +143,7 @@ def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[F
             edit = Edit(annotated[0], with_axis(annotated[1], dim, conflict.axis))
             yield fix_of(linted, edit)
         for each in (*opening(explainer, holder, dim), *against_rival(explainer, conflict, holder)):
-            yield Fix(each.text, (each.edit,))
+            yield Fix((each.text,), (each.edit,))
 
 
 def _target_dim(linted: LintedProgram, conflict: Conflict) -> int | None:

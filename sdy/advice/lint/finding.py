@@ -10,14 +10,30 @@ from sdy.advice.edits import Change
 from sdy.advice.lint.price import Cost, Price
 from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity
 from sdy.diagnostics.span import Span
+from sdy.report.similar_entries import groups_of_similar, without_names
+
+MOST_PARTS = 4  # changes of a fix that are all shown
 
 
 @dataclass(frozen=True)
 class Fix:
-    """Changes of annotations, in words and as values."""
+    """Changes of annotations, in words and as values. `parts` has a text per change; `intro` comes before them all."""
 
-    text: str
+    parts: tuple[str, ...]
     changes: tuple[Change, ...]
+    intro: str = ""
+
+    @property
+    def text(self) -> str:
+        """All changes in words."""
+        return self.intro + "; ".join(self.parts)
+
+    @property
+    def summary(self) -> str:
+        """The changes in words; of many that differ only in the indices of layers, the first is shown with a count."""
+        groups = groups_of_similar(self.parts, without_names, most=MOST_PARTS)
+        texts = (f"{first} (and {len(others)} more likewise)" if others else first for first, *others in groups)
+        return self.intro + "; ".join(texts)
 
 
 @dataclass(frozen=True)
@@ -41,7 +57,7 @@ class TriedFix:
     def __str__(self) -> str:
         """Return the fix and its effect: `annotate %w as [{"x"}]: saves 3.02 µs, costs 512 bytes of memory`."""
         gains, losses = (Cost(*(max(0.0, sign * part) for part in self.saved.parts)) for sign in (1, -1))
-        text = f"{self.fix.text}: saves {gains}"
+        text = f"{self.fix.summary}: saves {gains}"
         return text if self.is_free else f"{text}, but costs {losses}"
 
 

@@ -18,6 +18,7 @@ from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
+from sdy.advice.lint.similar_findings import different_first
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import SdyError
@@ -105,11 +106,15 @@ class Linter:
                 yield candidate, finding
 
     def _candidates(self) -> list[Candidate]:
-        """Return the candidates that are not small: the costliest one of each rule, then the next one of each."""
+        """Return the candidates: the costliest one of each rule, then the next one of each.
+
+        Of those that differ only in names and lines, as in equal layers, the second comes after all first ones: where
+        no fix helps one of them, none is likely to help the others.
+        """
         ranked: list[tuple[int, float, Candidate]] = []
         for rule in self._rules:
             found = sorted(rule.find(self._linted), key=lambda each: -self._weight(each.cost))
-            ranked += [(rank, -self._weight(each.cost), each) for rank, each in enumerate(found)]
+            ranked += [(rank, -self._weight(each.cost), each) for rank, each in enumerate(different_first(found))]
         return [each for _, _, each in sorted(ranked, key=lambda each: each[:2])]
 
     def _finding(self, candidate: Candidate) -> Finding | None:

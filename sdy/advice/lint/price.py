@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
+from sdy.cost.quantities import seconds_text
 from sdy.cost.schedule import CollectiveRun, schedule_of
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import main_function
@@ -48,7 +49,7 @@ class Cost:
         """Return the parts that are not zero: `1,024 bytes sent, 3.02 µs, 512 bytes of memory`."""
         texts = [
             f"{round(self.bytes_sent):,} bytes sent" if round(self.bytes_sent) else "",
-            f"{1e6 * self.seconds:,.3g} µs" if self.seconds >= 1e-10 else "",
+            seconds_text(self.seconds) if self.seconds >= 1e-10 else "",
             f"{round(self.memory):,} bytes of memory" if round(self.memory) else "",
         ]
         return ", ".join(filter(None, texts)) or "nothing"

@@ -93,7 +93,8 @@ def _together(results: list[Candidate], axis: MeshAxis) -> Candidate:
 
 def _combined(fixes: Sequence[Fix]) -> Fix:
     """Return one fix of all changes."""
-    return Fix("; ".join(fix.text for fix in fixes), tuple(change for fix in fixes for change in fix.changes))
+    parts = tuple(part for fix in fixes for part in fix.parts)
+    return Fix(parts, tuple(change for fix in fixes for change in fix.changes))
 
 
 def _target(candidate: Candidate) -> SSAValue | int:

@@ -54,4 +54,4 @@ def uses_through_elementwise(value: SSAValue, is_end: Callable[[CollectiveOp], b
 
 def fix_of(linted: LintedProgram, change: Change) -> Fix:
     """Return the fix that consists of one change."""
-    return Fix(change.described(linted.names.name(change.target)), (change,))
+    return Fix((change.described(linted.names.name(change.target)),), (change,))

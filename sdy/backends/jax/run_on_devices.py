@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 from sdy.backends.jax.named_shardings import jax_mesh, partition_spec
 from sdy.backends.jax.split_collectives import split_combined_collectives
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
@@ -83,7 +84,7 @@ def _only_mesh(boundary: ProgramPlacement) -> Mesh:
 
 def _function_of_text(local: ModuleOp) -> FlatFunction:
     """Return the local program as a function of shards: an exported placeholder whose text is replaced."""
-    module = local.clone()
+    module = copy_with_regions(local)
     run_passes(make_context(), module, [ChloLegalizeToStablehloPass()], verify_each=False)
     split_combined_collectives(module)
     types = main_function(module).function_type

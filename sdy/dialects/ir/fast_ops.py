@@ -103,7 +103,7 @@ def copy_before(op: OpT, operands: Sequence[SSAValue], anchor: Operation | None 
         copy = make_op(type(op), operands, map(type_of, op.results), op.properties, op.attributes, op.location)
         for result, new in zip(op.results, copy.results, strict=True):
             new._name = result._name  # pyright: ignore[reportPrivateUsage] -- see above
-    _link_before(copy, anchor or op)
+    insert_op_before(copy, anchor or op)
     return copy
 
 
@@ -137,8 +137,8 @@ def _map_values(old: Iterable[SSAValue], new: Iterable[SSAValue], values: dict[S
         copy._name = value._name  # pyright: ignore[reportPrivateUsage] -- see above
 
 
-def _link_before(new: Operation, op: Operation) -> None:
-    """Insert an op without a parent block right before `op`."""
+def insert_op_before(new: Operation, op: Operation) -> None:
+    """Insert an op without a parent block right before `op`, like `op.parent.insert_op_before(new, op)`."""
     block, previous = op.parent, op._prev_op  # pyright: ignore[reportPrivateUsage] -- see above
     assert block is not None
     new.parent = block
@@ -164,6 +164,35 @@ def append_op(block: Block, op: Operation) -> None:
         last._next_op = op  # pyright: ignore[reportPrivateUsage] -- see above
         op._prev_op = last  # pyright: ignore[reportPrivateUsage] -- see above
     block._last_op = op  # pyright: ignore[reportPrivateUsage] -- see above
+
+
+def detach(op: Operation) -> None:
+    """Remove an op from its block, like `op.detach()`."""
+    block, previous, following = op.parent, op._prev_op, op._next_op  # pyright: ignore[reportPrivateUsage] -- see above
+    assert block is not None
+    op.parent = None
+    if previous is None:
+        block._first_op = following  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        _set(previous, "_next_op", following)
+        _set(op, "_prev_op", None)
+    if following is None:
+        block._last_op = previous  # pyright: ignore[reportPrivateUsage] -- see above
+    else:
+        _set(following, "_prev_op", previous)
+        _set(op, "_next_op", None)
+
+
+def drop_uses(op: Operation) -> None:
+    """Remove the uses that a detached op, and the ops inside it, make of values, like `op.drop_all_references()`."""
+    if op.regions or op._successors:  # pyright: ignore[reportPrivateUsage] -- see above
+        op.drop_all_references()
+        return
+    if op.parent is not None:  # as after `detach_range`
+        op.parent = None
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):  # pyright: ignore[reportPrivateUsage] -- see above
+        operand.remove_use(use)
+    _set(op, "_operand_uses", ())
 
 
 def detach_range(first: Operation, last: Operation) -> None:

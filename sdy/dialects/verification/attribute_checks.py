@@ -28,10 +28,11 @@ PROPAGATION_EDGES = "sdy.propagation_edges"
 SHARDING_RULE = "sdy.sharding_rule"
 _PREFIX = "sdy."
 _EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
+_Key = tuple[int | tuple[int, ...], str, int]  # the types of an op, the name and the id of an attribute
 
 
 class AttributeChecks:
-    """Verifies attributes op by op. Remembers which shardings and rules fit which types.
+    """Verifies attributes op by op. Remembers which attributes fit which types, in which scope.
 
     `signatures` are numbers that stand for the types of an op, by the id of the op; ops without one have no number.
     """
@@ -39,41 +40,49 @@ class AttributeChecks:
     def __init__(self, signatures: Mapping[int, int]) -> None:
         self._signatures = signatures
         self.have_seen_edges = False
-        # The keys contain ids of the objects in the values, which stay alive.
-        self._valid: dict[tuple[object, ...], tuple[object, ...]] = {}
+        # By scope: the types, the name and the id of each valid attribute. The values are the objects whose ids are in
+        # the keys, which so stay alive.
+        self._valid: dict[tuple[int, frozenset[str]], dict[_Key, tuple[object, ...]]] = {}
+        self._checked_once: dict[tuple[object, ...], tuple[object, ...]] = {}
 
     def check(self, op: Operation, scope: Scope) -> None:
         """Check rules O1 to O5, by attribute name in alphabetical order."""
         for _ in self.unlike_valid((op,), scope):
-            attributes = op.attributes
-            for name in sorted([name for name in attributes if name.startswith(_PREFIX)]):
-                self._check_attribute(op, name, attributes[name], scope)
-            if PROPAGATION_EDGES not in attributes:  # which depend on the shardings of the operands, too
-                parts = (scope.meshes, *attributes.values(), *op.operand_types, *op.result_types)
-                self._valid[self._key(op, scope)] = parts
+            valid, types = self._valid_in(scope), self._types(op)
+            for name, attr in sorted(op.attributes.items()):
+                if name.startswith(_PREFIX):
+                    self._check_attribute(op, name, attr, scope)
+                if name != PROPAGATION_EDGES:  # which depend on the shardings of the operands, too
+                    valid[types, name, id(attr)] = scope.meshes, attr, *op.operand_types, *op.result_types
 
     def unlike_valid(self, ops: Iterable[Operation], scope: Scope) -> Iterator[Operation]:
-        """Yield those of some ops, all in this scope, that are like no valid op; ops may be checked in between."""
-        valid, key_of = self._valid, self._key
-        return (op for op in ops if key_of(op, scope) not in valid)
+        """Yield those of some ops, all in this scope, that have an attribute not known to be valid for their types.
 
-    def _key(self, op: Operation, scope: Scope) -> tuple[object, ...]:
-        """Return a key that is equal for ops that are equally valid."""
-        number = self._signatures.get(id(op))
-        key: list[object] = [id(scope.meshes), scope.manual_axes, _type_ids(op) if number is None else number]
-        for name, attr in op.attributes.items():
-            key.append(name)
-            key.append(id(attr))
-        return tuple(key)
+        Ops may be checked in between.
+        """
+        valid, signatures = self._valid_in(scope), self._signatures
+        for op in ops:
+            types = signatures.get(id(op)) or _type_ids(op)
+            for name, attr in op.attributes.items():
+                if (types, name, id(attr)) not in valid:
+                    yield op
+                    break
+
+    def _valid_in(self, scope: Scope) -> dict[_Key, tuple[object, ...]]:
+        return self._valid.setdefault((id(scope.meshes), scope.manual_axes), {})
+
+    def _types(self, op: Operation) -> int | tuple[int, ...]:
+        """Return a number or the ids that stand for the types of an op."""
+        return self._signatures.get(id(op)) or _type_ids(op)
 
     def check_once(self, check: Callable[[OpT, Scope], None], op: OpT, scope: Scope) -> None:
         """Run `check` unless an op with the same properties and result types was valid; it depends on nothing else."""
         properties = op.properties
         parts = (check, scope.meshes, *properties.values(), *map(type_of, op.results))
         key = (scope.manual_axes, *properties, *map(id, parts))
-        if key not in self._valid:
+        if key not in self._checked_once:
             check(op, scope)
-            self._valid[key] = parts
+            self._checked_once[key] = parts
 
     def _check_attribute(self, op: Operation, name: str, attr: Attribute, scope: Scope) -> None:
         if name == SHARDING:

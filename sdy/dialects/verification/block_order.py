@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 
 from xdsl.ir import Block, Operation
@@ -16,7 +16,7 @@ _LEAST_STEP = 2.0**-20  # between two numbers; an index below 2**32 with this st
 
 
 class BlockOrder:
-    """Numbers of ops, which increase within a block. An op gets its number when it is first asked for.
+    """Numbers of ops, which increase within a block. An op gets its number when its block is first asked for.
 
     If an op is inserted, it gets a number between those of its neighbours. If there is no room between these,
     all ops of the block are numbered again.
@@ -32,15 +32,19 @@ class BlockOrder:
 
     def is_before(self, op: Operation, other: Operation) -> bool:
         """Return whether an op comes before another one of the same block."""
+        numbers = self.numbers_with((op, other))
+        return numbers[id(op)] < numbers[id(other)]
+
+    def numbers_with(self, ops: Iterable[Operation]) -> Mapping[int, float]:
+        """Return the numbers of all ops that have one, by id, after each of `ops` got one.
+
+        The other ops in the blocks of these have numbers, too, unless they were forgotten.
+        """
         numbers = self._numbers
-        first, second = numbers.get(id(op)), numbers.get(id(other))
-        if first is None or second is None:
-            if first is None:
+        for op in ops:
+            if id(op) not in numbers:
                 self._number_run(op)
-            if id(other) not in numbers:
-                self._number_run(other)  # which may change the number of `op`, too
-            first, second = numbers[id(op)], numbers[id(other)]
-        return first < second
+        return numbers
 
     def _number_run(self, op: Operation) -> None:
         """Number `op` and the ops around it that have no number either."""

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from math import inf
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, OpResult
 
 from sdy.dialects.ir.fast_ops import operands_of
@@ -120,27 +121,42 @@ class Recheck:
 
     def _check_ops(self, touched: Sequence[Operation]) -> None:
         """Check each op alone, the ends of its blocks, and that its operands are visible."""
-        is_before = self.order.is_before
-        for op in _outer_first(touched):
+        for op in sorted((op for op in touched if op.regions), key=_depth):
+            for block in blocks_of(op):
+                check_terminator(block, op)
+            self._check_op(op)
+        check_by_signature = self.op_checks.check_by_signature
+        for op in touched:
             if op.regions:
-                for block in blocks_of(op):
-                    check_terminator(block, op)
-            if _is_by_signature(type(op)):
-                self.op_checks.check_by_signature(op)
+                continue
+            if _is_by_signature(type(op)) and type(op) is not ReturnOp:  # almost always
+                check_by_signature(op)
             else:
-                self.op_checks.check_alone(op)
-            check_in_function(op)
+                self._check_op(op)
+        self._check_visibility(touched)
+        for op in self.ops.foreign:
+            self.op_checks.check_alone(op)
+
+    def _check_op(self, op: Operation) -> None:
+        if _is_by_signature(type(op)):
+            self.op_checks.check_by_signature(op)
+        else:
+            self.op_checks.check_alone(op)
+        check_in_function(op)
+
+    def _check_visibility(self, touched: Sequence[Operation]) -> None:
+        """Check that the operands of each op are visible to it."""
+        numbers = self.order.numbers_with(touched)
+        for op in touched:
             for operand in operands_of(op):
                 # Most operands are results of earlier ops of the block; for these, a call would take most time.
                 if (
                     type(operand) is not OpResult
-                    or operand.op.parent is not op.parent
-                    or not is_before(operand.op, op)
-                    or operand not in operand.op.results
+                    or (producer := operand.op).parent is not op.parent
+                    or numbers.get(id(producer), inf) >= numbers[id(op)]
+                    or operand not in producer.results
                 ):
                     check_is_visible(operand, op, self._is_defined_before)
-        for op in self.ops.foreign:
-            self.op_checks.check_alone(op)
 
     def _is_defined_before(self, result: OpResult, op: Operation) -> bool:
         producer = result.op
@@ -206,15 +222,6 @@ def _check_ends(placed: Iterable[Operation]) -> None:
             check_is_last(before)
         if op._next_op is not None and is_terminator(type(op)):
             check_is_last(op)
-
-
-def _outer_first(ops: Iterable[Operation]) -> Iterable[Operation]:
-    """Return ops such that enclosing ops come first: a check may assume that these are valid."""
-    by_block: dict[int, list[Operation]] = {}
-    for op in ops:
-        by_block.setdefault(id(op.parent), []).append(op)
-    blocks = sorted(by_block.values(), key=lambda inside: _depth(inside[0]))
-    return chain.from_iterable(blocks)
 
 
 def _depth(op: Operation) -> int:

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.ir.fast_ops import detach_range, replace_uses
+from sdy.dialects.ir.fast_ops import detach, detach_range, drop_uses, insert_op_before, replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.model.sharding import TensorSharding
@@ -52,9 +52,8 @@ def redirect_other_uses(value: SSAValue, replacement: SSAValue) -> None:
 
 def insert_before(op: Operation, new: Operation) -> None:
     """Insert `new` right before `op`, with its location."""
-    assert op.parent is not None
     new.location = op.location
-    op.parent.insert_op_before(new, op)
+    insert_op_before(new, op)
 
 
 def replace_op(op: Operation, new: Operation) -> None:
@@ -68,12 +67,12 @@ def replace_op(op: Operation, new: Operation) -> None:
 def erase(op: Operation) -> None:
     """Erase an op without uses."""
     assert all(result.first_use is None for result in op.results)
-    op.detach()
-    op.drop_all_references()
+    detach(op)
+    drop_uses(op)
 
 
 def erase_run(ops: Sequence[Operation]) -> None:
     """Erase consecutive ops of a block. The caller guarantees that no other op uses their results."""
     detach_range(ops[0], ops[-1])
     for op in ops:
-        op.drop_all_references()
+        drop_uses(op)

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.hlo_statistics import HloModule
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import make_context, print_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
@@ -137,7 +138,7 @@ def _environment(devices: int) -> dict[str, str]:
 
 def _text_without_chlo(module: ModuleOp) -> str:
     """Return the text of the module as XLA gives it to Shardy: with CHLO ops expanded."""
-    expanded = module.clone()
+    expanded = copy_with_regions(module)
     run_passes(make_context(), expanded, [ChloLegalizeToStablehloPass()], verify_each=False)
     return print_module(expanded)
 

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.module_text import make_context
 from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning
@@ -23,7 +24,7 @@ def folded_cost(
     A function has the same shardings in all its calls, so that the cost may differ from that of the unfolded program.
     Raises: SdyError at the first op that is unsupported.
     """
-    context, copy = make_context(), module.clone()
+    context, copy = make_context(), copy_with_regions(module)
     passes = (*propagation(dedup_functions_fully=True), *CLOSE)
     partition = partitioning(optimize_communication=optimize_communication)
     run_passes(context, copy, (*passes, *partition), verify_each=False)

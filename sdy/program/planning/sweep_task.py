@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
 from sdy.cost.program_cost import ProgramCost
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import print_module
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.model.mesh import Mesh
@@ -48,7 +49,7 @@ def priced(task: SweepTask) -> SweepCost:
 
 def _resized(module: ModuleOp, mesh: Mesh) -> ModuleOp:
     """Return a copy of a module in which its mesh has other sizes."""
-    copy = module.clone()
+    copy = copy_with_regions(module)
     for op in [op for op in copy.ops if isinstance(op, MeshOp)]:
         insert(MeshOp(op.sym_name.data, mesh), InsertPoint.before(op), op.location)
         erase(op)

@@ -3,7 +3,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation
 
-from sdy.dialects.ir.fast_ops import copy_with_regions, detach_range, set_type
+from sdy.dialects.ir.fast_ops import (
+    copy_with_regions,
+    detach,
+    detach_range,
+    drop_uses,
+    insert_op_before,
+    set_type,
+)
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.module_text import make_context, parse_module, print_module
 
@@ -75,3 +82,35 @@ def test_set_type_keeps_uses() -> None:
     set_type(twice, TensorType(f32, [8]))
     assert twice.type == TensorType(f32, [8])
     assert uses(module) == before
+
+
+def test_erased_ops_leave_no_trace() -> None:
+    fast, slow = (blocks_of(pre_order(parse_module(NESTED))[0])[0] for _ in range(2))
+    for block in (fast, slow):
+        twice, chosen, end = block.ops
+        end.operands = [twice.results[0]]
+        for op in (chosen, end, twice):
+            if block is fast:
+                detach(op)
+                drop_uses(op)
+            else:
+                op.detach()
+                op.drop_all_references()
+            assert op.parent is op.next_op is op.prev_op is None
+        assert block.first_op is block.last_op is None
+        assert all(argument.first_use is None for argument in block.args)
+
+
+def test_insert_op_before_matches_that_of_xdsl() -> None:
+    fast, slow = (blocks_of(pre_order(parse_module(NESTED))[0])[0] for _ in range(2))
+    for block in (fast, slow):
+        twice, _, end = block.ops
+        for before in (twice, end):
+            new = twice.clone()
+            if block is fast:
+                insert_op_before(new, before)
+            else:
+                block.insert_op_before(new, before)
+    names = [[op.name for op in block.ops] for block in (fast, slow)]
+    assert names[0] == names[1] == ["stablehlo.add", "stablehlo.add", "stablehlo.if", "stablehlo.add", "func.return"]
+    assert [op.next_op.prev_op is op for op in fast.ops if op.next_op] == [True] * 4

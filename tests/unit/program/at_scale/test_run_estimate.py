@@ -8,7 +8,7 @@ import pytest
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.cost.quantities import rounded_bytes
+from sdy.cost.quantities import rounded_bytes, seconds_text
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.arrays import random_inputs
 from sdy.program.at_scale import run_estimate
@@ -87,5 +87,12 @@ def test_estimates_of_two_runs_add_up() -> None:
 
 def test_large_numbers_have_units() -> None:
     assert rounded_bytes(12) == "12 bytes"
-    assert rounded_bytes(3e18) == "3e+03 PB"
+    assert rounded_bytes(3e18) == "3,000 PB"
+    assert (rounded_bytes(999_400), rounded_bytes(999_600)) == ("999 kB", "1 MB")
     assert duration_text(1.5) == "about 1.5 seconds"
+
+
+def test_times_have_three_digits() -> None:
+    texts = ["1.56 ns", "999 ns", "1 µs", "373 µs", "1 ms", "139 ms", "21.4 s", "86,400 s"]
+    times = (1.562e-9, 999.4e-9, 999.6e-9, 3.728e-4, 9.996e-4, 0.1391, 21.43, 86400.0)
+    assert [seconds_text(each) for each in times] == texts

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from support.examples import EXAMPLES
 
+from sdy.diagnostics.diagnostic import MOST_SHOWN
 from sdy.tools.main import main
 from sdy.tools.playground.answers import answer
 
@@ -66,6 +67,8 @@ def test_an_error_is_located_and_shown_as_in_a_terminal() -> None:
     assert (problem["code"], problem["line"], problem["length"]) == ("SDY-S201", 3, 1)
     lines = str(problem["text"]).splitlines()
     assert lines[0].startswith("program.mlir:3:")
-    assert lines[1].strip() == TEXT.splitlines()[2].replace('{"x"}', '{"z"}', 1).strip()
+    wrong_line = TEXT.splitlines()[2].replace('{"x"}', '{"z"}', 1)
+    assert lines[1] == f"  {wrong_line[:MOST_SHOWN]}..."
+    assert lines[2].strip() == "^"
     (unknown,) = cast(list[Json], ask(ask="value", text=TEXT, value="%nothing")["diagnostics"])
     assert (unknown["code"], unknown["line"], unknown["length"]) == ("SDY-T203", None, 0)
