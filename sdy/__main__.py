@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
 from sdy.tools.start import sdy
 
 if __name__ == "__main__":
-    sdy()
+    sys.exit(sdy())

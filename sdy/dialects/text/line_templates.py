@@ -86,5 +86,7 @@ def make_template(
 
 
 def _is_plain(line: str) -> bool:
-    """Return whether each `%` on the line begins a name: none is in a string or in a comment."""
-    return not ("\\" in line or "//" in line) and all(piece.count('"') % 2 == 0 for piece in line.split("%"))
+    """Return whether a line is short, and each `%` on it begins a name: none is in a string or in a comment."""
+    if len(line) > MAX_LINE_LENGTH or "\\" in line or "//" in line:
+        return False
+    return all(piece.count('"') % 2 == 0 for piece in line.split("%"))

@@ -14,10 +14,10 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
   return %0 : tensor<8xf32>
 }
 """
-SCRIPT = """import atexit, sys
+SCRIPT = """import sys
 from sdy.tools.start import {tool}
-atexit.register(lambda: print("imported:", *{{name.partition(".")[0] for name in sys.modules}}))
-{tool}()
+assert {tool}() == 0
+print("imported:", *{{name.partition(".")[0] for name in sys.modules}})
 """
 
 

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-SCRIPT = """import atexit
+SCRIPT = """import atexit, gc, sys
 atexit.register(print, "at exit")
 from sdy.tools.start import {tool}
-{tool}()
-print("not reached")
+code = {tool}()
+print("returned", gc.isenabled())
+sys.exit(code)
 """
 
 
 @pytest.mark.parametrize("tool", ["sdy", "sdy_opt", "sdy_run"])
-@pytest.mark.parametrize(("argument", "code"), [("--version", 0), ("--no-such-option", None)])
-def test_exit_functions_run_and_all_output_is_written(tool: str, argument: str, code: int | None) -> None:
-    command = [sys.executable, "-c", SCRIPT.format(tool=tool), argument]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+@pytest.mark.parametrize(("argument", "has_failed"), [("--version", False), ("--no-such-option", True)])
+@pytest.mark.parametrize("is_script", [True, False])
+def test_a_script_ends_its_process_after_all_output(
+    tool: str, argument: str, has_failed: bool, is_script: bool, tmp_path: Path
+) -> None:
+    script = tmp_path / (tool.replace("_", "-") if is_script else "program.py")
+    script.write_text(SCRIPT.format(tool=tool))
+    done = subprocess.run(
+        [sys.executable, str(script), argument], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stdout.endswith("at exit\n")
-    assert "not reached" not in done.stdout
-    assert (done.returncode == code) if code == 0 else (done.returncode > 0)
-    assert bool(done.stderr) is (code is None)
+    assert ("returned True" in done.stdout) is not is_script
+    assert (done.returncode != 0) is has_failed
+    assert bool(done.stderr) is has_failed

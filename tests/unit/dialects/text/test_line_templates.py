@@ -16,6 +16,7 @@ from sdy.dialects.ir.fast_ops import append_new_op, append_op, make_location, ma
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.text import repeating_parser
+from sdy.dialects.text.line_templates import MAX_LINE_LENGTH
 from sdy.dialects.text.printer import MlirPrinter
 
 FILE_TESTS = sorted((Path(__file__).parents[3] / "filecheck" / "dialects").glob("stablehlo_*.mlir"))
@@ -103,6 +104,16 @@ def test_a_line_with_a_template_may_be_invalid() -> None:
     assert error(FIRST, "%0 = stablehlo.add %a, %0 : tensor<4xf32>") == ("SDY-P004", 3, 3)
     assert error(FIRST, "%1:2 = stablehlo.add %a, %0 : tensor<4xf32>") == ("SDY-P009", 3, 3)
     assert error(FIRST, "%1 = stablehlo.add %a, % : tensor<4xf32>") == ("SDY-P001", 3, 26)
+
+
+def test_long_lines_have_no_templates() -> None:
+    size = MAX_LINE_LENGTH // 3
+    lines = [f"  %{row} = stablehlo.constant dense<{[row] * size}> : tensor<{size}xi32>" for row in range(3)]
+    lines.append(f"  %3 = stablehlo.add %0, %1 {{x = {[0] * size}}} : tensor<{size}xi32>")
+    lines.append(f"  %4 = stablehlo.subtract %2, %1 {{x = {[0] * size}}} : tensor<{size}xi32>")
+    assert all(len(line) > MAX_LINE_LENGTH for line in lines)
+    module = parse_module("func.func @f() {\n" + "\n\n".join(lines) + "\n  return\n}\n")
+    assert [op.name.partition(".")[2] for op in module.walk()][2:] == ["constant"] * 3 + ["add", "subtract", "return"]
 
 
 def test_a_line_with_a_template_may_use_a_later_value() -> None:
