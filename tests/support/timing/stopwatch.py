@@ -168,6 +168,19 @@ def jaxlib_propagate(text: str) -> float:
         return seconds(lambda: passes.run(module.operation))
 
 
+def jaxlib_propagate_text(text: str) -> float:
+    """Time the propagation pipeline from text to text, like `sdy-opt FILE --sdy-propagation-pipeline`."""
+    context, ir, passmanager = _jaxlib()
+
+    def task() -> None:
+        module = ir.Module.parse(text)
+        passmanager.PassManager.parse(f"builtin.module({PROPAGATION})").run(module.operation)
+        str(module)
+
+    with context:
+        return seconds(task)
+
+
 TASKS: dict[str, Callable[[str], float]] = {
     task.__name__: task
     for task in (
@@ -183,6 +196,7 @@ TASKS: dict[str, Callable[[str], float]] = {
         jaxlib_parse,
         jaxlib_print,
         jaxlib_propagate,
+        jaxlib_propagate_text,
     )
 }
 
