@@ -22,6 +22,10 @@ class LifetimeStep(Generic[V]):
 
     The step is fused if its results are not stored: what it reads lives until their last read. A step in place stores
     each result in the memory of a value of the same size that is read for the last time.
+
+    `copied` are the values among `reads` that are copied first, to `copied_bytes`, so that the step reads the copies.
+    `uncopied_bytes` are those of results before they are copied; 0 if they are not. `scratch` are further bytes that
+    the step needs while it runs.
     """
 
     reads: Sequence[V]
@@ -31,14 +35,18 @@ class LifetimeStep(Generic[V]):
     overwritten: Sequence[V] = ()
     is_fused: bool = False
     is_in_place: bool = False
+    copied: Sequence[V] = ()
+    copied_bytes: int = 0
+    uncopied_bytes: int = 0
+    scratch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
     """The bytes alive during one step.
 
-    `beside` is what is alive next to its regions, `around` what is alive around the step without its regions, and
-    `most` the peak.
+    `beside` is what is alive next to its regions, `around` what is alive around the step without its regions but with
+    its copies, and `most` the peak.
     """
 
     beside: int
@@ -48,10 +56,14 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes(Generic[V]):
-    """For each step, the values that are read for the last time, and those whose memory the results take over."""
+    """For each step, the values that are read for the last time, and those whose memory the results take over.
+
+    `temporary` are the bytes that a step needs beside the values alive around it, for its copies.
+    """
 
     dying: Sequence[Sequence[V]]
     reused: Sequence[Sequence[V]]
+    temporary: Sequence[int]
 
 
 def last_reads(steps: Sequence[LifetimeStep[V]]) -> dict[V, int]:
@@ -72,7 +84,27 @@ def lifetimes(arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of
     for value, number in last_reads(steps).items():
         dying[number].append(value)
     kept = {*arguments}
-    return Lifetimes(dying, [_reused(step, dead, kept, bytes_of) for step, dead in zip(steps, dying, strict=True)])
+    ends = list(zip(steps, dying, strict=True))
+    reused = [_reused(step, dead, kept, bytes_of) for step, dead in ends]
+    return Lifetimes(dying, reused, [_temporary(step, dead, kept, bytes_of) for step, dead in ends])
+
+
+def _temporary(step: LifetimeStep[V], dying: Sequence[V], kept: AbstractSet[V], bytes_of: Callable[[V], int]) -> int:
+    """Return the bytes that a step needs beside its operands and results.
+
+    First its operands are copied, then it runs on the copies, then its results are copied. What is read for the last
+    time is dead after it was copied. Memory that results have before the step is idle until they are copied to it.
+    """
+    if not (step.copied or step.uncopied_bytes):
+        return step.scratch
+    new = sum(bytes_of(value) for value in step.produces if value not in kept)
+    before = step.copied_bytes - new
+    during = step.scratch + step.copied_bytes - sum(bytes_of(value) for value in step.copied if value in dying)
+    if not step.uncopied_bytes:
+        return max(0, before, during)
+    idle = step.uncopied_bytes - new
+    after = step.uncopied_bytes - sum(map(bytes_of, dying))
+    return max(0, before, during + idle - min(idle, step.copied_bytes), after)
 
 
 def _reused(step: LifetimeStep[V], dying: Sequence[V], kept: set[V], bytes_of: Callable[[V], int]) -> list[V]:
@@ -112,7 +144,7 @@ def memory_uses(
     kept = {*arguments}
     alive = sum(map(bytes_of, arguments))
     uses: list[MemoryUse] = []
-    for step, dying, reused in zip(steps, ends.dying, ends.reused, strict=True):
+    for step, dying, reused, temporary in zip(steps, ends.dying, ends.reused, ends.temporary, strict=True):
         produced_bytes = unread_bytes = 0
         for value in step.produces:
             size = 0 if value in kept else bytes_of(value)
@@ -120,7 +152,7 @@ def memory_uses(
             if value not in read:
                 unread_bytes += size
         freed = sum(map(bytes_of, inside_regions(step, dying, kept)))
-        around = alive + produced_bytes - sum(map(bytes_of, reused))
+        around = alive + produced_bytes - sum(map(bytes_of, reused)) + temporary
         uses.append(MemoryUse(alive - freed, around, max(around, alive - freed + step.inside)))
         alive += produced_bytes - sum(map(bytes_of, dying)) - unread_bytes
     return uses

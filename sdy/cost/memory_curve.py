@@ -14,7 +14,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.lifetimes import Lifetimes, LifetimeStep, inside_regions, lifetimes
-from sdy.cost.memory import PeakFinder, bytes_of_tensor
+from sdy.cost.memory import PeakFinder, Values, bytes_of_tensor
 from sdy.dialects.ir.symbols import functions_of, main_function
 
 AliveBytes = dict[SSAValue, int]
@@ -63,12 +63,14 @@ class _AliveValues:
         """Yield the bytes alive at each point."""
         return self._of_block(self._main)
 
-    def _of_block(self, block: Block) -> Iterator[int]:
+    def _of_block(self, block: Block, elsewhere: Values = frozenset()) -> Iterator[int]:
         """Yield the bytes at each point of a block. Its arguments and results are dropped at its end."""
         outside = self._snapshot()
         lives = self._lives(block)
         self._add(lives.kept)
-        for op, step, dying, reused in zip(block.ops, lives.steps, lives.ends.dying, lives.ends.reused, strict=True):
+        kept = elsewhere.union(lives.kept)
+        ends = zip(lives.ends.dying, lives.ends.reused, lives.ends.temporary, strict=True)
+        for op, step, (dying, reused, temporary) in zip(block.ops, lives.steps, ends, strict=True):
             inner = self._inner_blocks(op)
             if inner:
                 yield self._total
@@ -76,11 +78,13 @@ class _AliveValues:
                 around = self._snapshot()
                 self._remove(inside_regions(step, dying, lives.kept))
                 for inner_block in inner:
-                    yield from self._of_block(inner_block)
+                    yield from self._of_block(inner_block, self._peaks.values_elsewhere(op, kept))
                 self.alive, self._total = around
             self._remove(reused)
-            self._add(op.results)
+            self._add(result for result in op.results if result not in elsewhere)
+            self._resize(op.results, temporary)
             yield self._total
+            self._resize(op.results, -temporary)
             self._remove(dying)
             self._remove(result for result in op.results if result.first_use is None)
         self.alive, self._total = outside
@@ -106,6 +110,12 @@ class _AliveValues:
             size = self._peaks.bytes_of(value)
             self._total += size - self.alive.get(value, 0)
             self.alive[value] = size
+
+    def _resize(self, values: Sequence[SSAValue], size: int) -> None:
+        """Add the bytes of the copies that an op makes to those of its first result."""
+        if size:
+            self._total += size
+            self.alive[values[0]] = self.alive.get(values[0], 0) + size
 
     def _remove(self, values: Iterable[SSAValue]) -> None:
         for value in values:

@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from sdy.cost.allocation.fusion import IN_PLACE, Fusion
+from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
+from sdy.cost.allocation.fusion import Fusion
 from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
@@ -44,13 +45,13 @@ class Buffers:
         self._held: frozenset[SSAValue] = frozenset()
         self._main: FuncOp | None = None
         self._overwritten: dict[Operation, list[SSAValue]] = {}
-        self._fusion = Fusion() if is_compiled else None
+        self._fusion = Fusion(functions) if is_compiled else None
         self._loops = LoopBuffers() if self._fusion is None else loop_buffers(module, self._fusion)
         self._allocated: list[SSAValue] = []
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
             main = self._main = main_function(module)
             self._held = frozenset(arg for arg in main.body.block.args if not _is_donated(main, arg.index))
-            self._overwritten = _overwritten(main)
+            self._overwritten = _overwritten(main, self)
             if is_compiled:
                 self._allocated = _allocated_results(main)
         later = frozenset((*self._allocated, *self._loops.later_values()))
@@ -63,7 +64,11 @@ class Buffers:
         """
         if value in self._shared or (type(value) is OpResult and self.is_fused(value.op)):
             return True
-        return self._fusion is not None and _is_in_reducer(value)
+        block = None if self._fusion is None else block_of(value)
+        return block is not None and (type(block.parent_op()) in _REDUCERS or self._is_in_kernel(block))
+
+    def _is_in_kernel(self, block: Block) -> bool:
+        return self._fusion is not None and block is not self._main_block() and self._fusion.is_in_kernel(block)
 
     def is_fused(self, op: Operation) -> bool:
         """Return whether the results of an op are not stored."""
@@ -71,12 +76,22 @@ class Buffers:
 
     def is_in_place(self, op: Operation) -> bool:
         """Return whether the results may be stored in the memory of values that the op reads last."""
-        return self._fusion is not None and type(op) in IN_PLACE
+        return self._fusion is not None and self._fusion.is_in_place(op)
+
+    def is_kernel_call(self, op: Operation) -> bool:
+        """Return whether an op calls a function that a compiler makes one kernel of."""
+        return self._fusion is not None and self._fusion.is_kernel_call(op)
+
+    def copies(self, op: Operation) -> Copies:
+        """Return the copies that an op needs, in another order of dims in memory."""
+        return NO_COPIES if self._fusion is None else copies(op, self._fusion)
 
     def allocated_results(self, block: Block) -> Sequence[SSAValue]:
         """Return the values of a block that are results of the program and have memory from the start."""
-        is_main = self._main is not None and block is self._main.body.block
-        return self._allocated if is_main else ()
+        return self._allocated if block is self._main_block() else ()
+
+    def _main_block(self) -> Block | None:
+        return None if self._main is None else self._main.body.block
 
     def reads(self, op: Operation, block: Block) -> list[SSAValue]:
         """Return the values of a block that an op reads, including reads in its regions.
@@ -90,23 +105,16 @@ class Buffers:
         is_end = self._main is not None and op is self._main.body.block.last_op
         return [*found, *self._held, *self._allocated] if is_end else found
 
+    def region_inputs(self, op: Operation) -> Sequence[SSAValue]:
+        """Return the operands that become arguments of a region or of a called function with buffers of its own."""
+        return operands_of(op) if isinstance(op, WhileOp | CallOp) and not self.is_kernel_call(op) else ()
+
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
         """Return the values whose memory the results take over, unless another op reads them later."""
         carried = operands_of(op) if type(op) in CARRYING else ()
         if not carried and op not in self._overwritten and op not in self._loops.overwritten:
             return ()
         return [*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ())]
-
-
-def _is_in_reducer(value: SSAValue) -> bool:
-    """Return whether a value is in a region that runs per element, such as that of a reduction."""
-    block = block_of(value)
-    return block is not None and type(block.parent_op()) in _REDUCERS
-
-
-def region_inputs(op: Operation) -> Sequence[SSAValue]:
-    """Return the operands that become arguments of a region or of a called function."""
-    return operands_of(op) if isinstance(op, WhileOp | CallOp) else ()
 
 
 def aliased_results(func: FuncOp) -> dict[int, int]:
@@ -199,14 +207,14 @@ def _last_reads(block: Block) -> dict[SSAValue, Operation]:
     }
 
 
-def _overwritten(main: FuncOp) -> dict[Operation, list[SSAValue]]:
+def _overwritten(main: FuncOp, buffers: Buffers) -> dict[Operation, list[SSAValue]]:
     """Return the donated arguments that an op overwrites with the result of the program that takes their memory."""
     end = main.body.block.last_op
     results = [] if end is None else list(end.operands)
     found: dict[Operation, list[SSAValue]] = {}
     for argument, index in _results_of_donors(main, results):
         writer = results[index].owner
-        if type(writer) in IN_PLACE and isinstance(writer, Operation) and writer.parent is main.body.block:
+        if isinstance(writer, Operation) and buffers.is_in_place(writer) and writer.parent is main.body.block:
             found.setdefault(writer, []).append(argument)
     return found
 
