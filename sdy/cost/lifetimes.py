@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class LifetimeStep(Generic[V]):
+class LifetimeStep(NamedTuple, Generic[V]):
     """One step. `inside` is the peak of the bytes alive in its regions, including their inputs.
 
     `region_inputs` are the values among `reads` that its regions take as inputs. `overwritten` are the values among
@@ -41,8 +40,7 @@ class LifetimeStep(Generic[V]):
     scratch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUse:
+class MemoryUse(NamedTuple):
     """The bytes alive during one step.
 
     `beside` is what is alive next to its regions, `around` what is alive around the step without its regions but with
@@ -83,10 +81,16 @@ def lifetimes(arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of
     dying: list[list[V]] = [[] for _ in steps]
     for value, number in last_reads(steps).items():
         dying[number].append(value)
-    kept = {*arguments}
-    ends = list(zip(steps, dying, strict=True))
-    reused = [_reused(step, dead, kept, bytes_of) for step, dead in ends]
-    return Lifetimes(dying, reused, [_temporary(step, dead, kept, bytes_of) for step, dead in ends])
+    kept, ends = {*arguments}, list(zip(steps, dying, strict=True))
+    reused = [
+        _reused(step, dead, kept, bytes_of) if dead and (step.is_in_place or step.overwritten) else ()
+        for step, dead in ends
+    ]
+    temporary = [
+        _temporary(step, dead, kept, bytes_of) if step.copied or step.uncopied_bytes else step.scratch
+        for step, dead in ends
+    ]
+    return Lifetimes(dying, reused, temporary)
 
 
 def _temporary(step: LifetimeStep[V], dying: Sequence[V], kept: AbstractSet[V], bytes_of: Callable[[V], int]) -> int:
@@ -95,8 +99,6 @@ def _temporary(step: LifetimeStep[V], dying: Sequence[V], kept: AbstractSet[V], 
     First its operands are copied, then it runs on the copies, then its results are copied. What is read for the last
     time is dead after it was copied. Memory that results have before the step is idle until they are copied to it.
     """
-    if not (step.copied or step.uncopied_bytes):
-        return step.scratch
     new = sum(bytes_of(value) for value in step.produces if value not in kept)
     before = step.copied_bytes - new
     during = step.scratch + step.copied_bytes - sum(bytes_of(value) for value in step.copied if value in dying)
@@ -108,8 +110,6 @@ def _temporary(step: LifetimeStep[V], dying: Sequence[V], kept: AbstractSet[V], 
 
 
 def _reused(step: LifetimeStep[V], dying: Sequence[V], kept: set[V], bytes_of: Callable[[V], int]) -> list[V]:
-    if not step.overwritten and not step.is_in_place:
-        return []
     found = list(dict.fromkeys(value for value in step.overwritten if value in dying))
     if step.is_in_place:
         free = [value for value in dying if value not in kept and value not in found]
@@ -145,14 +145,19 @@ def memory_uses(
     alive = sum(map(bytes_of, arguments))
     uses: list[MemoryUse] = []
     for step, dying, reused, temporary in zip(steps, ends.dying, ends.reused, ends.temporary, strict=True):
-        produced_bytes = unread_bytes = 0
+        produced_bytes = dead_bytes = freed = 0
         for value in step.produces:
             size = 0 if value in kept else bytes_of(value)
             produced_bytes += size
             if value not in read:
-                unread_bytes += size
-        freed = sum(map(bytes_of, inside_regions(step, dying, kept)))
-        around = alive + produced_bytes - sum(map(bytes_of, reused)) + temporary
+                dead_bytes += size
+        for value in dying:
+            dead_bytes += bytes_of(value)
+        around = alive + produced_bytes + temporary
+        if reused:
+            around -= sum(map(bytes_of, reused))
+        if step.region_inputs or step.overwritten:
+            freed = sum(map(bytes_of, inside_regions(step, dying, kept)))
         uses.append(MemoryUse(alive - freed, around, max(around, alive - freed + step.inside)))
-        alive += produced_bytes - sum(map(bytes_of, dying)) - unread_bytes
+        alive += produced_bytes - dead_bytes
     return uses

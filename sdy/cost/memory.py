@@ -19,6 +19,7 @@ from sdy.cost.lifetimes import LifetimeStep, memory_uses
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import blocks_of, ops_in
 
 Values = frozenset[SSAValue]
 
@@ -29,6 +30,9 @@ class Peak:
 
     bytes: int
     op: Operation | None = None
+
+
+NOTHING = Peak(0)
 
 
 def peak_bytes(local: ModuleOp) -> int:
@@ -81,16 +85,17 @@ class PeakFinder:
 
     def _compute(self, block: Block, elsewhere: Values) -> Peak:
         kept = elsewhere.union(self._buffers.allocated_results(block))
-        insides = [self._inside(op, kept) for op in block.ops]
-        steps = [self._step(op, block, inside) for op, inside in zip(block.ops, insides, strict=True)]
-        allocated = self._allocated_before(block, steps)
+        ops = ops_in(block)
+        insides = [self._inside(op, kept) for op in ops]
+        steps = [self._step(op, block, inside) for op, inside in zip(ops, insides, strict=True)]
+        allocated = self.allocated_before(block, steps)
 
         def bytes_here(value: SSAValue) -> int:
             return 0 if value in elsewhere else self.bytes_of(value)
 
         bytes_of = bytes_here if elsewhere else self.bytes_of
         found = Peak(sum(map(bytes_of, allocated)))
-        for op, inside, moment in zip(block.ops, insides, memory_uses(allocated, steps, bytes_of), strict=True):
+        for op, inside, moment in zip(ops, insides, memory_uses(allocated, steps, bytes_of), strict=True):
             if moment.most > found.bytes:
                 found = Peak(moment.most, op if moment.most == moment.around else inside.op)
         return found
@@ -112,11 +117,13 @@ class PeakFinder:
             self._elsewhere[key] = key[1].union(stored_in_results(computed, self.steps(block), self.bytes_of))
         return self._elsewhere[key]
 
-    def allocated_before(self, block: Block) -> Sequence[SSAValue]:
-        """Return the values whose memory is in use from the start of a block: arguments, and results of the program."""
-        return self._allocated_before(block, None)
+    def allocated_before(
+        self, block: Block, steps: Sequence[LifetimeStep[SSAValue]] | None = None
+    ) -> Sequence[SSAValue]:
+        """Return the values whose memory is in use from the start of a block: arguments, and results of the program.
 
-    def _allocated_before(self, block: Block, steps: Sequence[LifetimeStep[SSAValue]] | None) -> Sequence[SSAValue]:
+        `steps` are those of the block, if they are known.
+        """
         results = self._buffers.allocated_results(block)
         if results and block not in self._with_results:
             self._with_results.add(block)
@@ -127,7 +134,7 @@ class PeakFinder:
     def steps(self, block: Block) -> list[LifetimeStep[SSAValue]]:
         """Return what each op of a block reads and produces; an op reads what its regions read."""
         kept = frozenset(self._buffers.allocated_results(block))
-        return [self._step(op, block, self._inside(op, kept)) for op in block.ops]
+        return [self._step(op, block, self._inside(op, kept)) for op in ops_in(block)]
 
     def bytes_of(self, value: SSAValue) -> int:
         """Return the size of a value, computed once; 0 for a value in the memory of another one."""
@@ -153,13 +160,14 @@ class PeakFinder:
             copies.scratch,
         )
 
+    def stores_inside(self, op: Operation) -> bool:
+        """Return whether values in the regions of an op, or in the function that it calls, are stored."""
+        return self._buffers.stores_inside(op)
+
     def _inside(self, op: Operation, elsewhere: Values) -> Peak:
+        if not self._buffers.stores_inside(op):
+            return NOTHING
         if isinstance(op, CallOp):
-            if self._buffers.is_kernel_call(op):
-                return Peak(0)
             called = self._functions[op.callee.string_value()]
             return self.of_function(called, self.values_elsewhere(op, elsewhere))
-        if not op.regions:
-            return Peak(0)
-        blocks = (block for region in op.regions for block in region.blocks)
-        return max(map(self.of_block, blocks), key=lambda peak: peak.bytes, default=Peak(0))
+        return max(map(self.of_block, blocks_of(op)), key=lambda peak: peak.bytes, default=NOTHING)

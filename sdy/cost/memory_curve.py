@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from sdy.cost.lifetimes import Lifetimes, LifetimeStep, inside_regions, lifetimes
 from sdy.cost.memory import PeakFinder, Values, bytes_of_tensor
 from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import blocks_of, ops_in
 
 AliveBytes = dict[SSAValue, int]
 
@@ -70,9 +71,11 @@ class _AliveValues:
         self._add(lives.kept)
         kept = elsewhere.union(lives.kept)
         ends = zip(lives.ends.dying, lives.ends.reused, lives.ends.temporary, strict=True)
-        for op, step, (dying, reused, temporary) in zip(block.ops, lives.steps, ends, strict=True):
+        for op, step, (dying, reused, temporary) in zip(ops_in(block), lives.steps, ends, strict=True):
             inner = self._inner_blocks(op)
-            if inner:
+            if inner and not self._peaks.stores_inside(op):
+                yield from [self._total] * (1 + sum(map(self._points, inner)))
+            elif inner:
                 yield self._total
                 # A region input that no later op reads is counted once, among the values of the region.
                 around = self._snapshot()
@@ -92,15 +95,21 @@ class _AliveValues:
     def _lives(self, block: Block) -> _BlockLives:
         found = self._known.get(block)
         if found is None:
-            allocated, steps = self._peaks.allocated_before(block), self._peaks.steps(block)
+            steps = self._peaks.steps(block)
+            allocated = self._peaks.allocated_before(block, steps)
             ends = lifetimes(allocated, steps, self._peaks.bytes_of)
             found = self._known[block] = _BlockLives(dict.fromkeys(allocated).keys(), steps, ends)
         return found
 
+    def _points(self, block: Block) -> int:
+        """Return the number of points of the curve in a block."""
+        inner = [self._inner_blocks(op) for op in ops_in(block)]
+        return len(inner) + sum(1 + sum(map(self._points, blocks)) for blocks in inner if blocks)
+
     def _inner_blocks(self, op: Operation) -> list[Block]:
         if isinstance(op, CallOp):
             return [self._functions[op.callee.string_value()].body.block]
-        return [block for region in op.regions for block in region.blocks]
+        return blocks_of(op) if op.regions else []
 
     def _snapshot(self) -> tuple[AliveBytes, int]:
         return dict(self.alive), self._total

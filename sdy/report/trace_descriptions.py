@@ -43,9 +43,17 @@ class TraceDescriptions:
         self._main = main_function(traced.module)
         # By arrival, or by the holder that an axis started from: described once, since many paths share them.
         self._steps: dict[Arrival | Value, tuple[str, str]] = {}
+        self._values: dict[Value | None, str] = {}
+        self._sites: dict[Site, str] = {}
 
     def value(self, holder: Value | None) -> str:
         """Return the name of the value whose sharding is stored in `holder`."""
+        name = self._values.get(holder)
+        if name is None:
+            name = self._values[holder] = self._value_name(holder)
+        return name
+
+    def _value_name(self, holder: Value | None) -> str:
         if holder in self._results:
             return shown_result_name(self._main, self._results[holder])
         ssa = None if holder is None else self._stored_on.get(holder)
@@ -57,6 +65,12 @@ class TraceDescriptions:
 
     def site(self, site: Site) -> str:
         """Return the op of a propagation step as it starts in the text, for example `%0 = stablehlo.add`."""
+        text = self._sites.get(site)
+        if text is None:
+            text = self._sites[site] = self._site_text(site)
+        return text
+
+    def _site_text(self, site: Site) -> str:
         if not isinstance(site, Node):
             return f"return of @{self._main.sym_name.data}"
         op = self._ops[site]

@@ -10,7 +10,7 @@ from support.timing.commands import measure_commands
 from support.timing.medians import table
 
 START_UP_MOST = 3.0  # times `import xdsl.dialects.builtin`
-COST_MOST, PAGE_MOST = 1.2, 1.9  # times `sdy partition`
+COST_MOST, PAGE_MOST = 1.2, 1.7  # times `sdy partition`
 PARTITION_MOST = 4.0  # seconds, with 32 layers
 PROGRAM = """sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x8xf32> {

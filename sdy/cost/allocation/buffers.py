@@ -16,11 +16,11 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
 from sdy.cost.allocation.fusion import Fusion
-from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers
+from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers, reads_of
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
 from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
-from sdy.dialects.ir.walk import block_of, op_and_nested_ops, pre_order
+from sdy.dialects.ir.walk import block_of, ops_in, pre_order
 from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
@@ -64,11 +64,12 @@ class Buffers:
         """
         if value in self._shared or (type(value) is OpResult and self.is_fused(value.op)):
             return True
-        block = None if self._fusion is None else block_of(value)
-        return block is not None and (type(block.parent_op()) in _REDUCERS or self._is_in_kernel(block))
-
-    def _is_in_kernel(self, block: Block) -> bool:
-        return self._fusion is not None and block is not self._main_block() and self._fusion.is_in_kernel(block)
+        if self._fusion is None:
+            return False
+        block = block_of(value)
+        if block is None or block is self._main_block():
+            return False
+        return type(block.parent_op()) in _REDUCERS or self._fusion.is_in_kernel(block)
 
     def is_fused(self, op: Operation) -> bool:
         """Return whether the results of an op are not stored."""
@@ -81,6 +82,12 @@ class Buffers:
     def is_kernel_call(self, op: Operation) -> bool:
         """Return whether an op calls a function that a compiler makes one kernel of."""
         return self._fusion is not None and self._fusion.is_kernel_call(op)
+
+    def stores_inside(self, op: Operation) -> bool:
+        """Return whether values in the regions of an op, or in the function that it calls, are stored."""
+        if type(op) is CallOp:
+            return not self.is_kernel_call(op)
+        return bool(op.regions) and (self._fusion is None or type(op) not in _REDUCERS)
 
     def copies(self, op: Operation) -> Copies:
         """Return the copies that an op needs, in another order of dims in memory."""
@@ -99,7 +106,7 @@ class Buffers:
         An op also reads the values whose memory must not be taken until it runs: the return of the main function reads
         the held arguments, and the op that computes the next value of a loop reads the current one.
         """
-        found = [value for reader in op_and_nested_ops(op) for value in operands_of(reader) if block_of(value) is block]
+        found = reads_of(op, block)
         if block in self._loops.bodies:
             found += (*self._loops.overwritten.get(op, ()), *self._loops.until_end.get(op, ()))
         is_end = self._main is not None and op is self._main.body.block.last_op
@@ -107,7 +114,8 @@ class Buffers:
 
     def region_inputs(self, op: Operation) -> Sequence[SSAValue]:
         """Return the operands that become arguments of a region or of a called function with buffers of its own."""
-        return operands_of(op) if isinstance(op, WhileOp | CallOp) and not self.is_kernel_call(op) else ()
+        has_inputs = type(op) is WhileOp or (type(op) is CallOp and not self.is_kernel_call(op))
+        return operands_of(op) if has_inputs else ()
 
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
         """Return the values whose memory the results take over, unless another op reads them later."""
@@ -171,9 +179,10 @@ def _flows(module: ModuleOp, later: frozenset[SSAValue]) -> Iterator[_Flow]:
         block = op.parent
         if not isinstance(op, CallOp | WhileOp) or block is None:
             continue
-        if block not in last_reads:
-            last_reads[block] = _last_reads(block)
-        last = last_reads[block]
+        if all(operand.has_one_use() for operand in op.operands):
+            last = {}  # the op is the only reader
+        else:
+            last = last_reads.get(block) or last_reads.setdefault(block, _last_reads(block))
         if isinstance(op, CallOp):
             entry = functions[op.callee.string_value()].body.first_block
             pairs = zip(op.operands, () if entry is None else entry.args, strict=entry is not None)
@@ -198,13 +207,7 @@ def _outlives(
 
 def _last_reads(block: Block) -> dict[SSAValue, Operation]:
     """Return the last op of a block that reads each value of the block, directly or in its regions."""
-    return {
-        value: op
-        for op in block.ops
-        for reader in op_and_nested_ops(op)
-        for value in operands_of(reader)
-        if block_of(value) is block
-    }
+    return {value: op for op in ops_in(block) for value in reads_of(op, block)}
 
 
 def _overwritten(main: FuncOp, buffers: Buffers) -> dict[Operation, list[SSAValue]]:

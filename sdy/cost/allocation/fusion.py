@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, OpResult, Use
 from sdy.cost.allocation.dim_order import reads_in_place
 from sdy.cost.allocation.kernel_calls import KernelCalls
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
@@ -109,7 +110,7 @@ class Fusion:
         found = self._of_blocks.get(block)
         if found is None:
             found = self._of_blocks[block] = _Kernels(self._calls)
-            for op in reversed(list(block.ops)):
+            for op in reversed(ops_in(block)):
                 found.add(op)
         return found
 

@@ -37,9 +37,7 @@ class KernelCalls:
 
     def kernel_of(self, op: Operation) -> Kernel | None:
         """Return the kernel of the function that an op calls; None if it does not call one."""
-        if not isinstance(op, CallOp):
-            return None
-        return self.kernel_named(op.callee.string_value())
+        return self.kernel_named(op.callee.string_value()) if type(op) is CallOp else None
 
     def kernel_named(self, name: str) -> Kernel | None:
         """Return the kernel of a function, if it is one."""

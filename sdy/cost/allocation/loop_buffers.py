@@ -17,7 +17,7 @@ from sdy.cost.allocation.fusion import Fusion
 from sdy.cost.lifetimes import LifetimeStep, last_reads
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import block_of, op_and_nested_ops, pre_order
+from sdy.dialects.ir.walk import block_of, op_and_nested_ops, ops_in, pre_order
 from sdy.dialects.stablehlo.control import OptimizationBarrierOp, WhileOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 
@@ -78,9 +78,9 @@ class _Reads:
         block = block_of(argument)
         assert block is not None  # of an argument
         if block not in self._last:
-            ops = list(block.ops)
+            ops = ops_in(block)
             self._numbers.update((op, number) for number, op in enumerate(ops))
-            self._last[block] = last_reads([_step(op, self.fusion) for op in ops])
+            self._last[block] = last_reads([_step(op, block, self.fusion) for op in ops])
         return self._last[block].get(argument, -1)
 
     def may_overwrite(self, argument: SSAValue, value: SSAValue, called: frozenset[str] = frozenset()) -> bool:
@@ -103,11 +103,15 @@ class _Reads:
         return all(self.may_overwrite(inner, returned, called | {callee}) for inner in passed)
 
 
-def _step(op: Operation, fusion: Fusion) -> LifetimeStep[SSAValue]:
-    block = op.parent
-    is_end = block is not None and op is block.last_op
-    inner = () if is_end else op_and_nested_ops(op)
-    reads = [value for reader in inner for value in operands_of(reader) if block_of(value) is block]
+def reads_of(op: Operation, block: Block) -> list[SSAValue]:
+    """Return the values of a block that an op reads, including reads in its regions."""
+    readers = op_and_nested_ops(op) if op.regions else (op,)
+    return [value for reader in readers for value in operands_of(reader) if block_of(value) is block]
+
+
+def _step(op: Operation, block: Block, fusion: Fusion) -> LifetimeStep[SSAValue]:
+    """Return what an op reads, where the end of a block reads nothing."""
+    reads = () if op is block.last_op else reads_of(op, block)
     return LifetimeStep(reads, op.results, is_fused=fusion.is_fused(op))
 
 
