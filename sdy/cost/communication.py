@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.executions import execution_counts
 from sdy.cost.tensor_bytes import element_bytes
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -66,7 +67,7 @@ def executed_collectives(module: ModuleOp) -> Iterator[tuple[Operation, Collecti
 def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse]]:
     """Yield each collective of a module with explicit collectives, with its op, in program order."""
     meshes = meshes_of(module)
-    for op in module.walk():
+    for op in pre_order(module):
         if isinstance(op, ops.CollectiveOp) and (use := _use(op, meshes)) is not None:
             yield op, use
 

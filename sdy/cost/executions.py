@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -16,13 +16,13 @@ from xdsl.ir import Block, Operation
 
 from sdy.cost.trip_count import trip_count
 from sdy.dialects.ir.symbols import functions_of, main_function, recursion_error
+from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.stablehlo.control import WhileOp
 
 Execution = tuple[Operation, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """A visit of an op that runs `times` times.
 
     An op with inner ops, or a call, is visited once more with `is_left` after these.
@@ -40,21 +40,18 @@ def visits(module: ModuleOp) -> Iterator[Visit]:
     """
     functions = functions_of(module)
 
-    def inner_blocks(op: Operation) -> list[Block]:
-        called = [functions[op.callee.string_value()].body] if isinstance(op, CallOp) else []
-        return [block for region in (*called, *op.regions) for block in region.blocks]
-
     def visits_of(block: Block, times: int, callers: tuple[str, ...]) -> Iterator[Visit]:
-        for op in block.ops:
+        for op in ops_in(block):
             yield Visit(op, times)
-            if isinstance(op, CallOp):
+            if type(op) is CallOp:
                 name = op.callee.string_value()
                 if name in callers:
                     raise recursion_error(functions[name], (*callers[callers.index(name) :], name))
-                inside = (*callers, name)
+                inside, blocks = (*callers, name), blocks_of(functions[name])
+            elif op.regions:
+                inside, blocks = callers, blocks_of(op)
             else:
-                inside = callers
-            blocks = inner_blocks(op)
+                continue
             for inner in blocks:
                 yield from visits_of(inner, times * runs_of_regions(op), inside)
             if blocks:

@@ -13,6 +13,8 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 
+CONTRACTIONS = frozenset[type[Operation]]((ConvolutionOp, DotGeneralOp, DotOp))
+
 
 def contraction_flops(op: Operation) -> int:
     """Return the operations of a `dot_general`, `dot` or `convolution`; 0 for any other op.

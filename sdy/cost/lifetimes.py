@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class LifetimeStep(Generic[V]):
+class LifetimeStep(NamedTuple, Generic[V]):
     """One step. `inside` is the peak of the bytes alive in its regions, including their inputs.
 
     `region_inputs` are the values among `reads` that its regions take as inputs. `overwritten` are the values among
@@ -22,6 +21,10 @@ class LifetimeStep(Generic[V]):
 
     The step is fused if its results are not stored: what it reads lives until their last read. A step in place stores
     each result in the memory of a value of the same size that is read for the last time.
+
+    `copied` are the values among `reads` that are copied first, to `copied_bytes`, so that the step reads the copies.
+    `uncopied_bytes` are those of results before they are copied; 0 if they are not. `scratch` are further bytes that
+    the step needs while it runs.
     """
 
     reads: Sequence[V]
@@ -31,14 +34,17 @@ class LifetimeStep(Generic[V]):
     overwritten: Sequence[V] = ()
     is_fused: bool = False
     is_in_place: bool = False
+    copied: Sequence[V] = ()
+    copied_bytes: int = 0
+    uncopied_bytes: int = 0
+    scratch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUse:
+class MemoryUse(NamedTuple):
     """The bytes alive during one step.
 
-    `beside` is what is alive next to its regions, `around` what is alive around the step without its regions, and
-    `most` the peak.
+    `beside` is what is alive next to its regions, `around` what is alive around the step without its regions but with
+    its copies, and `most` the peak.
     """
 
     beside: int
@@ -48,10 +54,14 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes(Generic[V]):
-    """For each step, the values that are read for the last time, and those whose memory the results take over."""
+    """For each step, the values that are read for the last time, and those whose memory the results take over.
+
+    `temporary` are the bytes that a step needs beside the values alive around it, for its copies.
+    """
 
     dying: Sequence[Sequence[V]]
     reused: Sequence[Sequence[V]]
+    temporary: Sequence[int]
 
 
 def last_reads(steps: Sequence[LifetimeStep[V]]) -> dict[V, int]:
@@ -71,13 +81,35 @@ def lifetimes(arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of
     dying: list[list[V]] = [[] for _ in steps]
     for value, number in last_reads(steps).items():
         dying[number].append(value)
-    kept = {*arguments}
-    return Lifetimes(dying, [_reused(step, dead, kept, bytes_of) for step, dead in zip(steps, dying, strict=True)])
+    kept, ends = {*arguments}, list(zip(steps, dying, strict=True))
+    reused = [
+        _reused(step, dead, kept, bytes_of) if dead and (step.is_in_place or step.overwritten) else ()
+        for step, dead in ends
+    ]
+    temporary = [
+        _temporary(step, dead, kept, bytes_of) if step.copied or step.uncopied_bytes else step.scratch
+        for step, dead in ends
+    ]
+    return Lifetimes(dying, reused, temporary)
+
+
+def _temporary(step: LifetimeStep[V], dying: Sequence[V], kept: AbstractSet[V], bytes_of: Callable[[V], int]) -> int:
+    """Return the bytes that a step needs beside its operands and results.
+
+    First its operands are copied, then it runs on the copies, then its results are copied. What is read for the last
+    time is dead after it was copied. Memory that results have before the step is idle until they are copied to it.
+    """
+    new = sum(bytes_of(value) for value in step.produces if value not in kept)
+    before = step.copied_bytes - new
+    during = step.scratch + step.copied_bytes - sum(bytes_of(value) for value in step.copied if value in dying)
+    if not step.uncopied_bytes:
+        return max(0, before, during)
+    idle = step.uncopied_bytes - new
+    after = step.uncopied_bytes - sum(map(bytes_of, dying))
+    return max(0, before, during + idle - min(idle, step.copied_bytes), after)
 
 
 def _reused(step: LifetimeStep[V], dying: Sequence[V], kept: set[V], bytes_of: Callable[[V], int]) -> list[V]:
-    if not step.overwritten and not step.is_in_place:
-        return []
     found = list(dict.fromkeys(value for value in step.overwritten if value in dying))
     if step.is_in_place:
         free = [value for value in dying if value not in kept and value not in found]
@@ -112,15 +144,20 @@ def memory_uses(
     kept = {*arguments}
     alive = sum(map(bytes_of, arguments))
     uses: list[MemoryUse] = []
-    for step, dying, reused in zip(steps, ends.dying, ends.reused, strict=True):
-        produced_bytes = unread_bytes = 0
+    for step, dying, reused, temporary in zip(steps, ends.dying, ends.reused, ends.temporary, strict=True):
+        produced_bytes = dead_bytes = freed = 0
         for value in step.produces:
             size = 0 if value in kept else bytes_of(value)
             produced_bytes += size
             if value not in read:
-                unread_bytes += size
-        freed = sum(map(bytes_of, inside_regions(step, dying, kept)))
-        around = alive + produced_bytes - sum(map(bytes_of, reused))
+                dead_bytes += size
+        for value in dying:
+            dead_bytes += bytes_of(value)
+        around = alive + produced_bytes + temporary
+        if reused:
+            around -= sum(map(bytes_of, reused))
+        if step.region_inputs or step.overwritten:
+            freed = sum(map(bytes_of, inside_regions(step, dying, kept)))
         uses.append(MemoryUse(alive - freed, around, max(around, alive - freed + step.inside)))
-        alive += produced_bytes - sum(map(bytes_of, dying)) - unread_bytes
+        alive += produced_bytes - dead_bytes
     return uses

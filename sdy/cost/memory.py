@@ -13,11 +13,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.allocation.buffers import Buffers, region_inputs
+from sdy.cost.allocation.buffers import Buffers
 from sdy.cost.allocation.result_buffers import stored_in_results
 from sdy.cost.lifetimes import LifetimeStep, memory_uses
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import blocks_of, ops_in
+
+Values = frozenset[SSAValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,9 @@ class Peak:
 
     bytes: int
     op: Operation | None = None
+
+
+NOTHING = Peak(0)
 
 
 def peak_bytes(local: ModuleOp) -> int:
@@ -53,41 +60,70 @@ class PeakFinder:
         self._functions = functions_of(module)
         self._buffers = Buffers(module, is_compiled=is_compiled)
         self._bytes_of = bytes_of
-        self._known: dict[str, Peak] = {}
-        self._of_blocks: dict[Block, Peak] = {}
+        self._known: dict[tuple[str, Values], Peak] = {}
+        self._of_blocks: dict[tuple[Block, Values], Peak] = {}
+        self._elsewhere: dict[tuple[Block, Values], Values] = {}
         self._sizes: dict[SSAValue, int] = {}
         self._with_results: set[Block] = set()  # whose values may be stored in the memory of results
 
-    def of_function(self, func: FuncOp) -> Peak:
-        """Return the peak of a function, including its arguments."""
-        name = func.sym_name.data
-        if name not in self._known:
-            self._known[name] = Peak(0)  # ends the recursion for a function that calls itself
-            self._known[name] = max(map(self.of_block, func.body.blocks), key=lambda peak: peak.bytes, default=Peak(0))
-        return self._known[name]
+    def of_function(self, func: FuncOp, elsewhere: Values = frozenset()) -> Peak:
+        """Return the peak of a function, including its arguments, but without values that have memory elsewhere."""
+        key = func.sym_name.data, elsewhere
+        if key not in self._known:
+            self._known[key] = Peak(0)  # ends the recursion for a function that calls itself
+            peaks = (self.of_block(block, elsewhere) for block in func.body.blocks)
+            self._known[key] = max(peaks, key=lambda peak: peak.bytes, default=Peak(0))
+        return self._known[key]
 
-    def of_block(self, block: Block) -> Peak:
+    def of_block(self, block: Block, elsewhere: Values = frozenset()) -> Peak:
         """Return the peak of a block, including its arguments but not the values that it reads from outside."""
-        found = self._of_blocks.get(block)
+        key = block, elsewhere
+        found = self._of_blocks.get(key)
         if found is None:
-            found = self._of_blocks[block] = self._compute(block)
+            found = self._of_blocks[key] = self._compute(block, elsewhere)
         return found
 
-    def _compute(self, block: Block) -> Peak:
-        insides = [self._inside(op) for op in block.ops]
-        steps = [self._step(op, block, inside) for op, inside in zip(block.ops, insides, strict=True)]
-        allocated = self._allocated_before(block, steps)
-        found = Peak(sum(map(self.bytes_of, allocated)))
-        for op, inside, moment in zip(block.ops, insides, memory_uses(allocated, steps, self.bytes_of), strict=True):
+    def _compute(self, block: Block, elsewhere: Values) -> Peak:
+        kept = elsewhere.union(self._buffers.allocated_results(block))
+        ops = ops_in(block)
+        insides = [self._inside(op, kept) for op in ops]
+        steps = [self._step(op, block, inside) for op, inside in zip(ops, insides, strict=True)]
+        allocated = self.allocated_before(block, steps)
+
+        def bytes_here(value: SSAValue) -> int:
+            return 0 if value in elsewhere else self.bytes_of(value)
+
+        bytes_of = bytes_here if elsewhere else self.bytes_of
+        found = Peak(sum(map(bytes_of, allocated)))
+        for op, inside, moment in zip(ops, insides, memory_uses(allocated, steps, bytes_of), strict=True):
             if moment.most > found.bytes:
                 found = Peak(moment.most, op if moment.most == moment.around else inside.op)
         return found
 
-    def allocated_before(self, block: Block) -> Sequence[SSAValue]:
-        """Return the values whose memory is in use from the start of a block: arguments, and results of the program."""
-        return self._allocated_before(block, None)
+    def values_elsewhere(self, call: Operation, elsewhere: Values) -> Values:
+        """Return the values of a called function that are stored in the memory of results of the call.
 
-    def _allocated_before(self, block: Block, steps: Sequence[LifetimeStep[SSAValue]] | None) -> Sequence[SSAValue]:
+        These are the ones that it returns, if those results have memory elsewhere, and others while that is idle.
+        """
+        if not isinstance(call, CallOp) or elsewhere.isdisjoint(call.results):
+            return frozenset()
+        block = self._functions[call.callee.string_value()].body.block
+        returned = () if block.last_op is None else operands_of(block.last_op)
+        pairs = zip(returned, call.results, strict=True)
+        key = block, frozenset(value for value, result in pairs if result in elsewhere)
+        if key not in self._elsewhere:
+            self._elsewhere[key] = key[1]  # ends the recursion for a function that calls itself
+            computed = [value for value in key[1] if value.owner is not block]
+            self._elsewhere[key] = key[1].union(stored_in_results(computed, self.steps(block), self.bytes_of))
+        return self._elsewhere[key]
+
+    def allocated_before(
+        self, block: Block, steps: Sequence[LifetimeStep[SSAValue]] | None = None
+    ) -> Sequence[SSAValue]:
+        """Return the values whose memory is in use from the start of a block: arguments, and results of the program.
+
+        `steps` are those of the block, if they are known.
+        """
         results = self._buffers.allocated_results(block)
         if results and block not in self._with_results:
             self._with_results.add(block)
@@ -97,7 +133,8 @@ class PeakFinder:
 
     def steps(self, block: Block) -> list[LifetimeStep[SSAValue]]:
         """Return what each op of a block reads and produces; an op reads what its regions read."""
-        return [self._step(op, block, self._inside(op)) for op in block.ops]
+        kept = frozenset(self._buffers.allocated_results(block))
+        return [self._step(op, block, self._inside(op, kept)) for op in ops_in(block)]
 
     def bytes_of(self, value: SSAValue) -> int:
         """Return the size of a value, computed once; 0 for a value in the memory of another one."""
@@ -108,20 +145,29 @@ class PeakFinder:
 
     def _step(self, op: Operation, block: Block, inside: Peak) -> LifetimeStep[SSAValue]:
         buffers = self._buffers
+        copies = buffers.copies(op)
         return LifetimeStep(
             buffers.reads(op, block),
             op.results,
             inside.bytes,
-            region_inputs(op),
+            buffers.region_inputs(op),
             buffers.overwritten(op),
             buffers.is_fused(op),
             buffers.is_in_place(op),
+            copies.operands,
+            sum(map(self._bytes_of, copies.operands)),
+            sum(map(self._bytes_of, op.results)) if copies.has_results else 0,
+            copies.scratch,
         )
 
-    def _inside(self, op: Operation) -> Peak:
+    def stores_inside(self, op: Operation) -> bool:
+        """Return whether values in the regions of an op, or in the function that it calls, are stored."""
+        return self._buffers.stores_inside(op)
+
+    def _inside(self, op: Operation, elsewhere: Values) -> Peak:
+        if not self._buffers.stores_inside(op):
+            return NOTHING
         if isinstance(op, CallOp):
-            return self.of_function(self._functions[op.callee.string_value()])
-        if not op.regions:
-            return Peak(0)
-        blocks = (block for region in op.regions for block in region.blocks)
-        return max(map(self.of_block, blocks), key=lambda peak: peak.bytes, default=Peak(0))
+            called = self._functions[op.callee.string_value()]
+            return self.of_function(called, self.values_elsewhere(op, elsewhere))
+        return max(map(self.of_block, blocks_of(op)), key=lambda peak: peak.bytes, default=NOTHING)

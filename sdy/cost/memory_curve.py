@@ -14,8 +14,9 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.lifetimes import Lifetimes, LifetimeStep, inside_regions, lifetimes
-from sdy.cost.memory import PeakFinder, bytes_of_tensor
+from sdy.cost.memory import PeakFinder, Values, bytes_of_tensor
 from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import blocks_of, ops_in
 
 AliveBytes = dict[SSAValue, int]
 
@@ -63,24 +64,30 @@ class _AliveValues:
         """Yield the bytes alive at each point."""
         return self._of_block(self._main)
 
-    def _of_block(self, block: Block) -> Iterator[int]:
+    def _of_block(self, block: Block, elsewhere: Values = frozenset()) -> Iterator[int]:
         """Yield the bytes at each point of a block. Its arguments and results are dropped at its end."""
         outside = self._snapshot()
         lives = self._lives(block)
         self._add(lives.kept)
-        for op, step, dying, reused in zip(block.ops, lives.steps, lives.ends.dying, lives.ends.reused, strict=True):
+        kept = elsewhere.union(lives.kept)
+        ends = zip(lives.ends.dying, lives.ends.reused, lives.ends.temporary, strict=True)
+        for op, step, (dying, reused, temporary) in zip(ops_in(block), lives.steps, ends, strict=True):
             inner = self._inner_blocks(op)
-            if inner:
+            if inner and not self._peaks.stores_inside(op):
+                yield from [self._total] * (1 + sum(map(self._points, inner)))
+            elif inner:
                 yield self._total
                 # A region input that no later op reads is counted once, among the values of the region.
                 around = self._snapshot()
                 self._remove(inside_regions(step, dying, lives.kept))
                 for inner_block in inner:
-                    yield from self._of_block(inner_block)
+                    yield from self._of_block(inner_block, self._peaks.values_elsewhere(op, kept))
                 self.alive, self._total = around
             self._remove(reused)
-            self._add(op.results)
+            self._add(result for result in op.results if result not in elsewhere)
+            self._resize(op.results, temporary)
             yield self._total
+            self._resize(op.results, -temporary)
             self._remove(dying)
             self._remove(result for result in op.results if result.first_use is None)
         self.alive, self._total = outside
@@ -88,15 +95,21 @@ class _AliveValues:
     def _lives(self, block: Block) -> _BlockLives:
         found = self._known.get(block)
         if found is None:
-            allocated, steps = self._peaks.allocated_before(block), self._peaks.steps(block)
+            steps = self._peaks.steps(block)
+            allocated = self._peaks.allocated_before(block, steps)
             ends = lifetimes(allocated, steps, self._peaks.bytes_of)
             found = self._known[block] = _BlockLives(dict.fromkeys(allocated).keys(), steps, ends)
         return found
 
+    def _points(self, block: Block) -> int:
+        """Return the number of points of the curve in a block."""
+        inner = [self._inner_blocks(op) for op in ops_in(block)]
+        return len(inner) + sum(1 + sum(map(self._points, blocks)) for blocks in inner if blocks)
+
     def _inner_blocks(self, op: Operation) -> list[Block]:
         if isinstance(op, CallOp):
             return [self._functions[op.callee.string_value()].body.block]
-        return [block for region in op.regions for block in region.blocks]
+        return blocks_of(op) if op.regions else []
 
     def _snapshot(self) -> tuple[AliveBytes, int]:
         return dict(self.alive), self._total
@@ -106,6 +119,12 @@ class _AliveValues:
             size = self._peaks.bytes_of(value)
             self._total += size - self.alive.get(value, 0)
             self.alive[value] = size
+
+    def _resize(self, values: Sequence[SSAValue], size: int) -> None:
+        """Add the bytes of the copies that an op makes to those of its first result."""
+        if size:
+            self._total += size
+            self.alive[values[0]] = self.alive.get(values[0], 0) + size
 
     def _remove(self, values: Iterable[SSAValue]) -> None:
         for value in values:

@@ -13,11 +13,12 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
 
-from sdy.cost.flops import contraction_flops
+from sdy.cost.flops import CONTRACTIONS, contraction_flops
 from sdy.cost.hardware import Hardware, MatrixRates
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.cost.traffic import COLLECTIVE_KINDS
 from sdy.dialects.constants.elements import IntCodec, codec_of
+from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
@@ -46,19 +47,20 @@ class OpTime:
         return self.compute_seconds > self.memory_seconds
 
 
+NO_TIME = OpTime(0.0, 0.0)
 _WITHOUT_TIME = frozenset[type[Operation]]((*FREE_OPS, *COLLECTIVE_KINDS))  # op classes have no subclasses
 
 
 def op_time(op: Operation, hardware: Hardware) -> OpTime:
     """Return the time of an op on one device; 0 for collectives and for shapes that are not static."""
-    values = (*op.operands, *op.results)
-    if type(op) in _WITHOUT_TIME or op.has_trait(IsTerminator):
-        return OpTime(0.0, 0.0)
-    moved = sum(tensor_bytes(value.type) for value in values)
-    is_static = all(static_shape(value.type) is not None for value in values)
-    flops = contraction_flops(op) if is_static else 0
-    compute = flops / rate_of(op.operands[0].type, hardware.rates) if flops else 0.0
-    return OpTime(compute, moved / hardware.hbm_bandwidth)
+    if type(op) in _WITHOUT_TIME or (not op.results and op.has_trait(IsTerminator)):
+        return NO_TIME
+    types = [type_of(value) for value in (*operands_of(op), *op.results)]
+    flops = 0
+    if type(op) in CONTRACTIONS and all(static_shape(each) is not None for each in types):
+        flops = contraction_flops(op)
+    compute = flops / rate_of(types[0], hardware.rates) if flops else 0.0
+    return OpTime(compute, sum(map(tensor_bytes, types)) / hardware.hbm_bandwidth)
 
 
 def rate_of(operand_type: Attribute, rates: MatrixRates) -> float:

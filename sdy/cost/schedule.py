@@ -16,7 +16,7 @@ from sdy.cost.device_groups import groups_of
 from sdy.cost.executions import Visit, visits
 from sdy.cost.hardware import Hardware
 from sdy.cost.network.machine_layout import MachineLayout
-from sdy.cost.roofline import OPS_WITH_TIMED_BODIES, OpTime, op_time
+from sdy.cost.roofline import NO_TIME, OPS_WITH_TIMED_BODIES, OpTime, op_time
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.cost.traffic import COLLECTIVE_KINDS, group_size
 from sdy.model.axis import AxisList
@@ -77,16 +77,17 @@ class _OpCosts:
         self._known: dict[Operation, OpTime | CollectiveRun] = {}
 
     def of(self, op: Operation) -> OpTime | CollectiveRun:
-        if op not in self._known:
-            self._known[op] = self._compute(op)
-        return self._known[op]
+        found = self._known.get(op)
+        if found is None:
+            found = self._known[op] = self._compute(op)
+        return found
 
     def _compute(self, op: Operation) -> OpTime | CollectiveRun:
         kind = COLLECTIVE_KINDS.get(type(op))
         if kind is not None:
             return self._collective_run(op, kind)
         # The bodies of reductions and similar ops are part of the op around them.
-        return op_time(op, self._hardware) if isinstance(op.parent_op(), OPS_WITH_TIMED_BODIES) else OpTime(0.0, 0.0)
+        return op_time(op, self._hardware) if type(op.parent_op()) in OPS_WITH_TIMED_BODIES else NO_TIME
 
     def _collective_run(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
         groups = groups_of(op, self._mesh)

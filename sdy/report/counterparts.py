@@ -6,6 +6,8 @@ their location in the text, which passes preserve.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
@@ -19,45 +21,56 @@ _Location = tuple[str, int, int]  # file, line, column
 
 
 class Counterparts:
-    """Maps the values of the module `written` by the user to those of a `transformed` module, and back."""
+    """Maps the values of the module `written` by the user to those of a `transformed` module, and back.
+
+    Values are matched when first requested, so neither module may change.
+    """
 
     def __init__(self, written: ModuleOp, transformed: ModuleOp) -> None:
         self._functions = functions_of(written)
         self._ops = {location: op for op in pre_order(written) if (location := _location(op)) is not None}
-        self._written: dict[SSAValue, SSAValue] = {}
-        self._transformed: dict[SSAValue, list[SSAValue]] = {}
-        for op in pre_order(transformed):
-            self._match(op)
+        self._module = transformed
+        self._written: dict[SSAValue, SSAValue | None] = {}
 
     def written(self, value: SSAValue) -> SSAValue | None:
         """Return the corresponding value of the user's program; for a data-flow edge, that of the edge owner."""
         # Op classes have no subclasses, and `isinstance` is slow for them.
         while type(owner := value.owner) is DataFlowEdgeOp:
             value = owner.input
-        return self._written.get(value)
+        if value not in self._written:
+            self._match(owner if isinstance(owner, Operation) else owner.parent_op())
+        return self._written.setdefault(value, None)
 
     def transformed(self, value: SSAValue) -> list[SSAValue]:
         """Return the values that correspond to a value of the user's program: none, one, or several copies."""
         return self._transformed.get(value, [])
 
-    def _match(self, op: Operation) -> None:
-        location = _location(op)
+    @cached_property
+    def _transformed(self) -> dict[SSAValue, list[SSAValue]]:
+        found: dict[SSAValue, list[SSAValue]] = {}
+        for op in pre_order(self._module):
+            for original, value in self._match(op):
+                found.setdefault(original, []).append(value)
+        return found
+
+    def _match(self, op: Operation | None) -> list[tuple[SSAValue, SSAValue]]:
+        """Enter the results of an op and the arguments of its regions; return the pairs of written and other values."""
+        location = None if op is None else _location(op)
         original = None if location is None else self._ops.get(location)
-        if original is not None and _corresponds(op, original):
-            for result, original_result in zip(op.results, original.results, strict=False):
-                self._enter(original_result, result)
-        arguments_of = original
+        if op is None or original is None:
+            return []
+        pairs: list[tuple[SSAValue, SSAValue]] = []
+        if _corresponds(op, original):
+            pairs += zip(original.results, op.results, strict=False)
+        arguments_of: Operation | None = original
         if type(op) is NamedComputationOp and type(original) is CallOp:
             arguments_of = self._functions.get(op.computation_name.data)
-        if arguments_of is not None:
+        if arguments_of is not None and op.regions:
             for region, original_region in zip(op.regions, arguments_of.regions, strict=False):
                 for block, original_block in zip(region.blocks, original_region.blocks, strict=False):
-                    for argument, original_argument in zip(block.args, original_block.args, strict=False):
-                        self._enter(original_argument, argument)
-
-    def _enter(self, written: SSAValue, transformed: SSAValue) -> None:
-        self._written[transformed] = written
-        self._transformed.setdefault(written, []).append(transformed)
+                    pairs += zip(original_block.args, block.args, strict=False)
+        self._written.update((value, original) for original, value in pairs)
+        return pairs
 
 
 def _corresponds(op: Operation, original: Operation) -> bool:

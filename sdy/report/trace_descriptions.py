@@ -43,17 +43,24 @@ class TraceDescriptions:
         self._main = main_function(traced.module)
         # By arrival, or by the holder that an axis started from: described once, since many paths share them.
         self._steps: dict[Arrival | Value, tuple[str, str]] = {}
+        self._values: dict[Value | None, str] = {}
 
     def value(self, holder: Value | None) -> str:
         """Return the name of the value whose sharding is stored in `holder`."""
-        if holder in self._results:
-            return shown_result_name(self._main, self._results[holder])
+        known = self._values.get(holder)
+        if known is not None:
+            return known
         ssa = None if holder is None else self._stored_on.get(holder)
         written = None if ssa is None else self._counterparts.written(ssa)
-        if written is not None:
-            return self._names[written]
-        op = None if ssa is None else op_of(ssa)
-        return "an unnamed value" if op is None else f"the result of an inserted {op.name}"
+        if holder in self._results:
+            name = shown_result_name(self._main, self._results[holder])
+        elif written is not None:
+            name = self._names[written]
+        else:
+            op = None if ssa is None else op_of(ssa)
+            name = "an unnamed value" if op is None else f"the result of an inserted {op.name}"
+        self._values[holder] = name
+        return name
 
     def site(self, site: Site) -> str:
         """Return the op of a propagation step as it starts in the text, for example `%0 = stablehlo.add`."""

@@ -16,7 +16,7 @@ from support.timing.medians import table
 
 GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "gen_spmd.py"
 ROUNDS = 3
-CPU_MOST = {256: 1.6, 4096: 3.5}  # of the CPU time of the run on one device
+CPU_MOST = {256: 1.4, 4096: 2.8}  # of the CPU time of the run on one device
 JAX_MOST = {256: 1.0}  # of the time of JAX on as many forced host devices; JAX does not support more
 MEMORY_MOST = 2.0  # of the peak of the run on one device
 SIZES, WIDE_SIZES = "256, 1024, 1024, 64, 32, 16, 2", "1024, 4096, 1024, 64, 32, 16, 4"  # in the generator

@@ -14,12 +14,13 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from sdy.cost.allocation.fusion import IN_PLACE, Fusion
-from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers
+from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
+from sdy.cost.allocation.fusion import Fusion
+from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers, reads_of
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
 from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
-from sdy.dialects.ir.walk import block_of, op_and_nested_ops, pre_order
+from sdy.dialects.ir.walk import block_of, ops_in, pre_order
 from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
@@ -44,13 +45,13 @@ class Buffers:
         self._held: frozenset[SSAValue] = frozenset()
         self._main: FuncOp | None = None
         self._overwritten: dict[Operation, list[SSAValue]] = {}
-        self._fusion = Fusion() if is_compiled else None
+        self._fusion = Fusion(functions) if is_compiled else None
         self._loops = LoopBuffers() if self._fusion is None else loop_buffers(module, self._fusion)
         self._allocated: list[SSAValue] = []
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
             main = self._main = main_function(module)
             self._held = frozenset(arg for arg in main.body.block.args if not _is_donated(main, arg.index))
-            self._overwritten = _overwritten(main)
+            self._overwritten = _overwritten(main, self)
             if is_compiled:
                 self._allocated = _allocated_results(main)
         later = frozenset((*self._allocated, *self._loops.later_values()))
@@ -63,7 +64,12 @@ class Buffers:
         """
         if value in self._shared or (type(value) is OpResult and self.is_fused(value.op)):
             return True
-        return self._fusion is not None and _is_in_reducer(value)
+        if self._fusion is None:
+            return False
+        block = block_of(value)
+        if block is None or block is self._main_block():
+            return False
+        return type(block.parent_op()) in _REDUCERS or self._fusion.is_in_kernel(block)
 
     def is_fused(self, op: Operation) -> bool:
         """Return whether the results of an op are not stored."""
@@ -71,12 +77,28 @@ class Buffers:
 
     def is_in_place(self, op: Operation) -> bool:
         """Return whether the results may be stored in the memory of values that the op reads last."""
-        return self._fusion is not None and type(op) in IN_PLACE
+        return self._fusion is not None and self._fusion.is_in_place(op)
+
+    def is_kernel_call(self, op: Operation) -> bool:
+        """Return whether an op calls a function that a compiler makes one kernel of."""
+        return self._fusion is not None and self._fusion.is_kernel_call(op)
+
+    def stores_inside(self, op: Operation) -> bool:
+        """Return whether values in the regions of an op, or in the function that it calls, are stored."""
+        if type(op) is CallOp:
+            return not self.is_kernel_call(op)
+        return bool(op.regions) and (self._fusion is None or type(op) not in _REDUCERS)
+
+    def copies(self, op: Operation) -> Copies:
+        """Return the copies that an op needs, in another order of dims in memory."""
+        return NO_COPIES if self._fusion is None else copies(op, self._fusion)
 
     def allocated_results(self, block: Block) -> Sequence[SSAValue]:
         """Return the values of a block that are results of the program and have memory from the start."""
-        is_main = self._main is not None and block is self._main.body.block
-        return self._allocated if is_main else ()
+        return self._allocated if block is self._main_block() else ()
+
+    def _main_block(self) -> Block | None:
+        return None if self._main is None else self._main.body.block
 
     def reads(self, op: Operation, block: Block) -> list[SSAValue]:
         """Return the values of a block that an op reads, including reads in its regions.
@@ -84,11 +106,16 @@ class Buffers:
         An op also reads the values whose memory must not be taken until it runs: the return of the main function reads
         the held arguments, and the op that computes the next value of a loop reads the current one.
         """
-        found = [value for reader in op_and_nested_ops(op) for value in operands_of(reader) if block_of(value) is block]
+        found = reads_of(op, block)
         if block in self._loops.bodies:
             found += (*self._loops.overwritten.get(op, ()), *self._loops.until_end.get(op, ()))
         is_end = self._main is not None and op is self._main.body.block.last_op
         return [*found, *self._held, *self._allocated] if is_end else found
+
+    def region_inputs(self, op: Operation) -> Sequence[SSAValue]:
+        """Return the operands that become arguments of a region or of a called function with buffers of its own."""
+        has_inputs = type(op) is WhileOp or (type(op) is CallOp and not self.is_kernel_call(op))
+        return operands_of(op) if has_inputs else ()
 
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
         """Return the values whose memory the results take over, unless another op reads them later."""
@@ -96,17 +123,6 @@ class Buffers:
         if not carried and op not in self._overwritten and op not in self._loops.overwritten:
             return ()
         return [*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ())]
-
-
-def _is_in_reducer(value: SSAValue) -> bool:
-    """Return whether a value is in a region that runs per element, such as that of a reduction."""
-    block = block_of(value)
-    return block is not None and type(block.parent_op()) in _REDUCERS
-
-
-def region_inputs(op: Operation) -> Sequence[SSAValue]:
-    """Return the operands that become arguments of a region or of a called function."""
-    return operands_of(op) if isinstance(op, WhileOp | CallOp) else ()
 
 
 def aliased_results(func: FuncOp) -> dict[int, int]:
@@ -163,9 +179,10 @@ def _flows(module: ModuleOp, later: frozenset[SSAValue]) -> Iterator[_Flow]:
         block = op.parent
         if not isinstance(op, CallOp | WhileOp) or block is None:
             continue
-        if block not in last_reads:
-            last_reads[block] = _last_reads(block)
-        last = last_reads[block]
+        if all(operand.has_one_use() for operand in op.operands):
+            last = {}  # the op is the only reader
+        else:
+            last = last_reads.get(block) or last_reads.setdefault(block, _last_reads(block))
         if isinstance(op, CallOp):
             entry = functions[op.callee.string_value()].body.first_block
             pairs = zip(op.operands, () if entry is None else entry.args, strict=entry is not None)
@@ -190,23 +207,17 @@ def _outlives(
 
 def _last_reads(block: Block) -> dict[SSAValue, Operation]:
     """Return the last op of a block that reads each value of the block, directly or in its regions."""
-    return {
-        value: op
-        for op in block.ops
-        for reader in op_and_nested_ops(op)
-        for value in operands_of(reader)
-        if block_of(value) is block
-    }
+    return {value: op for op in ops_in(block) for value in reads_of(op, block)}
 
 
-def _overwritten(main: FuncOp) -> dict[Operation, list[SSAValue]]:
+def _overwritten(main: FuncOp, buffers: Buffers) -> dict[Operation, list[SSAValue]]:
     """Return the donated arguments that an op overwrites with the result of the program that takes their memory."""
     end = main.body.block.last_op
     results = [] if end is None else list(end.operands)
     found: dict[Operation, list[SSAValue]] = {}
     for argument, index in _results_of_donors(main, results):
         writer = results[index].owner
-        if type(writer) in IN_PLACE and isinstance(writer, Operation) and writer.parent is main.body.block:
+        if isinstance(writer, Operation) and buffers.is_in_place(writer) and writer.parent is main.body.block:
             found.setdefault(writer, []).append(argument)
     return found
 

@@ -7,11 +7,16 @@ the memory of its operand another shape, and a contraction reads a transposed op
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, Operation
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, Use
 
+from sdy.cost.allocation.dim_order import reads_in_place
+from sdy.cost.allocation.kernel_calls import KernelCalls
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
@@ -65,65 +70,95 @@ _EXPENSIVE = frozenset(
 )
 _VIEWS = frozenset((BroadcastInDimOp, BroadcastOp, ReshapeOp))  # if they repeat nothing
 # The results of these ops may be stored in the memory of an operand.
-IN_PLACE = frozenset((*elementwise.OPS, DynamicUpdateSliceOp, ScatterOp))
+_IN_PLACE = frozenset((*elementwise.OPS, DynamicUpdateSliceOp, ScatterOp))
 
 
 class Fusion:
     """Finds the ops whose results are not stored, block by block when first requested."""
 
-    def __init__(self) -> None:
-        self._of_blocks: dict[Block, frozenset[Operation]] = {}
+    def __init__(self, functions: Mapping[str, FuncOp]) -> None:
+        self._of_blocks: dict[Block, _Kernels] = {}
+        self._calls = KernelCalls(functions, _FUSIBLE | _VIEWS, _KERNELS | _VIEWS)
+
+    def is_kernel_call(self, op: Operation) -> bool:
+        """Return whether an op calls a function that is one kernel."""
+        return self._calls.kernel_of(op) is not None
+
+    def is_in_kernel(self, block: Block) -> bool:
+        """Return whether a block is the body of a function that is one kernel, whose values are not stored."""
+        func = block.parent_op()
+        return isinstance(func, FuncOp) and self._calls.kernel_named(func.sym_name.data) is not None
+
+    def is_in_place(self, op: Operation) -> bool:
+        """Return whether the results of an op may be stored in the memory of values that it reads last."""
+        kernel = self._calls.kernel_of(op)
+        return (type(op) if kernel is None else kernel.kind) in _IN_PLACE
 
     def is_fused(self, op: Operation) -> bool:
         """Return whether the results of an op are never stored: ops that read them read the operands instead."""
-        block = op.parent
-        if block is None:
-            return False
+        return op.parent is not None and op in self._kernels(op.parent).fused
+
+    def is_kernel(self, op: Operation) -> bool:
+        """Return whether others are fused into an op, so that a kernel made for it computes its results."""
+        return op.parent is not None and op in self._kernels(op.parent).takes_in
+
+    def is_read_by_kernels(self, result: OpResult) -> bool:
+        """Return whether only kernels made for the program read a result, which take it in any order of dims."""
+        return all(self.is_kernel(use.operation) for use in result.uses)
+
+    def _kernels(self, block: Block) -> _Kernels:
         found = self._of_blocks.get(block)
         if found is None:
-            found = self._of_blocks[block] = _fused_ops(block)
-        return op in found
-
-
-def _fused_ops(block: Block) -> frozenset[Operation]:
-    kernels = _Kernels()
-    for op in reversed(list(block.ops)):
-        kernels.add(op)
-    return frozenset(kernels.fused)
+            found = self._of_blocks[block] = _Kernels(self._calls)
+            for op in reversed(ops_in(block)):
+                found.add(op)
+        return found
 
 
 @dataclass(slots=True)
 class _Kernels:
     """The kernel that computes each op of a block. Ops are added after their readers."""
 
+    calls: KernelCalls
     fused: set[Operation] = field(default_factory=set[Operation])
-    _takes_in: set[Operation] = field(default_factory=set[Operation])  # the ops that others are fused into
+    takes_in: set[Operation] = field(default_factory=set[Operation])  # the ops that others are fused into
     _kernel: dict[Operation, Operation | None] = field(default_factory=dict[Operation, Operation | None])
 
     def add(self, op: Operation) -> None:
         """Find out whether an op is fused, and whether others are fused into it."""
-        kind = type(op)
-        is_view = kind in _VIEWS and _is_view(op)
-        if kind not in _KERNELS and not is_view:
+        call = self.calls.kernel_of(op)
+        kind = type(op) if call is None else call.kind
+        is_view = call is None and kind in _VIEWS and _is_view(op)
+        if kind not in _KERNELS and call is None and not is_view:
             self._kernel[op] = op
             return
         readers = {use.operation for result in op.results for use in result.uses}
-        is_taken_in = all(reader in self._takes_in for reader in readers)
+        is_taken_in = all(reader in self.takes_in for reader in readers)
         kernels = {self._kernel.get(reader) for reader in readers}
         kernel = kernels.pop() if len(kernels) == 1 else None
         if is_view:
             is_fused, takes_in = True, is_taken_in and bool(readers)
-        elif kind is TransposeOp and any(type(reader) in _CONTRACTIONS for reader in readers):
-            is_fused = all(reader in self._takes_in or type(reader) in _CONTRACTIONS for reader in readers)
+        elif type(op) is TransposeOp and any(type(reader) in _CONTRACTIONS for reader in readers):
+            is_fused = all(use.operation in self.takes_in or _reads_transposed(use) for use in op.results[0].uses)
             takes_in = not is_fused
         else:
-            is_once = kind not in _EXPENSIVE or kernel is not None
+            is_expensive = kind in _EXPENSIVE if call is None else not call.kinds.isdisjoint(_EXPENSIVE)
+            is_once = not is_expensive or kernel is not None
             is_fused, takes_in = kind in _FUSIBLE and is_taken_in and is_once and bool(readers), True
         self._kernel[op] = kernel if is_fused else op
         if is_fused:
             self.fused.add(op)
         if takes_in:
-            self._takes_in.add(op)
+            self.takes_in.add(op)
+
+
+def _reads_transposed(use: Use) -> bool:
+    """Return whether a contraction reads the operand of a transposition as it is stored."""
+    transpose = use.operation.operands[use.index].owner
+    if type(use.operation) not in _CONTRACTIONS or not isinstance(transpose, TransposeOp):
+        return False
+    order = list(transpose.permutation.get_values())
+    return reads_in_place(use.operation, use.index, [order.index(dim) for dim in range(len(order))])
 
 
 def _is_view(op: Operation) -> bool:

@@ -58,7 +58,8 @@ def can_contract_over(
     return varies and is_large and lhs.dtype == rhs.dtype == dtype
 
 
-MOST_IN_ORDER = 1 << 14
+MOST_IN_ORDER = 1 << 11  # multiplications
+LEAST_READ = 32  # rows or columns that an operand is multiplied by, so that a copy pays
 
 
 def _matrix_product(left: Array, right: Array, count: int) -> Array:
@@ -68,10 +69,22 @@ def _matrix_product(left: Array, right: Array, count: int) -> Array:
     """
     rows, summed, columns = left.shape[-2], left.shape[-1], right.shape[-1]
     if left.dtype.kind not in "fc" or not 0 < summed * rows * columns * count <= MOST_IN_ORDER:
-        return np.matmul(left, right)
+        return np.matmul(_row_major(left, right), _row_major(right, left))
     if rows > columns:  # NumPy is faster the longer the last dim
         return _sum_in_order(right.swapaxes(-1, -2), left.swapaxes(-1, -2)).swapaxes(-1, -2)
     return _sum_in_order(left, right)
+
+
+def _row_major(matrices: Array, others: Array) -> Array:
+    """Return the matrices in contiguous memory row by row, if each is multiplied by many rows or columns of others.
+
+    BLAS reads a part of a larger matrix up to three times as slowly, because its rows are far apart, and a transposed
+    right operand up to 1.6 times.
+    """
+    stack, shape = matrices.shape[:-2], others.shape
+    uses = prod(np.broadcast_shapes(stack, shape[:-2])) // max(prod(stack), 1)
+    is_read_often = uses > 1 and uses * min(shape[-2:]) >= LEAST_READ
+    return np.ascontiguousarray(matrices) if is_read_often else matrices
 
 
 def _sum_in_order(left: Array, right: Array) -> Array:

@@ -128,9 +128,20 @@ def select(op: ops.SelectOp) -> Kernel:
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         pred, on_true, on_false = arrays
-        return (np.where(_of_rank(context, pred, on_true.ndim), on_true, on_false),)
+        return (_selected(_of_rank(context, pred, on_true.ndim), on_true, on_false),)
 
     return kernel
+
+
+def _selected(pred: Array, on_true: Array, on_false: Array) -> Array:
+    """Select; elements that all operands repeat along a dim are selected once, and the result repeats them too."""
+    arrays = (pred, on_true, on_false)
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    once = tuple(
+        slice(1) if all(array.shape[dim] == 1 or array.strides[dim] == 0 for array in arrays) else slice(None)
+        for dim in range(len(shape))
+    )
+    return np.broadcast_to(np.where(*(array[once] for array in arrays)), shape)
 
 
 @KERNELS.of(ops.ClampOp)

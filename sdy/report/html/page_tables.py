@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -18,11 +19,18 @@ from sdy.model.sharding import TensorSharding
 from sdy.propagation.history import PathLink
 
 Json = dict[str, object]
+TypeKey = tuple[Attribute, TensorSharding | None]
 
 
 def axis_cells(axes: Iterable[AxisRef]) -> list[list[str]]:
     """Return the name of each axis, which selects its colour, and its text."""
-    return [[ref.name, write_axis_ref(ref).replace('"', "")] for ref in axes]
+    return list(map(axis_cell, axes))
+
+
+@cache
+def axis_cell(axis: AxisRef) -> list[str]:
+    """Return the name of an axis and its text; callers do not change the list."""
+    return [axis.name, write_axis_ref(axis).replace('"', "")]
 
 
 @dataclass
@@ -31,17 +39,22 @@ class TypeTable:
 
     meshes: MeshTable
     rows: list[Json] = field(default_factory=list[Json])
-    _numbers: dict[tuple[Attribute, TensorSharding | None], int] = field(
-        default_factory=dict[tuple[Attribute, TensorSharding | None], int]
+    _numbers: dict[TypeKey, int] = field(default_factory=dict[TypeKey, int])
+    # By the ids of both, of which a program has few; the key that is kept keeps them alive.
+    _by_ids: dict[tuple[int, int], tuple[TypeKey, int]] = field(
+        default_factory=dict[tuple[int, int], tuple[TypeKey, int]]
     )
 
     def number(self, value: SSAValue, sharding: TensorSharding | None = None) -> int:
         """Return the index of the row of a value, with its own sharding if `sharding` is None."""
         key = value.type, sharding_of(value) if sharding is None else sharding
-        if key not in self._numbers:
-            self._numbers[key] = len(self.rows)
-            self.rows.append(self._row(*key))
-        return self._numbers[key]
+        ids = id(key[0]), id(key[1])
+        if ids not in self._by_ids:
+            if key not in self._numbers:
+                self._numbers[key] = len(self.rows)
+                self.rows.append(self._row(*key))
+            self._by_ids[ids] = key, self._numbers[key]
+        return self._by_ids[ids][1]
 
     def _row(self, global_type: Attribute, sharding: TensorSharding | None) -> Json:
         mesh = None if sharding is None else resolve_mesh(sharding.mesh, self.meshes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,16 +11,19 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.communication import collectives_with_ops
 from sdy.cost.roofline import OPS_WITH_TIMED_BODIES
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import argument_sharding
 from sdy.report.counterparts import Counterparts
 from sdy.report.explain import Explainer
-from sdy.report.html.page_tables import Json, StepTable, TypeTable, axis_cells
+from sdy.report.html.page_tables import Json, StepTable, TypeTable, axis_cell
 from sdy.report.html.repeats import repeats_in
 from sdy.report.value_names import line_of
 
+# The bodies of these ops run on tensors. Those of others, such as reductions, run on elements.
 SHOWS_ITS_OPS = (*OPS_WITH_TIMED_BODIES, ManualComputationOp, NamedComputationOp)
 ARGUMENT = "argument"
 
@@ -85,16 +88,16 @@ class ProgramRows:
         return {"name": func.sym_name.data, "rows": rows, "repeats": repeats}
 
     def _add_block(self, block: Block, depth: int, rows: list[ProgramRow]) -> None:
-        for op in block.ops:
+        for op in ops_in(block):
             rows.append(self._row(op, depth))
-            for inner in _shown_blocks(op):
+            for inner in blocks_of(op) if type(op) in SHOWS_ITS_OPS else ():
                 for argument in inner.args:
                     number = self._enter(argument, self._types.number(argument))
                     rows.append(ProgramRow(depth + 1, ARGUMENT, [number], [], line_of(op), None))
                 self._add_block(inner, depth + 1, rows)
 
     def _row(self, op: Operation, depth: int) -> ProgramRow:
-        operands = [self._numbers[operand] for operand in op.operands]
+        operands = [self._numbers[operand] for operand in operands_of(op)]
         results = [self._enter(result, self._types.number(result)) for result in op.results]
         use = self._collectives.get(op)
         sent = None if use is None else (use.kind.value, use.axes, round(use.bytes_per_device))
@@ -108,8 +111,7 @@ class ProgramRows:
             []
             if written is None
             else [
-                (dim, axis_cells([axis])[0], self._steps.number(path))
-                for dim, axis, path in self._explainer.paths(written)
+                (dim, axis_cell(axis), self._steps.number(path)) for dim, axis, path in self._explainer.paths(written)
             ]
         )
         self._numbers[value] = len(self._values)
@@ -131,8 +133,3 @@ class ProgramRows:
     def _signature(self, row: ProgramRow) -> tuple[object, ...]:
         """Return a key that is equal for rows that look alike."""
         return row.depth, row.op, tuple(self._values[number].kind for number in row.results)
-
-
-def _shown_blocks(op: Operation) -> Iterable[Block]:
-    """Return the blocks of ops whose bodies run on tensors; the bodies of reductions run on elements."""
-    return (block for region in op.regions for block in region.blocks) if isinstance(op, SHOWS_ITS_OPS) else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
@@ -88,7 +88,7 @@ def memory_json(
     counterparts = Counterparts(written, local)
     largest = sorted(peak.values.items(), key=lambda each: -each[1])
     return {
-        "points": _thinned([_point(*each) for each in zip(slots, peak.curve, strict=True)]),
+        "points": [_point(*each) for each in _thinned(slots, peak.curve)],
         "peak": _point(slots[peak.index], peak.curve[peak.index]),
         "seconds": slots[-1].end,
         "values": [_alive(value, size, counterparts, names) for value, size in largest[:MAX_VALUES]],
@@ -100,15 +100,15 @@ def _point(slot: ScheduledOp, alive: int) -> MemoryPoint:
     return MemoryPoint(slot.start, alive, slot.visit.op.name, line_of(slot.visit.op))
 
 
-def _thinned(points: Sequence[MemoryPoint]) -> list[MemoryPoint]:
-    """Return the highest point of each of at most `MAX_POINTS` intervals of time."""
-    span = points[-1].seconds / MAX_POINTS
-    highest: dict[int, MemoryPoint] = {}
-    for point in points:
-        interval = int(point.seconds / span) if span else 0
-        if interval not in highest or point.bytes > highest[interval].bytes:
-            highest[interval] = point
-    return list(highest.values())
+def _thinned(slots: Sequence[ScheduledOp], curve: Sequence[int]) -> Iterable[tuple[ScheduledOp, int]]:
+    """Return the highest point of each of at most `MAX_POINTS` intervals of time, with its op."""
+    span = slots[-1].start / MAX_POINTS
+    highest: dict[int, tuple[ScheduledOp, int]] = {}
+    for slot, alive in zip(slots, curve, strict=True):
+        interval = int(slot.start / span) if span else 0
+        if interval not in highest or alive > highest[interval][1]:
+            highest[interval] = slot, alive
+    return highest.values()
 
 
 def _alive(value: SSAValue, size: int, counterparts: Counterparts, names: ValueNames) -> AliveValue:

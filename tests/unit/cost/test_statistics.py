@@ -172,7 +172,7 @@ func.func @main(%w: tensor<10xf32> {attributes}, %x: tensor<10xf32>) -> tensor<1
   return %0#1 : tensor<10xf32>
 }}
 func.func private @scaled(%w: tensor<10xf32>, %x: tensor<10xf32>) -> tensor<10xf32> {{
-  %0 = stablehlo.multiply %w, %x : tensor<10xf32>
+  %0 = stablehlo.custom_call @scaled(%w, %x) : (tensor<10xf32>, tensor<10xf32>) -> tensor<10xf32>
   return %0 : tensor<10xf32>
 }}
 """

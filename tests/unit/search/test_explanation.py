@@ -91,7 +91,7 @@ def test_choices_without_time_are_counted() -> None:
 
 def test_a_plan_explains_its_choices() -> None:
     program = sdy.Program.from_text(PROGRAM)
-    plan = program.search(mesh="data=2,model=4", fix={"%w": "P(None, 'model')"}, memory="5MB", time_limit=20)
+    plan = program.search(mesh="data=2,model=4", fix={"%w": "P(None, 'model')"}, memory="8MB", time_limit=20)
     explanation = plan.explain()
     found = {(each.names, each.dim, each.axis): each.extra for each in explanation.choices}
     assert found[("%w",), 1, "model"] is None
