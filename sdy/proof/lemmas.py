@@ -27,7 +27,7 @@ from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.structured import (
-    ROWS,
+    BY_ROWS,
     by_rows,
     compute,
     contraction,
@@ -37,13 +37,11 @@ from sdy.proof.structured import (
     reduction,
     reverse,
     scatter_elements,
-    sort,
     to_view,
-    unsharded,
     window_reduction,
 )
 from sdy.proof.views import broadcast, transposed, window
-from sdy.proof.walk import Lemma, Walk, element_of, shape_of
+from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -257,13 +255,6 @@ def _padded_window(
     return replace(value, base=tuple(base), dims=tuple(digits), outside=filling.term)
 
 
-def custom_call(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a custom call without side effects is a function of its operands."""
-    if "has_side_effect" in op.properties and number(op, "has_side_effect"):
-        raise NotProvedError("a custom call with side effects")
-    return unsharded(walk, op, operands)
-
-
 def nothing(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an op without results that only annotates computes nothing."""
     return []
@@ -298,13 +289,10 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.gather": gather_elements,
     "stablehlo.scatter": scatter_elements,
     "stablehlo.convolution": convolution,
-    "stablehlo.sort": sort,
     "stablehlo.reverse": reverse,
-    **{f"stablehlo.{name}": unsharded for name in ("rng_bit_generator", "map")},
-    **dict.fromkeys((*ROWS, "stablehlo.fft"), by_rows),
+    **dict.fromkeys(BY_ROWS, by_rows),
     "stablehlo.optimization_barrier": same,
-    **dict.fromkeys(control.UNCHANGED, same),
-    "stablehlo.custom_call": custom_call,
+    **dict.fromkeys(UNCHANGED, same),
     "sdy.sharding_group": nothing,
     "func.call": control.call,
     "stablehlo.case": control.branches,

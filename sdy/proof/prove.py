@@ -22,7 +22,7 @@ from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknow
 from sdy.proof.reshapes import cleaned, recast, root
 from sdy.proof.small_values.follower import Follower
 from sdy.proof.terms import TermTable
-from sdy.proof.walk import Walk, element_of, shape_of
+from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 
 
 def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
@@ -49,11 +49,10 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
             arguments.append(Unknown(shape_of(value)))
     with stage("proof"):
         found = walk.run(local, local_main, arguments)
-    returned = local_main.body.block.last_op
-    assert returned is not None
+    returned = returned_by(local_main.body)
     differences: list[Diagnostic] = []
     for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
-        reason = _difference(walk, follower, returned.operands[number], relation, wanted, placement)
+        reason = _difference(walk, follower, returned[number], relation, wanted, placement)
         if reason is not None:
             span = span_of(local_main)
             differences.append(Diagnostic("SDY-V003", f"result {number} is not proved: {reason}", span))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.attributes.attrs import ScatterDimensionNumbers
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
-from sdy.proof.contributions import IDEMPOTENT
+from sdy.proof.contributions import IDEMPOTENT, is_float
 from sdy.proof.relations import Codes, NotProvedError
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.moves import clamped_ends, columns
@@ -58,34 +58,42 @@ class Windows:
         return tuple(region), tuple(part), mask
 
 
-Hit = tuple[tuple[slice, ...], Codes, Codes]  # elements of a value, whether they are updated, and what by
+Change = Callable[[Codes, Codes, Codes, Codes], Codes]
 
 
-def hits(windows: Windows, updates: Codes, count: int) -> Iterator[list[Hit]]:
-    """Yield, per update in order, what its elements may reach; `count` is the number of elements on all devices."""
+def updated(windows: Windows, value: Codes, updates: Codes, change: Change) -> Codes:
+    """Return a value after updates in order.
+
+    `change` computes elements from what they are, what they were before the update, what the update has for them, and
+    whether it reaches them: at most one element of an update reaches an element.
+    """
+    value = value.copy()
     batch = updates.shape[1 : updates.ndim - len(windows.shape)]
     ranges = (range(windows.sizes[dim]) for dim in windows.starts)
     offsets = [dict(zip(windows.starts, each, strict=True)) for each in product(*ranges)]
-    check_work(prod(batch) * len(offsets) * count)
-    if prod(batch) * len(offsets) > MOST_STEPS:
+    count = prod(batch) * len(offsets)
+    check_work(count * value.size // prod(windows.shape[dim] for dim in windows.batching))
+    if count > MOST_STEPS:
         raise NotProvedError("so many updates are followed by their windows only")
     for index in np.ndindex(*batch):
-        found = [windows.at(index, each) for each in offsets]
-        yield [(region, mask, updates[(slice(None), *index, *part[1:])]) for region, part, mask in found if mask.any()]
-
-
-def updated(windows: Windows, value: Codes, updates: Codes, body: Callable[[Codes, Codes], Codes]) -> Codes:
-    """Return a value after updates in order; `body` computes an element from itself and that of the update."""
-    value = value.copy()
-    for each in hits(windows, updates, value.size):
-        before = value.copy()  # at most one element of an update reaches an element
-        for region, mask, update in each:
-            old, now = before[region], value[region]
-            new = body(old, np.broadcast_to(update, old.shape))
+        reached = [each for each in (windows.at(index, each) for each in offsets) if each[2].any()]
+        before = [value[region].copy() for region, _, _ in reached]
+        for (region, part, mask), old in zip(reached, before, strict=True):
+            update = np.broadcast_to(updates[(slice(None), *index, *part[1:])], old.shape)
             mask = np.broadcast_to(mask, old.shape)
-            changed = known(packed(lanes(now) + lanes(mask) * (lanes(new) - lanes(old))), new, old, now)
-            value[region] = np.where(mask == 0, now, np.where(mask == ONE, new, changed))
+            value[region] = np.where(mask == 0, value[region], change(value[region], old, update, mask))
     return value
+
+
+def by_body(body: Callable[[Codes, Codes], Codes]) -> Change:
+    """Return the change of elements by a function of what they were and of the update."""
+
+    def change(now: Codes, old: Codes, update: Codes, mask: Codes) -> Codes:
+        new = body(old, update)
+        changed = known(packed(lanes(now) + lanes(mask) * (lanes(new) - lanes(old))), new, old, now)
+        return np.where(mask == ONE, new, changed)
+
+    return change
 
 
 def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Codes]) -> list[Codes]:
@@ -96,6 +104,8 @@ def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Code
     element = element_of(op.results[0])
     (term,), kind = walk.fingerprint(op.regions[0])
     value = np.broadcast_to(codes[0], (max(map(len, codes)), *codes[0].shape[1:]))
+    if kind == "add" and is_float(element):  # a negative zero changes nothing that is added to it
+        value = np.where(value == table.minus_zero(element), 0, value)
     windows, updates = _windows(table, op.scatter_dimension_numbers.data, value.shape[1:], codes[1], codes[2])
 
     def body(old: Codes, update: Codes) -> Codes:
@@ -105,16 +115,11 @@ def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Code
             return update if cast("tuple[int, int]", term.attributes)[1] else old
         return table.variables(("body", term), [old, update])
 
-    if kind not in IDEMPOTENT:
-        return [updated(windows, value, updates, body)]
-    values = [value]
-    for each in hits(windows, updates, value.size):
-        for region, mask, update in each:
-            values.append(value.copy())
-            mask, update, old = np.broadcast_arrays(mask, update, value[region])
-            found = np.where(mask == ONE, update, table.variables("update", [mask, update]))
-            values[-1][region] = np.where(mask == 0, old, found)
-    return [combined(table, kind, element, values)]
+    def in_any_order(now: Codes, old: Codes, update: Codes, mask: Codes) -> Codes:
+        found = np.where(mask == ONE, update, table.variables("update", [mask, update]))
+        return combined(table, kind, element, [now, np.where(mask == 0, now, found)])
+
+    return [updated(windows, value, updates, in_any_order if kind in IDEMPOTENT else by_body(body))]
 
 
 def _windows(
@@ -146,4 +151,4 @@ def update_slice(table: ElementTable, walk: Walk, op: Operation, codes: Sequence
         dim: (0, table.choices.in_intervals(starts[dim], clamped_ends(end))) for dim, end in enumerate(last) if end
     }
     value = np.broadcast_to(value, (max(map(len, codes)), *shape))
-    return [updated(Windows(shape, sizes, {}, firsts), value, update, lambda old, new: new)]
+    return [updated(Windows(shape, sizes, {}, firsts), value, update, by_body(lambda old, new: new))]
