@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from xdsl.ir import Operation
@@ -58,42 +58,61 @@ class Windows:
         return tuple(region), tuple(part), mask
 
 
-Change = Callable[[Codes, Codes, Codes, Codes], Codes]
+class Hit(NamedTuple):
+    """Elements of a value that an element of the windows of an update may reach: whether it does, and what it is.
 
-
-def updated(windows: Windows, value: Codes, updates: Codes, change: Change) -> Codes:
-    """Return a value after updates in order.
-
-    `change` computes elements from what they are, what they were before the update, what the update has for them, and
-    whether it reaches them: at most one element of an update reaches an element.
+    Hits of one `layer` reach different elements.
     """
-    value = value.copy()
+
+    layer: tuple[int, ...]
+    region: tuple[slice, ...]
+    mask: Codes
+    update: Codes
+
+
+def hits(windows: Windows, updates: Codes, count: int) -> Iterator[list[Hit]]:
+    """Yield, per update in order, what its elements may reach; `count` is the number of elements on all devices."""
     batch = updates.shape[1 : updates.ndim - len(windows.shape)]
     ranges = (range(windows.sizes[dim]) for dim in windows.starts)
     offsets = [dict(zip(windows.starts, each, strict=True)) for each in product(*ranges)]
-    count = prod(batch) * len(offsets)
-    check_work(count * value.size // prod(windows.shape[dim] for dim in windows.batching))
-    if count > MOST_STEPS:
+    steps = prod(batch) * len(offsets)
+    check_work(steps * count // prod(windows.shape[dim] for dim in windows.batching))
+    if steps > MOST_STEPS:
         raise NotProvedError("so many updates are followed by their windows only")
+    others = [dim for dim in range(len(batch)) if dim not in windows.batching.values()]
     for index in np.ndindex(*batch):
-        reached = [each for each in (windows.at(index, each) for each in offsets) if each[2].any()]
-        before = [value[region].copy() for region, _, _ in reached]
-        for (region, part, mask), old in zip(reached, before, strict=True):
-            update = np.broadcast_to(updates[(slice(None), *index, *part[1:])], old.shape)
-            mask = np.broadcast_to(mask, old.shape)
-            value[region] = np.where(mask == 0, value[region], change(value[region], old, update, mask))
+        found: list[Hit] = []
+        for number, each in enumerate(offsets):
+            region, part, mask = windows.at(index, each)
+            if mask.any():
+                layer = (number, *(index[dim] for dim in others))
+                found.append(Hit(layer, region, mask, updates[(slice(None), *index, *part[1:])]))
+        yield found
+
+
+def updated(windows: Windows, value: Codes, updates: Codes, body: Callable[[Codes, Codes], Codes]) -> Codes:
+    """Return a value after updates in order; `body` computes an element from itself and that of the update."""
+    value = value.copy()
+    for each in hits(windows, updates, value.size):
+        before = [value[hit.region].copy() for hit in each]  # at most one element of an update reaches an element
+        for hit, old in zip(each, before, strict=True):
+            now, mask = value[hit.region], np.broadcast_to(hit.mask, old.shape)
+            new = body(old, np.broadcast_to(hit.update, old.shape))
+            changed = known(packed(lanes(now) + lanes(mask) * (lanes(new) - lanes(old))), new, old, now)
+            value[hit.region] = np.where(mask == 0, now, np.where(mask == ONE, new, changed))
     return value
 
 
-def by_body(body: Callable[[Codes, Codes], Codes]) -> Change:
-    """Return the change of elements by a function of what they were and of the update."""
-
-    def change(now: Codes, old: Codes, update: Codes, mask: Codes) -> Codes:
-        new = body(old, update)
-        changed = known(packed(lanes(now) + lanes(mask) * (lanes(new) - lanes(old))), new, old, now)
-        return np.where(mask == ONE, new, changed)
-
-    return change
+def in_any_order(table: ElementTable, windows: Windows, value: Codes, updates: Codes) -> list[Codes]:
+    """Return values whose maximum, or the like, is a value after updates by it."""
+    layers: dict[tuple[int, ...], Codes] = {}
+    for each in hits(windows, updates, value.size):
+        for hit in each:
+            layer = layers.setdefault(hit.layer, value.copy())
+            mask, update, old = np.broadcast_arrays(hit.mask, hit.update, value[hit.region])
+            found = np.where(mask == ONE, update, table.variables("update", [mask, update]))
+            layer[hit.region] = np.where(mask == 0, old, found)
+    return [value, *layers.values()]
 
 
 def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Codes]) -> list[Codes]:
@@ -115,11 +134,9 @@ def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Code
             return update if cast("tuple[int, int]", term.attributes)[1] else old
         return table.variables(("body", term), [old, update])
 
-    def in_any_order(now: Codes, old: Codes, update: Codes, mask: Codes) -> Codes:
-        found = np.where(mask == ONE, update, table.variables("update", [mask, update]))
-        return combined(table, kind, element, [now, np.where(mask == 0, now, found)])
-
-    return [updated(windows, value, updates, in_any_order if kind in IDEMPOTENT else by_body(body))]
+    if kind in IDEMPOTENT:
+        return [combined(table, kind, element, in_any_order(table, windows, value, updates))]
+    return [updated(windows, value, updates, body)]
 
 
 def _windows(
@@ -151,4 +168,4 @@ def update_slice(table: ElementTable, walk: Walk, op: Operation, codes: Sequence
         dim: (0, table.choices.in_intervals(starts[dim], clamped_ends(end))) for dim, end in enumerate(last) if end
     }
     value = np.broadcast_to(value, (max(map(len, codes)), *shape))
-    return [updated(Windows(shape, sizes, {}, firsts), value, update, by_body(lambda old, new: new))]
+    return [updated(Windows(shape, sizes, {}, firsts), value, update, lambda old, new: new)]
