@@ -129,8 +129,8 @@ def _unchanged(value: SSAValue) -> SSAValue:
 
 def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
-    if isinstance(relation, Unknown):
-        return relation
+    if isinstance(relation, Unknown | Elements):
+        return Unknown(relation.shape)
     known = known_or_view(relation)
     view = cleaned(as_view(known, walk.table) if isinstance(known, Known) else known, walk.table)
     if view.partial is not None or view.term.is_varying:

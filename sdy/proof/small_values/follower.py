@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, product
 from math import prod
 
 import numpy as np
@@ -35,10 +34,9 @@ from sdy.proof.small_values.rows import branch, of_rows
 from sdy.proof.small_values.scatters import scatter, update_slice
 from sdy.proof.small_values.sums import convolution, dot, reduce, reduce_windows
 from sdy.proof.structured import BY_ROWS
-from sdy.proof.walk import BRANCHES, PARTIALLY_KNOWN, Step, Walk, element_of, inputs_of, returned_by, shape_of
+from sdy.proof.walk import BRANCHES, Step, Walk, element_of, inputs_of, returned_by, shape_of
 
 MOST_ELEMENTS = 2**22  # of all values of a program
-MOST_READINGS = 64  # of the operands of an op as windows
 MOST_FACTORS = 2**12  # of a product
 MOST_STEPS = 100  # from a value back to values of the global program
 
@@ -76,22 +74,19 @@ class Follower:
         return self._elements
 
     def lemma(self, walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-        """Lemma: equal elements are equal values; for ops that are not followed, elements are read as windows."""
+        """Lemma: equal elements are equal values."""
         table = self.elements
         if isinstance(op, ManualComputationOp):
             if walk.entered.get(op) is not operands:
                 whole = [self._of_value(walk, each) for each in op.operands]
                 parts = [taken_apart(walk, op, number, each) for number, each in enumerate(whole)]
-                walk.block(op.body.block, [next(table.readings(each, is_exact=True), each) for each in parts])
+                walk.block(op.body.block, [table.reading(each) or each for each in parts])
             values = [self._of_value(walk, each) for each in returned_by(op.body)]
             return [put_together(table, walk, op, number, each) for number, each in enumerate(values)]
-        try:
-            found = evaluated(table, walk, op, [self._of_value(walk, each) for each in inputs_of(op)])
-        except NotProvedError:
-            return self._by_windows(walk, op)
+        found = evaluated(table, walk, op, [self._of_value(walk, each) for each in inputs_of(op)])
         if walk is self.global_walk and all(len(each.codes) == 1 for each in found):
             return [table.view_of(each) for each in found]
-        return [next(table.readings(each, is_exact=True), each) for each in found]
+        return [table.reading(each) or each for each in found]
 
     def are_equal(self, walk: Walk, value: SSAValue, goal: View) -> bool:
         """Return whether a value has the elements of a window, as far as this lies within its term."""
@@ -133,35 +128,6 @@ class Follower:
                 return None
         finally:
             self._depth -= 1
-
-    def _by_windows(self, walk: Walk, op: Operation) -> list[Relation]:
-        """Return what a lemma finds for some reading of the operands, preferably of a term of the global program."""
-        first: list[Relation] | None = None
-        options = [list(self._readings(walk, each)) for each in op.operands]
-        if op.name in PARTIALLY_KNOWN:
-            options = [each or [Unknown(shape_of(value))] for each, value in zip(options, op.operands, strict=True)]
-        for reading in islice(product(*options), MOST_READINGS):
-            try:
-                found = walk.lemmas[op.name](walk, op, list(reading))
-            except NotProvedError:
-                continue
-            if all(isinstance(each, View) and walk.table.is_global(each.term) for each in found):
-                return found
-            first = first or found
-        if first is None:
-            raise NotProvedError("expected windows for which a lemma holds, got other elements")
-        return first
-
-    def _readings(self, walk: Walk, value: SSAValue) -> Iterator[Relation]:
-        relation = walk.environment[value]
-        if not isinstance(relation, Elements):
-            yield relation
-        try:
-            elements = self._of_value(walk, value)
-        except NotProvedError:
-            return
-        yield from self.elements.readings(elements, is_exact=True)
-        yield from self.elements.readings(elements, is_exact=False)
 
 
 def _count_elements(module: ModuleOp) -> int:

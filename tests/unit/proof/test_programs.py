@@ -47,6 +47,26 @@ func.func @main(%ids: tensor<16xi32>,
   return %0, %5 : tensor<16xi1>, tensor<16x4xf32>
 }
 """,
+    "sums of rows in a loop of any length": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%n: tensor<i32>, %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
+    -> tensor<8x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %z = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+  %0:2 = stablehlo.while(%i = %zero, %v = %z) : tensor<i32>, tensor<8x4xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %t = stablehlo.tanh %a : tensor<8x4xf32>
+    %w = stablehlo.add %v, %t : tensor<8x4xf32>
+    stablehlo.return %next, %w : tensor<i32>, tensor<8x4xf32>
+  }
+  return %0#1 : tensor<8x4xf32>
+}
+""",
     "branch": """
 sdy.mesh @m = <["x"=4]>
 func.func @main(%p: tensor<i1>, %a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
