@@ -204,7 +204,7 @@ BY_ROWS = (*ROWS, *(f"stablehlo.{each}" for each in ("sort", "fft", "rng_bit_gen
 
 
 def row_factors(walk: Walk, op: Operation) -> Factors:
-    """Return the factors of an op that treats rows or matrices one by one; other ops treat whole values.
+    """Return the factors of an op that treats rows or matrices one by one; other ops need all dims unsharded.
 
     Raises: NotProvedError if the op is not a function of its operands.
     """
