@@ -16,7 +16,9 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.proof.relations import (
     Codes,
     Elements,
+    Known,
     NotProvedError,
+    Offset,
     Relation,
     Unknown,
     View,
@@ -88,13 +90,21 @@ class Follower:
             return [table.view_of(each) for each in found]
         return [table.reading(each) or each for each in found]
 
-    def are_equal(self, walk: Walk, value: SSAValue, goal: View) -> bool:
-        """Return whether a value has the elements of a window, as far as this lies within its term."""
+    def are_equal(self, walk: Walk, value: SSAValue, whole: View | Known, bases: Sequence[Offset]) -> bool:
+        """Return whether devices have the elements of a value of the program from `bases` on, as far as it goes."""
         try:
-            found, expected = self._of_value(walk, value).codes, self.elements.lifted(goal).codes
+            found, (expected, *others) = self._of_value(walk, value).codes, self.elements.lifted(whole).codes
         except NotProvedError:
             return False
-        return found.shape[1:] == expected.shape[1:] and bool(((found == expected) | (expected == ARBITRARY)).all())
+        if others or bool((expected == ARBITRARY).any()):
+            return False
+        for device in range(walk.devices):
+            part = found[device % len(found)]
+            starts = (at(base, device) for base in bases)
+            shard = expected[tuple(slice(start, start + size) for start, size in zip(starts, part.shape, strict=True))]
+            if not bool((shard == part[tuple(map(slice, shard.shape))]).all()):
+                return False
+        return True
 
     def _of_value(self, walk: Walk, value: SSAValue) -> Elements:
         """Return the elements of a value: those of its term if the global program has it, otherwise from its op.

@@ -230,6 +230,18 @@ func.func @main(%i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
   return %0 : tensor<3xf32>
 }
 """,
+    "a result of blocks that are not one range": """
+sdy.mesh @m = <["x"=3, "y"=2]>
+func.func @main(%a: tensor<8x3xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}) -> tensor<18xi32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{}, {"x"}]>] out_shardings=[<@m, [{"x"}]>] manual_axes={"x"}
+      (%b: tensor<8x1xi32>) {
+    %1 = stablehlo.slice %b [1:7, 0:1] : (tensor<8x1xi32>) -> tensor<6x1xi32>
+    %2 = stablehlo.reshape %1 : (tensor<6x1xi32>) -> tensor<6xi32>
+    sdy.return %2 : tensor<6xi32>
+  } : (tensor<8x3xi32>) -> tensor<18xi32>
+  return %0 : tensor<18xi32>
+}
+""",
     "an all-gather of blocks in reverse order": """
 sdy.mesh @m = <["x"=4]>
 func.func @main(%a: tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xi32> {
