@@ -22,7 +22,7 @@ from sdy.proof.factors import (
     ints,
     number,
 )
-from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, known_slice, moved, whole
+from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
 from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
@@ -40,7 +40,7 @@ from sdy.proof.structured import (
     to_view,
     window_reduction,
 )
-from sdy.proof.views import broadcast, transposed, window
+from sdy.proof.views import broadcast, slice_along, transposed
 from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
 
@@ -151,14 +151,8 @@ def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
     shape = shape_of(op.results[0])
     for dim, (start, stride) in enumerate(zip(ints(op, "start_indices"), ints(op, "strides"), strict=True)):
         if shape[dim] != value.shape[dim] or start:
-            value = _part(value, dim, start, shape[dim], stride)
+            value = slice_along(value, dim, start, shape[dim], stride)
     return [value]
-
-
-def _part(value: View | Known, dim: int, start: int | tuple[int, ...], size: int, stride: int = 1) -> View | Known:
-    if isinstance(value, Known):
-        return known_slice(value, dim, start, size, stride)
-    return window(value, dim, start, size, stride)
 
 
 def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -170,7 +164,7 @@ def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[
         last = value.shape[dim] - size
         if last and table is not None:
             clamped = min(max(table, 0), last) if isinstance(table, int) else tuple(min(max(s, 0), last) for s in table)
-            value = _part(value, dim, clamped, size)
+            value = slice_along(value, dim, clamped, size)
     if value.shape == shape:
         return [value]
     factors = dynamic_slice(op)

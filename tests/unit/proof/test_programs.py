@@ -230,6 +230,22 @@ func.func @main(%i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
   return %0 : tensor<3xf32>
 }
 """,
+    "constants in a manual computation": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<4xf32>, tensor<4xi32>) {
+  %half = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %numbers = stablehlo.iota dim = 0 : tensor<4xi32>
+  %0, %1 = sdy.manual_computation(%half, %numbers) in_shardings=[<@m, [{}]>, <@m, [{"y"}]>]
+      out_shardings=[<@m, [{}]>, <@m, [{"y"}]>] manual_axes={"y"} (%b: tensor<4xf32>, %c: tensor<2xi32>) {
+    %2 = stablehlo.constant dense<-1.0> : tensor<4xf32>
+    %3 = stablehlo.add %b, %2 : tensor<4xf32>
+    %4 = stablehlo.add %c, %c : tensor<2xi32>
+    sdy.return %3, %4 : tensor<4xf32>, tensor<2xi32>
+  } : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>)
+  %5 = stablehlo.multiply %a, %0 : tensor<4xf32>
+  return %5, %1 : tensor<4xf32>, tensor<4xi32>
+}
+""",
     "a result of blocks that are not one range": """
 sdy.mesh @m = <["x"=3, "y"=2]>
 func.func @main(%a: tensor<8x3xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}) -> tensor<18xi32> {
