@@ -26,7 +26,7 @@ from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Term
-from sdy.proof.views import window
+from sdy.proof.views import slice_along
 from sdy.proof.walk import Lemma, Walk, element_of, known_or_view, shape_of
 
 Groups = Sequence[Sequence[int]]
@@ -124,11 +124,11 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
     arguments: list[Relation] = []
     for relation, sharding, argument in zip(operands, op.in_shardings.data, op.body.block.args, strict=True):
         mesh = mesh_of(walk, sharding, meshes)
-        view = _view(walk, relation)
+        part = known_or_view(relation)
         for dim, (extent, axes) in enumerate(zip(shape_of(argument), manual_axes(sharding, manual), strict=True)):
             if axes:
-                view = window(view, dim, starts(axes, mesh, extent), extent)
-        arguments.append(view)
+                part = slice_along(part, dim, starts(axes, mesh, extent), extent)
+        arguments.append(part)
     walk.entered[op] = operands
     found = walk.block(op.body.block, arguments)
     results: list[Relation] = []
@@ -137,8 +137,12 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
         if isinstance(relation, Unknown):
             results.append(Unknown(shape_of(result)))
             continue
+        axes_of_dims = manual_axes(sharding, manual)
+        if isinstance(relation, Known) and relation.is_uniform and not any(axes_of_dims):
+            results.append(relation)
+            continue
         view = _view(walk, relation)
-        for dim, axes in enumerate(manual_axes(sharding, manual)):
+        for dim, axes in enumerate(axes_of_dims):
             if axes:
                 view = gathered(view, dim, _groups_along(axes, mesh, walk.devices), walk.devices)
         if any(not isinstance(each, int) for each in view.base) or view.partial is not None or view.term.is_varying:

@@ -85,6 +85,8 @@ def _digits(steps: Sequence[Sequence[int]]) -> Digits:
         moved = [dim for dim, each in enumerate(step) if each]
         if len(moved) > 1:
             raise NotProvedError("windows that are gathered differ along two dims at once")
+        if any(each < 0 for each in step):
+            raise NotProvedError("windows that are gathered are in descending order")
         count = _run_length(rest)
         minor, majors = rest[:count], rest[::count]
         expected = [tuple(a + b for a, b in zip(major, each, strict=True)) for major in majors for each in minor]

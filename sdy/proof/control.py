@@ -13,15 +13,25 @@ from sdy.dialects.stablehlo.control import WhileOp
 from sdy.proof.compute import Computation, computed
 from sdy.proof.factors import Factors
 from sdy.proof.known import as_view, stitched
-from sdy.proof.relations import Digit, Digits, Known, NotProvedError, Relation, Unknown, View, dim_of, is_plain, tidy
+from sdy.proof.relations import (
+    Digit,
+    Digits,
+    Elements,
+    Known,
+    NotProvedError,
+    Relation,
+    Unknown,
+    View,
+    dim_of,
+    is_plain,
+    tidy,
+)
 from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Term
-from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
+from sdy.proof.walk import UNCHANGED, Walk, element_of, known_or_view, returned_by, shape_of
 
 MOST_ROUNDS = 4
-UNCHANGED = frozenset(
-    f"sdy.{name}" for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")
-)
+MOST_ITERATIONS = 4  # of a loop that is walked iteration by iteration
 
 
 def call(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -30,12 +40,18 @@ def call(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
 
 
 def branches(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a branch on equal conditions chooses equal values, if all branches give the same windows."""
-    index = known_or_view(operands[0])
-    index = as_view(index, walk.table) if isinstance(index, Known) else index
+    """Lemma: a branch on equal conditions chooses equal values, if all branches give the same windows.
+
+    If the condition is known, it gives those of the branch that is taken.
+    """
+    condition = operands[0]
+    if isinstance(condition, Known) and condition.is_uniform:
+        return walk.region(op.regions[_taken(op, int(condition.rows[0, 0]))], ())
+    found = [walk.region(region, ()) for region in op.regions]
+    known = known_or_view(condition)
+    index = as_view(known, walk.table) if isinstance(known, Known) else known
     if index.term.is_varying:
         raise NotProvedError("a branch whose condition depends on the device")
-    found = [walk.region(region, ()) for region in op.regions]
     results: list[Relation] = []
     for number, result in enumerate(op.results):
         values = [each[number] for each in found]
@@ -49,23 +65,53 @@ def branches(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
     return results
 
 
+def _taken(op: Operation, number: int) -> int:
+    """Return the branch that is taken: the last one for an index that is out of bounds."""
+    if op.name == "stablehlo.if":
+        return 0 if number else 1
+    return number if 0 <= number < len(op.regions) else len(op.regions) - 1
+
+
 def loop(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a loop keeps the relations of its carried values if each iteration does.
 
-    A value that the body returns as it is stays outside of the loop.
+    A value that the body returns as it is stays outside of the loop. A loop that is known to have few
+    iterations gives what these do one after the other.
     """
     assert isinstance(op, WhileOp)
-    body = op.body.block
-    returned = body.last_op.operands if body.last_op is not None else ()
-    kept = [number for number, each in enumerate(returned) if _unchanged(each) is body.args[number]]
+    found = _unrolled(walk, op, operands)
+    return _by_induction(walk, op, operands) if found is None else found
+
+
+def _unrolled(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Relation] | None:
+    """Return the relations after all iterations; None unless they are known to be few."""
+    if op in walk.long_loops:
+        return None
+    state, relations = walk.state(), operands
+    for _ in range(MOST_ITERATIONS + 1):
+        (condition,) = walk.region(op.cond, relations)
+        if not isinstance(condition, Known) or not condition.is_uniform:
+            break
+        if not condition.rows.any():
+            return relations
+        relations = walk.region(op.body, relations)
+    walk.restore(state)
+    walk.long_loops.add(op)
+    return None
+
+
+def _by_induction(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Relation]:
+    """Return the relations after any number of iterations, each of which keeps relations of the carried values."""
+    returned, arguments = returned_by(op.body), op.body.block.args
+    kept = [number for number, each in enumerate(returned) if _unchanged(each) is arguments[number]]
     carried = [number for number in range(len(operands)) if number not in kept]
     guesses = {number: _guess(walk, operands[number]) for number in carried}
     for _ in range(MOST_ROUNDS):
         state = walk.state()
         variables = {number: _variable(walk, position, guesses[number]) for position, number in enumerate(carried)}
-        arguments = [variables.get(number, operands[number]) for number in range(len(operands))]
-        condition = walk.region(op.cond, arguments)[0]
-        found = walk.region(op.body, arguments)
+        carried_in = [variables.get(number, operands[number]) for number in range(len(operands))]
+        condition = walk.region(op.cond, carried_in)[0]
+        found = walk.region(op.body, carried_in)
         after = {number: _placed(walk, found[number], guesses[number]) for number in carried}
         if all(_is_kept(guesses[number], after[number]) for number in carried):
             return _results(walk, operands, carried, guesses, after, condition)
@@ -83,8 +129,8 @@ def _unchanged(value: SSAValue) -> SSAValue:
 
 def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
-    if isinstance(relation, Unknown):
-        return relation
+    if isinstance(relation, Unknown | Elements):
+        return Unknown(relation.shape)
     known = known_or_view(relation)
     view = cleaned(as_view(known, walk.table) if isinstance(known, Known) else known, walk.table)
     if view.partial is not None or view.term.is_varying:
@@ -101,7 +147,7 @@ def _variable(walk: Walk, position: int, guess: Relation) -> Relation:
 
 def _placed(walk: Walk, found: Relation, guess: Relation) -> Relation:
     """Return what the body computes, with the windows of the guess if the value is known or repeated."""
-    if isinstance(found, Unknown) or isinstance(guess, Unknown):
+    if isinstance(found, Unknown | Elements) or isinstance(guess, Unknown):
         return Unknown(found.shape)
     assert isinstance(guess, View)
     return placed_like(walk, known_or_view(found), guess)

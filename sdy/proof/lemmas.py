@@ -22,12 +22,12 @@ from sdy.proof.factors import (
     ints,
     number,
 )
-from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, known_slice, moved, whole
+from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
 from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.structured import (
-    ROWS,
+    BY_ROWS,
     by_rows,
     compute,
     contraction,
@@ -37,13 +37,11 @@ from sdy.proof.structured import (
     reduction,
     reverse,
     scatter_elements,
-    sort,
     to_view,
-    unsharded,
     window_reduction,
 )
-from sdy.proof.views import broadcast, transposed, window
-from sdy.proof.walk import Lemma, Walk, element_of, shape_of
+from sdy.proof.views import broadcast, slice_along, transposed
+from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -153,14 +151,8 @@ def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
     shape = shape_of(op.results[0])
     for dim, (start, stride) in enumerate(zip(ints(op, "start_indices"), ints(op, "strides"), strict=True)):
         if shape[dim] != value.shape[dim] or start:
-            value = _part(value, dim, start, shape[dim], stride)
+            value = slice_along(value, dim, start, shape[dim], stride)
     return [value]
-
-
-def _part(value: View | Known, dim: int, start: int | tuple[int, ...], size: int, stride: int = 1) -> View | Known:
-    if isinstance(value, Known):
-        return known_slice(value, dim, start, size, stride)
-    return window(value, dim, start, size, stride)
 
 
 def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -172,7 +164,7 @@ def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[
         last = value.shape[dim] - size
         if last and table is not None:
             clamped = min(max(table, 0), last) if isinstance(table, int) else tuple(min(max(s, 0), last) for s in table)
-            value = _part(value, dim, clamped, size)
+            value = slice_along(value, dim, clamped, size)
     if value.shape == shape:
         return [value]
     factors = dynamic_slice(op)
@@ -257,13 +249,6 @@ def _padded_window(
     return replace(value, base=tuple(base), dims=tuple(digits), outside=filling.term)
 
 
-def custom_call(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a custom call without side effects is a function of its operands."""
-    if "has_side_effect" in op.properties and number(op, "has_side_effect"):
-        raise NotProvedError("a custom call with side effects")
-    return unsharded(walk, op, operands)
-
-
 def nothing(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an op without results that only annotates computes nothing."""
     return []
@@ -298,13 +283,10 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.gather": gather_elements,
     "stablehlo.scatter": scatter_elements,
     "stablehlo.convolution": convolution,
-    "stablehlo.sort": sort,
     "stablehlo.reverse": reverse,
-    **{f"stablehlo.{name}": unsharded for name in ("rng_bit_generator", "map")},
-    **dict.fromkeys((*ROWS, "stablehlo.fft"), by_rows),
+    **dict.fromkeys(BY_ROWS, by_rows),
     "stablehlo.optimization_barrier": same,
-    **dict.fromkeys(control.UNCHANGED, same),
-    "stablehlo.custom_call": custom_call,
+    **dict.fromkeys(UNCHANGED, same),
     "sdy.sharding_group": nothing,
     "func.call": control.call,
     "stablehlo.case": control.branches,

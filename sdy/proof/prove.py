@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,11 +19,11 @@ from sdy.proof.known import as_view, whole
 from sdy.proof.lemmas import LEMMAS
 from sdy.proof.outcome import Proof
 from sdy.proof.placement import argument, bases, contributions_of
-from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
+from sdy.proof.relations import Known, NotProvedError, Offset, Partial, Relation, Unknown, View, dim_of
 from sdy.proof.reshapes import cleaned, recast, root
 from sdy.proof.small_values.follower import Follower
 from sdy.proof.terms import TermTable
-from sdy.proof.walk import Walk, element_of, shape_of
+from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 
 
 def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
@@ -49,11 +50,10 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
             arguments.append(Unknown(shape_of(value)))
     with stage("proof"):
         found = walk.run(local, local_main, arguments)
-    returned = local_main.body.block.last_op
-    assert returned is not None
+    returned = returned_by(local_main.body)
     differences: list[Diagnostic] = []
     for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
-        reason = _difference(walk, follower, returned.operands[number], relation, wanted, placement)
+        reason = _difference(walk, follower, returned[number], relation, wanted, placement)
         if reason is not None:
             span = span_of(local_main)
             differences.append(Diagnostic("SDY-V003", f"result {number} is not proved: {reason}", span))
@@ -80,30 +80,36 @@ def _difference(
     if not isinstance(wanted, View | Known):
         return "the global program has ops that are not supported"
     try:
-        tables = bases(placement, relation.shape, walk.devices)
-        walk.table.is_recording = True
-        target = cleaned(as_view(wanted, walk.table) if isinstance(wanted, Known) else wanted, walk.table)
-        walk.table.is_recording = False
-        # The view that the local value must be.
-        base: list[int | tuple[int, ...]] = [0 if not isinstance(each, int) else each for each in target.base]
-        for dim, digits in enumerate(target.dims):
-            if dim_of(digits) >= 0:
-                base[dim_of(digits)] = tables[dim]
-        sizes = zip(target.dims, relation.shape, strict=True)
-        dims = tuple(tuple(each._replace(size=size) for each in digits[:1]) for digits, size in sizes)
-        goal, partial = replace(target, base=tuple(base), dims=dims), contributions_of(placement)
-        try:
-            reason = _mismatch(walk, relation, target, goal, partial)
-        except NotProvedError as error:
-            reason = str(error)
-        is_equal = reason is not None and partial is None and follower.are_equal(walk, value, goal)
-        if is_equal:
-            walk.confirm([value])
-        return None if is_equal else reason
+        tables, partial = bases(placement, relation.shape, walk.devices), contributions_of(placement)
     except NotProvedError as error:
         return str(error)
+    try:
+        reason = _mismatch(walk, relation, *_target(walk, relation, wanted, tables), partial)
+    except NotProvedError as error:
+        reason = str(error)
+    if reason is None or partial is not None or not follower.are_equal(walk, value, wanted, tables):
+        return reason
+    walk.confirm([value])
+    return None
+
+
+def _target(walk: Walk, relation: Relation, wanted: View | Known, tables: Sequence[Offset]) -> tuple[View, View]:
+    """Return the plain view of a result of the program, and the window of it that the local value must be.
+
+    Raises: NotProvedError if the result has no plain view.
+    """
+    walk.table.is_recording = True
+    try:
+        target = cleaned(as_view(wanted, walk.table) if isinstance(wanted, Known) else wanted, walk.table)
     finally:
         walk.table.is_recording = False
+    base: list[Offset] = [0 if not isinstance(each, int) else each for each in target.base]
+    for dim, digits in enumerate(target.dims):
+        if dim_of(digits) >= 0:
+            base[dim_of(digits)] = tables[dim]
+    sizes = zip(target.dims, relation.shape, strict=True)
+    dims = tuple(tuple(each._replace(size=size) for each in digits[:1]) for digits, size in sizes)
+    return target, replace(target, base=tuple(base), dims=dims)
 
 
 def _mismatch(walk: Walk, relation: Relation, target: View, goal: View, partial: Partial | None) -> str | None:

@@ -28,7 +28,7 @@ from sdy.proof.factors import (
 )
 from sdy.proof.known import as_view, moved
 from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
-from sdy.proof.relations import FREE, Known, Relation, View, dim_of, have_same_bits, plus
+from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, have_same_bits, plus
 from sdy.proof.reshapes import cleaned
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
@@ -146,7 +146,10 @@ def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     assert isinstance(op, ScatterOp)
     body, kind = walk.fingerprint(op.regions[0])
     count, factors = len(op.inputs), scatter(op, kind, body)
-    views = [cleaned(to_view(walk, each), walk.table) for each in known_operands(operands)]
+    known = known_operands(operands)
+    if kind == "add" and count == 1:
+        known[0] = as_contribution(walk, known[0])
+    views = [cleaned(to_view(walk, each), walk.table) for each in known]
     numbers = op.scatter_dimension_numbers.data
     dims = numbers.scatter_dims_to_operand_dims
     shards: tuple[tuple[int, Placement], ...] = ()
@@ -196,23 +199,33 @@ def _convolution_dims(op: ConvolutionOp) -> list[list[str]]:
     return [[each.get(dim, "spatial") for dim in range(rank)] for each in roles]
 
 
-def sort(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: other dims than the sorted one may be sharded."""
-    body: Hashable = walk.fingerprint(op.regions[0])[0]
-    dim = number(op, "dimension") % max(1, len(shape_of(op.results[0])))
-    return compute(
-        walk, op, along(op, (dim,), (dim, body, str(op.properties.get("is_stable")))), known_operands(operands)
-    )
-
-
 ROWS = {"chlo.top_k": 1, "stablehlo.cholesky": 2, "stablehlo.triangular_solve": 2}  # dims of a row or matrix
+BY_ROWS = (*ROWS, *(f"stablehlo.{each}" for each in ("sort", "fft", "rng_bit_generator", "map", "custom_call")))
+
+
+def row_factors(walk: Walk, op: Operation) -> Factors:
+    """Return the factors of an op that treats rows or matrices one by one; other ops need all dims unsharded.
+
+    Raises: NotProvedError if the op is not a function of its operands.
+    """
+    if "has_side_effect" in op.properties and number(op, "has_side_effect"):
+        raise NotProvedError("a custom call with side effects")
+    body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
+    attributes = (attributes_of(op, "dimension"), body)
+    if op.name not in ("stablehlo.sort", "stablehlo.fft", *ROWS):
+        return all_whole(op, attributes)
+    rank = len(shape_of(op.results[0]))
+    if op.name == "stablehlo.sort":
+        dims = [number(op, "dimension") % max(1, rank)]
+    else:
+        count = len(ints(op, "fft_length")) if op.name == "stablehlo.fft" else ROWS[op.name]
+        dims = list(range(rank - count, rank))
+    return along(op, dims, (attributes, tuple(dims)))
 
 
 def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: the dims before those of a row or matrix may be sharded."""
-    rank = len(shape_of(op.results[0]))
-    count = len(ints(op, "fft_length")) if op.name == "stablehlo.fft" else ROWS[op.name]
-    return compute(walk, op, along(op, range(rank - count, rank), attributes_of(op)), known_operands(operands))
+    """Lemma: equal rows give equal rows of the results; other dims than those of a row may be sharded."""
+    return compute(walk, op, row_factors(walk, op), known_operands(operands))
 
 
 def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -226,9 +239,3 @@ def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
         dim = dim_of(digits)
         base[dim] = plus(found.term.shape[dim] - digits[0].size, base[dim], -1)
     return [replace(found, base=tuple(base))]
-
-
-def unsharded(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: an op on equal operands computes equal results on all devices."""
-    body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
-    return compute(walk, op, all_whole(op, (attributes_of(op), body)), known_operands(operands))

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+from sdy.proof.known import known_slice
 from sdy.proof.relations import (
     FREE,
     Digit,
     Digits,
+    Known,
     NotProvedError,
     Offset,
     View,
@@ -32,6 +34,13 @@ def broadcast(view: View, shape: Shape, positions: Sequence[int]) -> View:
         size = prod(digit.size for digit in digits)
         dims[position] = (*digits, Digit(shape[position] // size, FREE, 0))
     return replace(view, dims=tidy(dims))
+
+
+def slice_along(value: View | Known, dim: int, start: Offset, size: int, stride: int = 1) -> View | Known:
+    """Return the elements `start`, `start + stride`, ... along a local dim: `size` of them."""
+    if isinstance(value, Known):
+        return known_slice(value, dim, start, size, stride)
+    return window(value, dim, start, size, stride)
 
 
 def window(view: View, dim: int, start: Offset, size: int, stride: int = 1) -> View:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -15,12 +15,21 @@ from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.control import WhileOp
 from sdy.proof.known import element_type
 from sdy.proof.relations import FREE, Digit, Elements, Known, NotProvedError, Relation, Unknown, View, tidy
 from sdy.proof.terms import Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
+
+
+class Step(NamedTuple):
+    """A walk over one op: the relations of the values that its results follow from, and of the results."""
+
+    op: Operation
+    inputs: list[Relation]
+    results: list[Relation]
 
 
 @dataclass(slots=True)
@@ -36,11 +45,13 @@ class Walk:
     unproved: set[Operation] = field(default_factory=set[Operation])
     reasons: dict[Operation, str] = field(default_factory=dict[Operation, str])
     level: int = 0  # of loops around the op
+    long_loops: set[Operation] = field(default_factory=set[Operation])  # their iterations are not walked one by one
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
     last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
     # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
     pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    steps: list[Step] = field(default_factory=list["Step"])  # in the global program
     entered: dict[Operation, list[Relation]] = field(
         default_factory=dict[Operation, list[Relation]]
     )  # manual computations
@@ -63,7 +74,6 @@ class Walk:
                 found = operands
                 break
             for result, relation in zip(op.results, self.op(op, operands), strict=True):
-                self.environment.pop(result, None)  # so that values are in the order of the walk
                 self.environment[result] = relation
         return found
 
@@ -72,7 +82,7 @@ class Walk:
         self.level += 1
         found = self.block(region.block, arguments)
         self.level -= 1
-        return [Unknown(each.shape) if isinstance(each, Elements) else each for each in found]
+        return found
 
     def op(self, op: Operation, operands: list[Relation]) -> list[Relation]:
         """Return the relations of the results of an op; unknown if no lemma applies."""
@@ -91,6 +101,9 @@ class Walk:
             if isinstance(each, Unknown):
                 self.unproved.add(op)
         self.used[op.name] += 1
+        if self.table.is_recording:
+            inputs = [self.environment.get(each, Unknown(())) for each in inputs_of(op)]
+            self.steps.append(Step(op, inputs, found))
         return found
 
     def _by_lemma(self, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -149,24 +162,33 @@ class Walk:
         return self._calls[key]
 
     def same_value(self, value: SSAValue) -> SSAValue:
-        """Return the value that a function returns or is called with, if that is where a value comes from."""
-        found = value
-        if isinstance(value, OpResult) and isinstance(value.op, CallOp):
-            returned = self.functions[value.op.callee.root_reference.data].body.block.last_op
-            assert returned is not None
-            found = returned.operands[value.index]
-        elif isinstance(value, BlockArgument) and value.block in self.callers:
-            found = self.callers[value.block].operands[value.index]
-        # The function may have been walked again since, with other arguments.
-        return found if self.environment.get(found) is self.environment[value] else value
+        """Return the value that a value is, through functions, branches, loops and ops that return their operands."""
+        # A function or loop may have been walked again since, with other arguments.
+        relation = self.environment[value]
+        return next((each for each in self._origins(value) if self.environment.get(each) is relation), value)
 
-    def state(self) -> tuple[set[Operation], dict[Operation, str], int]:
+    def _origins(self, value: SSAValue) -> list[SSAValue]:
+        """Return the values that a value may be."""
+        if isinstance(value, BlockArgument):
+            owner = self.callers.get(value.block, value.block.parent_op())
+            return [owner.operands[value.index]] if isinstance(owner, CallOp | WhileOp) else []
+        assert isinstance(value, OpResult)
+        op = value.op
+        if isinstance(op, CallOp):
+            return [returned_by(self.functions[op.callee.root_reference.data].body)[value.index]]
+        if isinstance(op, WhileOp):
+            return [returned_by(op.body)[value.index]]
+        if op.name in BRANCHES:
+            return [returned_by(region)[value.index] for region in op.regions]
+        return [op.operands[value.index]] if op.name in (*UNCHANGED, "stablehlo.optimization_barrier") else []
+
+    def state(self) -> tuple[set[Operation], dict[Operation, str], dict[Operation, str], int]:
         """Return which ops are not proved so far, and how many calls were; see `restore`."""
-        return set(self.unproved), dict(self.reasons), len(self._calls)
+        return set(self.unproved), dict(self.reasons), dict(self.pending), len(self._calls)
 
-    def restore(self, state: tuple[set[Operation], dict[Operation, str], int]) -> None:
+    def restore(self, state: tuple[set[Operation], dict[Operation, str], dict[Operation, str], int]) -> None:
         """Forget what was found since `state` was taken."""
-        self.unproved, self.reasons, count = state
+        self.unproved, self.reasons, self.pending, count = state
         for key in list(self._calls)[count:]:
             del self._calls[key]
 
@@ -208,10 +230,26 @@ class Walk:
 PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
     f"stablehlo.{name}" for name in ("while", "case", "if")
 }
-PASSING = frozenset(
-    {"func.call", "stablehlo.optimization_barrier", "sdy.sharding_group"}
-)  # their operands, of any relation
+UNCHANGED = frozenset(
+    f"sdy.{name}" for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")
+)
+BRANCHES = frozenset({"stablehlo.case", "stablehlo.if"})
+# Their operands may have any relation.
+PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
+
+
+def returned_by(region: Region) -> Sequence[SSAValue]:
+    """Return the values that a region returns."""
+    terminator = region.block.last_op
+    assert terminator is not None
+    return terminator.operands
+
+
+def inputs_of(op: Operation) -> list[SSAValue]:
+    """Return the values that the results of an op follow from: its operands, and what its branches return."""
+    returned = [returned_by(region) for region in op.regions] if op.name in BRANCHES else []
+    return [*op.operands, *(value for values in returned for value in values)]
 
 
 def shape_of(value: SSAValue) -> Shape:

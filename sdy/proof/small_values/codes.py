@@ -7,7 +7,7 @@ window of a term of the global program are a view of it again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
@@ -193,7 +193,7 @@ class ElementTable:
 
     def view_of(self, value: Elements) -> View | Known:
         """Return elements that are the same on all devices as a view, of a new term unless they are a window."""
-        found = next(self.readings(value, is_exact=True), None)
+        found = self.reading(value)
         if found is not None:
             return found
         codes = value.codes.reshape([size for size in value.shape if size > 1])
@@ -201,24 +201,25 @@ class ElementTable:
         self.terms[term], self.degrees[term] = codes, value.degree
         return whole(term, value.shape)
 
-    def readings(self, value: Elements, *, is_exact: bool) -> Iterator[View | Known]:
-        """Yield the elements as a known value, and as windows of terms of the global program.
+    def reading(self, value: Elements) -> View | Known | None:
+        """Return the elements as a known value, or as a window of a term of the global program; None if they are none.
 
-        Unless `is_exact`, the windows may leave elements arbitrary that lie outside of the term.
+        Elements outside of the term must be arbitrary.
         """
         known = self._as_known(value)
         if known is not None:
-            yield known
+            return known
         named = value.codes[value.codes != ARBITRARY]
         sample = next((each for each in named.tolist() if self.raw(value.element, each) is None), None)
         if sample is None:
-            return
+            return None
         for term in sorted(self.terms, key=lambda each: each.number):
             codes = self.terms[term]
             if self.table.is_global(term) and not term.is_varying and bool((codes == sample).any()):
-                found = self._as_window(value, term, codes, is_exact=is_exact)
+                found = self._as_window(value, term, codes)
                 if found is not None:
-                    yield found
+                    return found
+        return None
 
     def _as_known(self, value: Elements) -> Known | None:
         """Return constants that vary along at most one dim as a known value, otherwise None."""
@@ -236,7 +237,7 @@ class ElementTable:
         rows = numbers[inverse.reshape(codes.shape)[index]].reshape(len(codes), -1)
         return Known(value.element, value.shape, None if dim is None else dim - 1, rows)
 
-    def _as_window(self, value: Elements, term: Term, codes: Codes, *, is_exact: bool) -> View | None:
+    def _as_window(self, value: Elements, term: Term, codes: Codes) -> View | None:
         """Return the elements as a window of a term, whose dims may be in another order; None if they are none."""
         shape = value.shape
         for dims in permutations(range(len(shape)), codes.ndim):
@@ -247,7 +248,7 @@ class ElementTable:
                 continue
             rows = one.reshape((len(one), *(shape[dim] for dim in sorted(dims))))
             order = np.argsort(np.argsort(dims)).tolist()
-            bases = [next(places_of(row.transpose(order), codes, is_exact=is_exact), None) for row in rows]
+            bases = [place_of(row.transpose(order), codes) for row in rows]
             if None in bases:
                 continue
             found = cast("list[tuple[int, ...]]", bases)
@@ -259,19 +260,13 @@ class ElementTable:
         return None
 
 
-def places_of(part: Codes, codes: Codes, *, is_exact: bool) -> Iterator[tuple[int, ...]]:
-    """Yield where the codes of a term have those of a part, as far as it lies in the term and is not arbitrary.
-
-    If `is_exact`, elements outside of the term must be arbitrary.
-    """
+def place_of(part: Codes, codes: Codes) -> tuple[int, ...] | None:
+    """Return where the codes of a term have those of a part, which are arbitrary where it lies outside of the term."""
     if part.ndim == 0:
-        if int(part) in (int(codes), ARBITRARY):
-            yield ()
-        return
+        return () if int(part) in (int(codes), ARBITRARY) else None
     named = np.argwhere(part != ARBITRARY)
     if not len(named):
-        yield tuple(2 * size + 1 for size in codes.shape)
-        return
+        return tuple(2 * size + 1 for size in codes.shape)
     center = named[len(named) // 2]
     places = np.argwhere(codes == part[tuple(center)])
     if len(places) > MOST_PLACES:  # take the code that the term has at the fewest places
@@ -284,8 +279,9 @@ def places_of(part: Codes, codes: Codes, *, is_exact: bool) -> Iterator[tuple[in
         low, high = np.maximum(base, 0), np.minimum(base + part.shape, codes.shape)
         inner = codes[tuple(map(slice, low, high))]
         mine = part[tuple(map(slice, low - base, high - base))]
-        if bool((inner == mine).all()) and (not is_exact or mine.size == len(named)):
-            yield tuple(base.tolist())
+        if mine.size == len(named) and bool((inner == mine).all()):
+            return tuple(base.tolist())
+    return None
 
 
 def check_size(count: int) -> None:

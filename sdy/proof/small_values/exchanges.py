@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.model.sharding import TensorSharding
 from sdy.proof.collective_lemmas import groups_of, manual_axes, mesh_of, pairs_of
 from sdy.proof.factors import number
 from sdy.proof.known import DTYPES
@@ -17,6 +18,7 @@ from sdy.proof.relations import Codes, Elements, NotProvedError, Relation, at
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.pointwise import combined
 from sdy.proof.small_values.rings import ARBITRARY
+from sdy.proof.terms import Shape
 from sdy.proof.walk import Walk, element_of, shape_of
 
 
@@ -66,21 +68,35 @@ def _reduce_scatter(table: ElementTable, walk: Walk, op: Operation, codes: Codes
     return np.stack([found[device] for device in range(walk.devices)])
 
 
+def taken_apart(walk: Walk, op: ManualComputationOp, number: int, value: Elements) -> Elements:
+    """Return what each device gets of an operand of a manual computation."""
+    sharding, shape = op.in_shardings.data[number], shape_of(op.body.block.args[number])
+    found = [
+        value.codes[device % len(value.codes)][region]
+        for device, region in enumerate(_regions(walk, op, sharding, shape))
+    ]
+    return Elements(value.element, np.stack(found), value.degree)
+
+
+def _regions(walk: Walk, op: ManualComputationOp, sharding: TensorSharding, local: Shape) -> list[tuple[slice, ...]]:
+    """Return the part of a value that is on each device inside of a manual computation."""
+    mesh = mesh_of(walk, sharding, visible_meshes(op))
+    axes = manual_axes(sharding, op.manual_axes.data)
+    bases = [starts(each, mesh, size) if each else 0 for each, size in zip(axes, local, strict=True)]
+    return [
+        tuple(slice(at(base, device), at(base, device) + size) for base, size in zip(bases, local, strict=True))
+        for device in range(walk.devices)
+    ]
+
+
 def put_together(table: ElementTable, walk: Walk, op: ManualComputationOp, number: int, value: Elements) -> Relation:
     """Return a result of a manual computation, given what each device returns.
 
     Raises: NotProvedError if devices that must hold copies return different elements.
     """
-    sharding, shape = op.out_shardings.data[number], shape_of(op.results[number])
-    mesh = mesh_of(walk, sharding, visible_meshes(op))
-    axes = manual_axes(sharding, op.manual_axes.data)
-    bases = [starts(each, mesh, size) if each else 0 for each, size in zip(axes, value.shape, strict=True)]
-    whole = np.full(shape, ARBITRARY)
-    for device in range(walk.devices):
+    whole = np.full(shape_of(op.results[number]), ARBITRARY)
+    for device, region in enumerate(_regions(walk, op, op.out_shardings.data[number], value.shape)):
         codes = value.codes[device % len(value.codes)]
-        region = tuple(
-            slice(at(base, device), at(base, device) + size) for base, size in zip(bases, codes.shape, strict=True)
-        )
         if (codes == ARBITRARY).any() or bool(((whole[region] != ARBITRARY) & (whole[region] != codes)).any()):
             raise NotProvedError("a manual computation returns different values on devices that must hold copies")
         whole[region] = codes

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, product
 from math import prod
 
 import numpy as np
@@ -14,18 +13,32 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo import elementwise
-from sdy.proof.relations import Codes, Elements, NotProvedError, Relation, Unknown, View
+from sdy.proof.relations import (
+    Codes,
+    Elements,
+    Known,
+    NotProvedError,
+    Offset,
+    Relation,
+    Unknown,
+    View,
+    at,
+    dim_of,
+    is_plain,
+    is_within,
+)
 from sdy.proof.small_values.codes import ElementTable, check_size
-from sdy.proof.small_values.exchanges import EXCHANGES, put_together
+from sdy.proof.small_values.exchanges import EXCHANGES, put_together, taken_apart
 from sdy.proof.small_values.moves import MOVES
 from sdy.proof.small_values.pointwise import pointwise
 from sdy.proof.small_values.rings import ARBITRARY
+from sdy.proof.small_values.rows import branch, of_rows
 from sdy.proof.small_values.scatters import scatter, update_slice
 from sdy.proof.small_values.sums import convolution, dot, reduce, reduce_windows
-from sdy.proof.walk import PARTIALLY_KNOWN, Walk, element_of, shape_of
+from sdy.proof.structured import BY_ROWS
+from sdy.proof.walk import BRANCHES, Step, Walk, element_of, inputs_of, returned_by, shape_of
 
 MOST_ELEMENTS = 2**22  # of all values of a program
-MOST_READINGS = 64  # of the operands of an op as windows
 MOST_FACTORS = 2**12  # of a product
 MOST_STEPS = 100  # from a value back to values of the global program
 
@@ -38,9 +51,8 @@ class Follower:
     module: ModuleOp
     _elements: ElementTable | None = None
     _is_small: bool | None = None
-    _is_growing: bool = True
+    _learned: int = 0  # steps of the global program whose terms have codes
     _depth: int = 0  # of ops whose elements are being followed
-    _noted: dict[SSAValue, Relation] = field(default_factory=dict[SSAValue, Relation])  # of the global program
     _kept: dict[SSAValue, tuple[View, Elements | None]] = field(
         default_factory=dict[SSAValue, tuple[View, Elements | None]]
     )
@@ -57,45 +69,49 @@ class Follower:
             raise NotProvedError("a program of large values")
         if self._elements is None:
             self._elements = ElementTable(self.global_walk.table, self.global_walk.devices)
-        if self._is_growing:
-            self._is_growing = self.global_walk.table.is_recording
-            for value, relation in list(self.global_walk.environment.items()):
-                if isinstance(value, OpResult) and self._noted.get(value) is not relation:
-                    learn(self._elements, self.global_walk, value.op)
-                    self._noted.update((each, self.global_walk.environment[each]) for each in value.op.results)
+        steps = self.global_walk.steps
+        while self._learned < len(steps):
+            learn(self._elements, self.global_walk, steps[self._learned])
+            self._learned += 1
         return self._elements
 
     def lemma(self, walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-        """Lemma: equal elements are equal values; for ops that are not followed, elements are read as windows."""
+        """Lemma: equal elements are equal values."""
         table = self.elements
         if isinstance(op, ManualComputationOp):
-            returned = op.body.block.last_op
-            if returned is None or walk.entered.get(op) is not operands:
-                raise NotProvedError("a manual computation whose arguments are not proved")
-            values = [self._of_value(walk, each) for each in returned.operands]
+            if walk.entered.get(op) is not operands:
+                whole = [self._of_value(walk, each) for each in op.operands]
+                parts = [taken_apart(walk, op, number, each) for number, each in enumerate(whole)]
+                walk.block(op.body.block, [table.reading(each) or each for each in parts])
+            values = [self._of_value(walk, each) for each in returned_by(op.body)]
             return [put_together(table, walk, op, number, each) for number, each in enumerate(values)]
-        try:
-            found = evaluated(table, walk, op, [self._of_value(walk, each) for each in op.operands])
-        except NotProvedError:
-            return self._by_windows(walk, op)
+        found = evaluated(table, walk, op, [self._of_value(walk, each) for each in inputs_of(op)])
         if walk is self.global_walk and all(len(each.codes) == 1 for each in found):
             return [table.view_of(each) for each in found]
-        return [next(table.readings(each, is_exact=True), each) for each in found]
+        return [table.reading(each) or each for each in found]
 
-    def are_equal(self, walk: Walk, value: SSAValue, goal: View) -> bool:
-        """Return whether a value has the elements of a window, as far as this lies within its term."""
+    def are_equal(self, walk: Walk, value: SSAValue, whole: View | Known, bases: Sequence[Offset]) -> bool:
+        """Return whether devices have the elements of a value of the program from `bases` on, as far as it goes."""
         try:
-            found, expected = self._of_value(walk, value).codes, self.elements.lifted(goal).codes
+            found, (expected, *others) = self._of_value(walk, value).codes, self.elements.lifted(whole).codes
         except NotProvedError:
             return False
-        return found.shape[1:] == expected.shape[1:] and bool(((found == expected) | (expected == ARBITRARY)).all())
+        if others or bool((expected == ARBITRARY).any()):
+            return False
+        for device in range(walk.devices):
+            part = found[device % len(found)]
+            starts = (at(base, device) for base in bases)
+            shard = expected[tuple(slice(start, start + size) for start, size in zip(starts, part.shape, strict=True))]
+            if not bool((shard == part[tuple(map(slice, shard.shape))]).all()):
+                return False
+        return True
 
     def _of_value(self, walk: Walk, value: SSAValue) -> Elements:
         """Return the elements of a value: those of its term if the global program has it, otherwise from its op.
 
         Raises: NotProvedError if they cannot be followed.
         """
-        table, relation = self.elements, walk.environment[value]
+        table, relation = self.elements, walk.environment.get(value, Unknown(()))
         if not isinstance(relation, View) or (relation.partial is None and relation.term in table.terms):
             return table.lifted(relation)
         kept = self._kept.get(value)
@@ -113,7 +129,7 @@ class Follower:
                 return self._of_value(walk, inner)
             if not isinstance(value, OpResult) or self._depth > MOST_STEPS:
                 raise NotProvedError("the elements of an argument, or after many ops without a value of the program")
-            operands = [self._of_value(walk, each) for each in value.op.operands]
+            operands = [self._of_value(walk, each) for each in inputs_of(value.op)]
             return evaluated(self.elements, walk, value.op, operands)[value.index]
         except NotProvedError:
             try:
@@ -122,35 +138,6 @@ class Follower:
                 return None
         finally:
             self._depth -= 1
-
-    def _by_windows(self, walk: Walk, op: Operation) -> list[Relation]:
-        """Return what a lemma finds for some reading of the operands, preferably of a term of the global program."""
-        first: list[Relation] | None = None
-        options = [list(self._readings(walk, each)) for each in op.operands]
-        if op.name in PARTIALLY_KNOWN:
-            options = [each or [Unknown(shape_of(value))] for each, value in zip(options, op.operands, strict=True)]
-        for reading in islice(product(*options), MOST_READINGS):
-            try:
-                found = walk.lemmas[op.name](walk, op, list(reading))
-            except NotProvedError:
-                continue
-            if all(isinstance(each, View) and walk.table.is_global(each.term) for each in found):
-                return found
-            first = first or found
-        if first is None:
-            raise NotProvedError("expected windows for which a lemma holds, got other elements")
-        return first
-
-    def _readings(self, walk: Walk, value: SSAValue) -> Iterator[Relation]:
-        relation = walk.environment[value]
-        if not isinstance(relation, Elements):
-            yield relation
-        try:
-            elements = self._of_value(walk, value)
-        except NotProvedError:
-            return
-        yield from self.elements.readings(elements, is_exact=True)
-        yield from self.elements.readings(elements, is_exact=False)
 
 
 def _count_elements(module: ModuleOp) -> int:
@@ -192,25 +179,25 @@ STRUCTURED: dict[str, Callable[[ElementTable, Walk, Operation, Sequence[Codes]],
     "stablehlo.reduce_window": reduce_windows,
     "stablehlo.scatter": scatter,
     "stablehlo.dynamic_update_slice": update_slice,
+    **dict.fromkeys(BRANCHES, branch),
+    **dict.fromkeys(BY_ROWS, of_rows),
 }
 MULTIPLYING = frozenset(
     f"stablehlo.{each}"
     for each in (
         *("multiply", "divide", "select", "and", "dot", "dot_general", "convolution"),
-        *("gather", "dynamic_slice", "scatter", "dynamic_update_slice"),
+        *("gather", "dynamic_slice", "scatter", "dynamic_update_slice", "case", "if"),
     )
 )
 
 
-def learn(table: ElementTable, walk: Walk, op: Operation) -> None:
+def learn(table: ElementTable, walk: Walk, step: Step) -> None:
     """Note the codes of the terms that an op of the global program computes."""
-    relations = [walk.environment[each] for each in op.results]
     try:
-        operands = [table.lifted(walk.environment[each]) for each in op.operands]
-        found: Sequence[Elements | None] = evaluated(table, walk, op, operands)
+        found: Sequence[Elements | None] = evaluated(table, walk, step.op, list(map(table.lifted, step.inputs)))
     except NotProvedError:
-        found = [None] * len(relations)
-    for relation, each in zip(relations, found, strict=True):
+        found = [None] * len(step.results)
+    for relation, each in zip(step.results, found, strict=True):
         if not isinstance(relation, View) or relation.term in table.terms:
             continue
         if relation.partial is not None or relation.term.is_varying:
@@ -221,17 +208,20 @@ def learn(table: ElementTable, walk: Walk, op: Operation) -> None:
         except NotProvedError:
             continue  # a large value
         if codes is not None and each is not None:
-            table.terms[relation.term], table.degrees[relation.term] = codes[0], each.degree
+            table.terms[relation.term], table.degrees[relation.term] = codes, each.degree
 
 
 def _arranged(codes: Codes, relation: View) -> Codes | None:
-    """Return the codes of a value in the order of the dims of its term; None unless the value is the whole term."""
-    order: list[int] = []
-    for dim, size in enumerate(relation.term.shape):
-        local = [each for each, digits in enumerate(relation.dims) if digits == ((size, dim, 1),)]
-        if len(local) != 1 or relation.base[dim] != 0:
-            return None
-        order += (each + 1 for each in local)
-    rest = [dim for dim in range(1, codes.ndim) if dim not in order]
-    moved = codes.transpose((*rest, 0, *order))
-    return moved[(0,) * len(rest)] if all(codes.shape) else None
+    """Return the codes of a term, given those of the windows of it that devices have; None if they lack elements."""
+    if not is_plain(relation) or not is_within(relation) or not all(codes.shape):
+        return None
+    local = {dim_of(digits): dim + 1 for dim, digits in enumerate(relation.dims)}
+    order = [local[dim] for dim in range(len(relation.base))]
+    repeated = [dim for dim in range(1, codes.ndim) if dim not in order]
+    windows = codes.transpose((*repeated, 0, *order))[(0,) * len(repeated)]
+    found, is_missing = np.empty(relation.term.shape, np.int64), np.ones(relation.term.shape, np.bool_)
+    for device, window in enumerate(windows):
+        starts = (at(base, device) for base in relation.base)
+        region = tuple(slice(start, start + size) for start, size in zip(starts, window.shape, strict=True))
+        found[region], is_missing[region] = window, False
+    return None if is_missing.any() else found

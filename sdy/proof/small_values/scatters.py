@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.attributes.attrs import ScatterDimensionNumbers
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
-from sdy.proof.contributions import IDEMPOTENT
+from sdy.proof.contributions import IDEMPOTENT, is_float
 from sdy.proof.relations import Codes, NotProvedError
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.moves import clamped_ends, columns
@@ -58,7 +58,16 @@ class Windows:
         return tuple(region), tuple(part), mask
 
 
-Hit = tuple[tuple[slice, ...], Codes, Codes]  # elements of a value, whether they are updated, and what by
+class Hit(NamedTuple):
+    """Elements of a value that an element of the windows of an update may reach: whether it does, and what it is.
+
+    Hits of one `layer` reach different elements.
+    """
+
+    layer: tuple[int, ...]
+    region: tuple[slice, ...]
+    mask: Codes
+    update: Codes
 
 
 def hits(windows: Windows, updates: Codes, count: int) -> Iterator[list[Hit]]:
@@ -66,26 +75,44 @@ def hits(windows: Windows, updates: Codes, count: int) -> Iterator[list[Hit]]:
     batch = updates.shape[1 : updates.ndim - len(windows.shape)]
     ranges = (range(windows.sizes[dim]) for dim in windows.starts)
     offsets = [dict(zip(windows.starts, each, strict=True)) for each in product(*ranges)]
-    check_work(prod(batch) * len(offsets) * count)
-    if prod(batch) * len(offsets) > MOST_STEPS:
+    steps = prod(batch) * len(offsets)
+    check_work(steps * count // prod(windows.shape[dim] for dim in windows.batching))
+    if steps > MOST_STEPS:
         raise NotProvedError("so many updates are followed by their windows only")
+    others = [dim for dim in range(len(batch)) if dim not in windows.batching.values()]
     for index in np.ndindex(*batch):
-        found = [windows.at(index, each) for each in offsets]
-        yield [(region, mask, updates[(slice(None), *index, *part[1:])]) for region, part, mask in found if mask.any()]
+        found: list[Hit] = []
+        for number, each in enumerate(offsets):
+            region, part, mask = windows.at(index, each)
+            if mask.any():
+                layer = (number, *(index[dim] for dim in others))
+                found.append(Hit(layer, region, mask, updates[(slice(None), *index, *part[1:])]))
+        yield found
 
 
 def updated(windows: Windows, value: Codes, updates: Codes, body: Callable[[Codes, Codes], Codes]) -> Codes:
     """Return a value after updates in order; `body` computes an element from itself and that of the update."""
     value = value.copy()
     for each in hits(windows, updates, value.size):
-        before = value.copy()  # at most one element of an update reaches an element
-        for region, mask, update in each:
-            old, now = before[region], value[region]
-            new = body(old, np.broadcast_to(update, old.shape))
-            mask = np.broadcast_to(mask, old.shape)
+        before = [value[hit.region].copy() for hit in each]  # at most one element of an update reaches an element
+        for hit, old in zip(each, before, strict=True):
+            now, mask = value[hit.region], np.broadcast_to(hit.mask, old.shape)
+            new = body(old, np.broadcast_to(hit.update, old.shape))
             changed = known(packed(lanes(now) + lanes(mask) * (lanes(new) - lanes(old))), new, old, now)
-            value[region] = np.where(mask == 0, now, np.where(mask == ONE, new, changed))
+            value[hit.region] = np.where(mask == 0, now, np.where(mask == ONE, new, changed))
     return value
+
+
+def in_any_order(table: ElementTable, windows: Windows, value: Codes, updates: Codes) -> list[Codes]:
+    """Return values whose maximum, or the like, is a value after updates by it."""
+    layers: dict[tuple[int, ...], Codes] = {}
+    for each in hits(windows, updates, value.size):
+        for hit in each:
+            layer = layers.setdefault(hit.layer, value.copy())
+            mask, update, old = np.broadcast_arrays(hit.mask, hit.update, value[hit.region])
+            found = np.where(mask == ONE, update, table.variables("update", [mask, update]))
+            layer[hit.region] = np.where(mask == 0, old, found)
+    return [value, *layers.values()]
 
 
 def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Codes]) -> list[Codes]:
@@ -96,6 +123,8 @@ def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Code
     element = element_of(op.results[0])
     (term,), kind = walk.fingerprint(op.regions[0])
     value = np.broadcast_to(codes[0], (max(map(len, codes)), *codes[0].shape[1:]))
+    if kind == "add" and is_float(element):  # a negative zero changes nothing that is added to it
+        value = np.where(value == table.minus_zero(element), 0, value)
     windows, updates = _windows(table, op.scatter_dimension_numbers.data, value.shape[1:], codes[1], codes[2])
 
     def body(old: Codes, update: Codes) -> Codes:
@@ -105,16 +134,9 @@ def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Code
             return update if cast("tuple[int, int]", term.attributes)[1] else old
         return table.variables(("body", term), [old, update])
 
-    if kind not in IDEMPOTENT:
-        return [updated(windows, value, updates, body)]
-    values = [value]
-    for each in hits(windows, updates, value.size):
-        for region, mask, update in each:
-            values.append(value.copy())
-            mask, update, old = np.broadcast_arrays(mask, update, value[region])
-            found = np.where(mask == ONE, update, table.variables("update", [mask, update]))
-            values[-1][region] = np.where(mask == 0, old, found)
-    return [combined(table, kind, element, values)]
+    if kind in IDEMPOTENT:
+        return [combined(table, kind, element, in_any_order(table, windows, value, updates))]
+    return [updated(windows, value, updates, body)]
 
 
 def _windows(

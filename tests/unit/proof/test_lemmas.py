@@ -189,6 +189,56 @@ def gather(shapes: Sequence[Shape]) -> tuple[str, Shape]:
     return generic("gather", GATHER.replace("{columns}", str(shapes[0][1])), "", looked_up)(shapes)
 
 
+def branches(index: str) -> Op:
+    """Return a branch between two values; a third operand, of rank 0, is `%arg2`."""
+
+    def op(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+        if shapes[0] != shapes[1]:
+            raise ValueError
+        kind = text_of(shapes[0])
+        body = (
+            f"%c = stablehlo.constant dense<{index or 0}> : tensor<i32>\n"
+            f'  %r = "stablehlo.case"({"%c" if index else "%arg2"}) ({{\n'
+            f"    %n = stablehlo.negate %arg0 : {kind}\n    stablehlo.return %n : {kind}\n  }}, {{\n"
+            f"    stablehlo.return %arg1 : {kind}\n  }}) : (tensor<i32>) -> {kind}"
+        )
+        return body, shapes[0]
+
+    return op
+
+
+def loop(count: str) -> Op:
+    """Return a loop that adds the second operand to the first one; a third operand, of rank 0, is `%arg2`."""
+
+    def op(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+        if shapes[0] != shapes[1]:
+            raise ValueError
+        kind = text_of(shapes[0])
+        body = (
+            "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+            f"  %last = stablehlo.constant dense<{count or 0}> : tensor<i32>\n"
+            f"  %l:2 = stablehlo.while(%i = %zero, %v = %arg0) : tensor<i32>, {kind}\n  cond {{\n"
+            f"    %t = stablehlo.compare LT, %i, {'%last' if count else '%arg2'} : (tensor<i32>, tensor<i32>) -> "
+            "tensor<i1>\n    stablehlo.return %t : tensor<i1>\n  } do {\n"
+            "    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : tensor<i32>\n"
+            f"    %w = stablehlo.add %v, %arg1 : {kind}\n    stablehlo.return %j, %w : tensor<i32>, {kind}\n  }}\n"
+            f"  %r = stablehlo.negate %l#1 : {kind}"
+        )
+        return body, shapes[0]
+
+    return op
+
+
+def largest(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+    shape = (shapes[0][0], 2)
+    if shapes[0][1] < 2:
+        raise ValueError
+    return (
+        f"%r, %places = chlo.top_k(%arg0, k = 2) : {text_of(shapes[0])} -> ({text_of(shape)}, {text_of(shape)})",
+        shape,
+    )
+
+
 def same_sizes(op: Op) -> Op:
     def checked(shapes: Sequence[Shape]) -> tuple[str, Shape]:
         if len(set(shapes)) > 1:
@@ -226,6 +276,11 @@ CASES: dict[str, tuple[Op, list[Shape]]] = {
     "gather": (gather, [(4, 2), (2, 1)]),
     "scatter": (generic("scatter", SCATTER, SUM, scattered), [(4, 2), (2, 1), (2, 2)]),
     "sort": (generic("sort", "dimension = 0 : i64, is_stable = true", LESS, lambda shapes: shapes[0]), [(4, 4)]),
+    "largest of a row": (largest, [(4, 4)]),
+    "branch": (branches(""), [(4, 4), (4, 4), ()]),
+    "branch that is known": (branches("7"), [(4, 4), (4, 4)]),
+    "loop": (loop(""), [(4,), (4,), ()]),
+    "loop of a known length": (loop("3"), [(4, 4), (4, 4)]),
     "convolution": (generic("convolution", CONVOLUTION, "", convolved), [(2, 4, 2), (2, 2, 2)]),
     "windows": (generic("reduce_window", "window_dimensions = array<i64: 2, 1>", SUM, pooled, "0"), [(4, 4)]),
 }

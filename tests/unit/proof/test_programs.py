@@ -5,23 +5,7 @@ from __future__ import annotations
 import pytest
 from support.execution.proved_faults import check_proof_and_faults
 
-PROGRAMS = {
-    "a shard of an iota that is also a part of a longer one": """
-sdy.mesh @m = <["x"=4]>
-func.func @main(%ids: tensor<16xi32>,
-    %rows: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16xi1>, tensor<16x4xf32>) {
-  %long = stablehlo.iota dim = 0 : tensor<16xi32>
-  %0 = stablehlo.compare EQ, %ids, %long : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
-  %1 = stablehlo.iota dim = 1 : tensor<16x8xi32>
-  %2 = stablehlo.broadcast_in_dim %ids, dims = [0] : (tensor<16xi32>) -> tensor<16x8xi32>
-  %3 = stablehlo.compare EQ, %2, %1 : (tensor<16x8xi32>, tensor<16x8xi32>) -> tensor<16x8xi1>
-  %4 = stablehlo.convert %3 : (tensor<16x8xi1>) -> tensor<16x8xf32>
-  %5 = stablehlo.dot_general %4, %rows, contracting_dims = [1] x [0]
-      : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
-  return %0, %5 : tensor<16xi1>, tensor<16x4xf32>
-}
-""",
-    "loop": """
+LOOP = """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> tensor<8x4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -39,6 +23,45 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"
     %t = stablehlo.tanh %s : tensor<4xf32>
     %b = stablehlo.broadcast_in_dim %t, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
     %w = stablehlo.subtract %v, %b : tensor<8x4xf32>
+    stablehlo.return %next, %w : tensor<i32>, tensor<8x4xf32>
+  }
+  return %0#1 : tensor<8x4xf32>
+}
+"""
+LENGTH = "    %n = stablehlo.constant dense<3> : tensor<i32>\n"
+PROGRAMS = {
+    "loop": LOOP,
+    "loop of any length": LOOP.replace(LENGTH, "").replace("@main(", "@main(%n: tensor<i32>, "),
+    "a shard of an iota that is also a part of a longer one": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%ids: tensor<16xi32>,
+    %rows: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16xi1>, tensor<16x4xf32>) {
+  %long = stablehlo.iota dim = 0 : tensor<16xi32>
+  %0 = stablehlo.compare EQ, %ids, %long : (tensor<16xi32>, tensor<16xi32>) -> tensor<16xi1>
+  %1 = stablehlo.iota dim = 1 : tensor<16x8xi32>
+  %2 = stablehlo.broadcast_in_dim %ids, dims = [0] : (tensor<16xi32>) -> tensor<16x8xi32>
+  %3 = stablehlo.compare EQ, %2, %1 : (tensor<16x8xi32>, tensor<16x8xi32>) -> tensor<16x8xi1>
+  %4 = stablehlo.convert %3 : (tensor<16x8xi1>) -> tensor<16x8xf32>
+  %5 = stablehlo.dot_general %4, %rows, contracting_dims = [1] x [0]
+      : (tensor<16x8xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  return %0, %5 : tensor<16xi1>, tensor<16x4xf32>
+}
+""",
+    "sums of rows in a loop of any length": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%n: tensor<i32>, %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
+    -> tensor<8x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %z = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+  %0:2 = stablehlo.while(%i = %zero, %v = %z) : tensor<i32>, tensor<8x4xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %t = stablehlo.tanh %a : tensor<8x4xf32>
+    %w = stablehlo.add %v, %t : tensor<8x4xf32>
     stablehlo.return %next, %w : tensor<i32>, tensor<8x4xf32>
   }
   return %0#1 : tensor<8x4xf32>
@@ -108,6 +131,145 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
     sdy.return %3 : tensor<4x4xf32>
   } : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
+}
+""",
+    "rows of shards in a manual computation": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}]>}) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}]>] out_shardings=[<@m, [{"x"}]>] manual_axes={"x"}
+      (%b: tensor<4xf32>) {
+    %1 = "stablehlo.sort"(%b) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %t = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    sdy.return %1 : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+""",
+    "updates in a loop in a manual computation": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}]>}) -> tensor<8xi32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}]>] out_shardings=[<@m, [{"x"}]>] manual_axes={"x"}
+      (%b: tensor<4xi32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %1:2 = stablehlo.while(%i = %zero, %v = %b) : tensor<i32>, tensor<4xi32>
+    cond {
+      %n = stablehlo.constant dense<3> : tensor<i32>
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %r = stablehlo.reverse %v, dims = [0] : tensor<4xi32>
+      %s = stablehlo.slice %r [1:3] : (tensor<4xi32>) -> tensor<2xi32>
+      %w = stablehlo.dynamic_update_slice %v, %s, %i : (tensor<4xi32>, tensor<2xi32>, tensor<i32>) -> tensor<4xi32>
+      stablehlo.return %next, %w : tensor<i32>, tensor<4xi32>
+    }
+    sdy.return %1#1 : tensor<4xi32>
+  } : (tensor<8xi32>) -> tensor<8xi32>
+  return %0 : tensor<8xi32>
+}
+""",
+    "branches with shards of uneven dims": """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%p: tensor<i32>, %a: tensor<16xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>},
+    %b: tensor<5xi32>) -> tensor<5xi32> {
+  %0 = stablehlo.slice %a [1:6] : (tensor<16xi32>) -> tensor<5xi32>
+  %1 = "stablehlo.case"(%p) ({
+    %2 = stablehlo.negate %0 : tensor<5xi32>
+    stablehlo.return %2 : tensor<5xi32>
+  }, {
+    stablehlo.return %b : tensor<5xi32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<i32>) -> tensor<5xi32>
+  return %1 : tensor<5xi32>
+}
+""",
+    "products of shards and a part of an iota": """
+sdy.mesh @m = <["x"=3, "y"=2]>
+func.func @main(%a: tensor<12x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}) -> tensor<4x4x3xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{}, {}, {"x"}]>]
+      manual_axes={"x"} (%b: tensor<4x4xf32>) {
+    %1 = stablehlo.iota dim = 0 : tensor<4xf32>
+    %2 = stablehlo.dot_general %b, %1, batching_dims = [0] x [0], contracting_dims = [] x []
+        : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+    %3 = stablehlo.reshape %2 : (tensor<4x4xf32>) -> tensor<4x4x1xf32>
+    sdy.return %3 : tensor<4x4x1xf32>
+  } : (tensor<12x4xf32>) -> tensor<4x4x3xf32>
+  return %0 : tensor<4x4x3xf32>
+}
+""",
+    "parts of blocks": """
+sdy.mesh @m = <["x"=3, "y"=2]>
+func.func @main(%a: tensor<6x2xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<4x3xi32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{}, {"y"}]>] out_shardings=[<@m, [{"y"}, {}]>]
+      manual_axes={"y"} (%b: tensor<6x1xi32>) {
+    %1 = stablehlo.negate %b : tensor<6x1xi32>
+    sdy.return %1 : tensor<6x1xi32>
+  } : (tensor<6x2xi32>) -> tensor<12x1xi32>
+  %2 = sdy.manual_computation(%0) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{}, {"x"}]>]
+      manual_axes={"x"} (%b: tensor<4x1xi32>) {
+    %3 = stablehlo.negate %b : tensor<4x1xi32>
+    sdy.return %3 : tensor<4x1xi32>
+  } : (tensor<12x1xi32>) -> tensor<4x3xi32>
+  return %2 : tensor<4x3xi32>
+}
+""",
+    "updates that are added to a constant": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>},
+    %u: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<3xf32> {
+  %c = stablehlo.constant dense<0.5> : tensor<3xf32>
+  %0 = "stablehlo.scatter"(%c, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<3xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+""",
+    "constants in a manual computation": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<4xf32>, tensor<4xi32>) {
+  %half = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %numbers = stablehlo.iota dim = 0 : tensor<4xi32>
+  %0, %1 = sdy.manual_computation(%half, %numbers) in_shardings=[<@m, [{}]>, <@m, [{"y"}]>]
+      out_shardings=[<@m, [{}]>, <@m, [{"y"}]>] manual_axes={"y"} (%b: tensor<4xf32>, %c: tensor<2xi32>) {
+    %2 = stablehlo.constant dense<-1.0> : tensor<4xf32>
+    %3 = stablehlo.add %b, %2 : tensor<4xf32>
+    %4 = stablehlo.add %c, %c : tensor<2xi32>
+    sdy.return %3, %4 : tensor<4xf32>, tensor<2xi32>
+  } : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>)
+  %5 = stablehlo.multiply %a, %0 : tensor<4xf32>
+  return %5, %1 : tensor<4xf32>, tensor<4xi32>
+}
+""",
+    "a result of blocks that are not one range": """
+sdy.mesh @m = <["x"=3, "y"=2]>
+func.func @main(%a: tensor<8x3xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}) -> tensor<18xi32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{}, {"x"}]>] out_shardings=[<@m, [{"x"}]>] manual_axes={"x"}
+      (%b: tensor<8x1xi32>) {
+    %1 = stablehlo.slice %b [1:7, 0:1] : (tensor<8x1xi32>) -> tensor<6x1xi32>
+    %2 = stablehlo.reshape %1 : (tensor<6x1xi32>) -> tensor<6xi32>
+    sdy.return %2 : tensor<6xi32>
+  } : (tensor<8x3xi32>) -> tensor<18xi32>
+  return %0 : tensor<18xi32>
+}
+""",
+    "an all-gather of blocks in reverse order": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xi32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}]>] out_shardings=[<@m, [{}]>] manual_axes={"x"}
+      (%b: tensor<2xi32>) {
+    %1 = "stablehlo.all_gather"(%b) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1,
+        type = 1>, replica_groups = dense<[[3, 2, 1, 0]]> : tensor<1x4xi64>, use_global_device_ids}>
+        : (tensor<2xi32>) -> tensor<8xi32>
+    %2 = stablehlo.negate %1 : tensor<8xi32>
+    sdy.return %2 : tensor<8xi32>
+  } : (tensor<8xi32>) -> tensor<8xi32>
+  return %0 : tensor<8xi32>
 }
 """,
 }
