@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +14,13 @@ from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.verification.attribute_checks import AttributeChecks
 from sdy.dialects.verification.function_types import check_calls
-from sdy.dialects.verification.op_checks import OpChecks, check_is_last, check_terminator
+from sdy.dialects.verification.op_checks import (
+    OpChecks,
+    check_is_last,
+    check_terminator,
+    is_terminator,
+    is_verified_by_signature,
+)
 from sdy.dialects.verification.sdy_shardings import verify_sdy
 from sdy.dialects.verification.visibility import check_is_visible
 
@@ -37,7 +44,7 @@ class _Verification:
 
     def __init__(self, ops: OpChecks) -> None:
         self._ops = ops
-        # From the id of a block to the ids of the results of its ops visited so far.
+        # From the id of a block to the ids of its arguments and of the results of its ops visited so far.
         self._defined: dict[int, set[int]] = {}
         self.callers: list[CallOp | CompositeOp] = []
 
@@ -53,18 +60,28 @@ class _Verification:
             self.callers.append(cast("CallOp | CompositeOp", op))
 
     def _check_block(self, block: Block) -> None:
-        defined = self._defined[id(block)] = set[int]()
+        defined = self._defined[id(block)] = set(map(id, block.args))
         last = block.last_op
         for op in ops_in(block):
-            if op is not last:
+            is_plain = _is_plain(type(op)) and not op.regions  # almost always; calls would take a quarter of the time
+            if not is_plain and op is not last:
                 check_is_last(op)
             operands = operands_of(op)
             if not defined.issuperset(map(id, operands)):
                 for operand in operands:
                     check_is_visible(operand, op, self._is_defined_before)
-            self.check(op)
+            if is_plain:
+                self._ops.check_by_signature(op)
+            else:
+                self.check(op)
             defined.update(map(id, op.results))
 
     def _is_defined_before(self, result: OpResult, op: Operation) -> bool:
         """Return whether `result` was defined by an op visited so far; `op` encloses the op that is visited now."""
         return id(result) in self._defined.get(id(op.parent), ())
+
+
+@cache
+def _is_plain(op_class: type[Operation]) -> bool:
+    """Return whether ops of a class without regions need no check but that of their signature and their operands."""
+    return is_verified_by_signature(op_class) and op_class not in CALL_OPS and not is_terminator(op_class)

@@ -78,9 +78,12 @@ def _matrix_product(left: Array, right: Array, count: int) -> Array:
 def _row_major(matrices: Array, others: Array) -> Array:
     """Return the matrices in contiguous memory row by row, if each is multiplied by many rows or columns of others.
 
-    BLAS reads a part of a larger matrix up to three times as slowly, because its rows are far apart, and a transposed
-    right operand up to 1.6 times.
+    BLAS reads a part of a larger matrix up to three times as slowly, because its rows are far apart. Transposed
+    matrices stay as they are: BLAS multiplies them by another kernel, and whether it does must not depend on the
+    number of devices.
     """
+    if matrices.strides[-1] != matrices.itemsize:
+        return matrices
     stack, shape = matrices.shape[:-2], others.shape
     uses = prod(np.broadcast_shapes(stack, shape[:-2])) // max(prod(stack), 1)
     is_read_often = uses > 1 and uses * min(shape[-2:]) >= LEAST_READ

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
@@ -21,19 +20,18 @@ FLOAT = np.dtype(np.float32)
 
 
 def rights() -> dict[str, Array]:
-    """Return the same matrix in several places: alone, as columns of a larger one, and transposed."""
+    """Return the same matrix in two places: alone, and as columns of a larger one."""
     matrix = np.random.default_rng(1).standard_normal((SUMMED, COLUMNS)).astype(FLOAT)
     larger = np.zeros((SUMMED, 1024), FLOAT)
     larger[:, 64 : 64 + COLUMNS] = matrix
-    return {"alone": matrix, "columns": larger[:, 64 : 64 + COLUMNS], "transposed": matrix.T.copy().T}
+    return {"alone": matrix, "columns": larger[:, 64 : 64 + COLUMNS]}
 
 
-@pytest.mark.parametrize("place", ["columns", "transposed"])
-def test_a_matrix_that_many_devices_read_gives_the_same_bits_wherever_it_is_stored(place: str) -> None:
+def test_columns_of_a_matrix_that_many_devices_read_give_the_same_bits_as_a_copy() -> None:
     lefts = np.random.default_rng(2).standard_normal((DEVICES, ROWS, SUMMED)).astype(FLOAT)
     lefts[5] = lefts[0]
     dims = ContractedDims((), (), (1,), (0,))
-    alone, other = (contracted(CONTEXT, lefts, rights()[each][None], dims, FLOAT) for each in ("alone", place))
+    alone, other = (contracted(CONTEXT, lefts, rights()[each][None], dims, FLOAT) for each in ("alone", "columns"))
     assert (alone == other).all()
     assert (other[5] == other[0]).all()
     expected = np.einsum("drs,sc->drc", lefts.astype(np.float64), rights()["alone"].astype(np.float64))
