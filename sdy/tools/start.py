@@ -44,7 +44,8 @@ def _run(name: str, main: Callable[[], int]) -> int:
     if name != "sdy_opt" and not (name == "sdy" and sys.argv[1:2] and sys.argv[1] in _WITHOUT_COLLECTION):
         gc.enable()
     code = main()
-    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] -- there is no public name
+    # `os._exit` skips the exit functions, and `atexit` has no public function that runs them.
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] -- see above
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -179,10 +179,10 @@ def _flows(module: ModuleOp, later: frozenset[SSAValue]) -> Iterator[_Flow]:
         block = op.parent
         if not isinstance(op, CallOp | WhileOp) or block is None:
             continue
-        if all(operand.has_one_use() for operand in op.operands):
-            last = {}  # the op is the only reader
-        else:
-            last = last_reads.get(block) or last_reads.setdefault(block, _last_reads(block))
+        is_only_reader = all(operand.has_one_use() for operand in op.operands)
+        if not is_only_reader and block not in last_reads:
+            last_reads[block] = _last_reads(block)
+        last = {} if is_only_reader else last_reads[block]
         if isinstance(op, CallOp):
             entry = functions[op.callee.string_value()].body.first_block
             pairs = zip(op.operands, () if entry is None else entry.args, strict=entry is not None)

@@ -59,7 +59,7 @@ def make_op(
 def _new_uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
     """Return the uses of the operands by an op, added to those of each operand, as `operand.add_use` does."""
     uses: list[Use] = []
-    for operand in operands:  # as `operand.add_use` does
+    for operand in operands:
         use = Use(op, len(uses))
         uses.append(use)
         following = operand.first_use

@@ -13,7 +13,7 @@ from math import inf
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, OpResult
 
 from sdy.dialects.ir.fast_ops import operands_of
@@ -37,7 +37,7 @@ from sdy.dialects.verification.op_checks import (
 from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH_USE_RULES, check_structure, check_use
 from sdy.dialects.verification.sdy_scope import Scope
 from sdy.dialects.verification.sdy_shardings import check_function_shardings, check_symbols
-from sdy.dialects.verification.verify_module import CALL_OPS
+from sdy.dialects.verification.verify_module import CALL_OPS, is_plain
 from sdy.dialects.verification.visibility import check_is_visible
 
 
@@ -129,7 +129,7 @@ class Recheck:
         for op in touched:
             if op.regions:
                 continue
-            if _is_by_signature(type(op)) and type(op) is not ReturnOp:  # almost always
+            if is_plain(type(op)):  # almost always
                 check_by_signature(op)
             else:
                 self._check_op(op)

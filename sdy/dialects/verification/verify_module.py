@@ -63,14 +63,14 @@ class _Verification:
         defined = self._defined[id(block)] = set(map(id, block.args))
         last = block.last_op
         for op in ops_in(block):
-            is_plain = _is_plain(type(op)) and not op.regions  # almost always; calls would take a quarter of the time
-            if not is_plain and op is not last:
+            has_signature_only = is_plain(type(op)) and not op.regions  # almost always
+            if not has_signature_only and op is not last:
                 check_is_last(op)
             operands = operands_of(op)
             if not defined.issuperset(map(id, operands)):
                 for operand in operands:
                     check_is_visible(operand, op, self._is_defined_before)
-            if is_plain:
+            if has_signature_only:
                 self._ops.check_by_signature(op)
             else:
                 self.check(op)
@@ -82,6 +82,6 @@ class _Verification:
 
 
 @cache
-def _is_plain(op_class: type[Operation]) -> bool:
+def is_plain(op_class: type[Operation]) -> bool:
     """Return whether ops of a class without regions need no check but that of their signature and their operands."""
     return is_verified_by_signature(op_class) and op_class not in CALL_OPS and not is_terminator(op_class)

@@ -85,7 +85,7 @@ def test_a_result_that_a_call_computes_is_counted_once() -> None:
 
 
 def test_a_call_stores_values_in_idle_memory_of_its_result() -> None:
-    """Of the two values that follow each other, the first is in the memory of the result."""
+    """The first value inside is stored in the memory of the result, which is idle until the last call."""
     stored = f"{STORED}\n%1 = stablehlo.custom_call @last(%0) : ({ROW}) -> {ROW}\n"
     last = f"%2 = stablehlo.custom_call @end(%1) : ({ROW}) -> {ROW}\nreturn %2 : {ROW}"
     assert peak_rows(call("%r", "%a"), called=stored + last) == 3
