@@ -35,6 +35,7 @@ function showShares() {
       { style: `flex:${value / all};background:${tone(kind)}`, title: `${kind} ${secondsText(value)}` }, kind))),
     make("div", { class: "key" }, ...parts.map(([kind, value]) => make("span", {},
       make("i", { style: `background:${tone(kind)}` }), `${kind} ${secondsText(value)}`))));
+  addEventListener("load", hideLabelsThatDoNotFit);
   new ResizeObserver(hideLabelsThatDoNotFit).observe(byId("shares"));
 }
 function hideLabelsThatDoNotFit() {  // the key below the bar names all parts
