@@ -18,7 +18,7 @@ from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
-from sdy.advice.lint.similar_findings import different_first
+from sdy.advice.lint.similar_findings import different_first, with_text_about_others
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import SdyError
@@ -52,12 +52,15 @@ class LintReport:
         return f"LintReport({counted(len(self.findings), 'finding')}, {fixable} with a fix that costs nothing)"
 
     def _repr_html_(self) -> str:
-        """Return the table of findings that notebooks show."""
+        """Return the table that notebooks show, with one of each group of similar findings if there are many."""
         notes = [] if self.findings else ["No avoidable cost was found."]
         if self.untried:
             notes.append(f"Not tried: {counted(self.untried, 'candidate')}.")
-        columns = ("code", "finding", "costs", "fix", "source")
-        rows = ((each.code, each.message, str(each.cost), str(each.fix or ""), each.source) for each in self.findings)
+        columns = ("code", "finding", "costs", "fix", "source", "similar findings")
+        rows = (
+            (each.code, each.message, str(each.cost), str(each.fix or ""), each.source, others)
+            for each, others in with_text_about_others(self.findings)
+        )
         tables = [fitted_table("findings", columns, rows)] if self.findings else []
         return tables_html(repr(self), tables, notes)
 

@@ -16,18 +16,24 @@ MOST_FINDINGS = 12  # a list of at most this number stays as it is
 
 def one_of_similar(findings: Sequence[Finding], *, verbose: bool = False) -> list[Finding]:
     """Return the first finding of each group of similar ones, with a note about the others. All if `verbose`."""
+    found = with_text_about_others(findings, verbose=verbose)
+    return [replace(first, notes=(*first.notes, others)) if others else first for first, others in found]
+
+
+def with_text_about_others(findings: Sequence[Finding], *, verbose: bool = False) -> list[tuple[Finding, str]]:
+    """Return the first finding of each group of similar ones, and a text about the others, which is empty without any.
+
+    The text has their number, locations and total cost. If `verbose`, each finding is a group.
+    """
     groups = groups_of_similar(findings, _key, verbose=verbose, most=MOST_FINDINGS)
-    return [
-        replace(first, notes=(*first.notes, _note(first, others))) if others else first for first, *others in groups
-    ]
+    return [(first, _text_about(others, first) if others else "") for first, *others in groups]
 
 
 def _key(finding: Finding) -> Hashable:
     return finding.code, without_names(finding.message), tuple(map(without_names, finding.notes)), finding.fix is None
 
 
-def _note(first: Finding, others: Sequence[Finding]) -> str:
-    """Return the number of other findings, their locations and their total cost."""
+def _text_about(others: Sequence[Finding], first: Finding) -> str:
     total = Cost()
     for each in others:
         total = total.plus(each.cost)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import methodcaller
 
 from sdy.advice.lint.finding import Candidate, Finding, Fix
-from sdy.advice.lint.price import Cost
+from sdy.advice.lint.linter import LintReport
+from sdy.advice.lint.price import Cost, Price
 from sdy.advice.lint.similar_findings import MOST_FINDINGS, different_first, one_of_similar
 
 CONFLICT = Finding("SDY-S410", "the tensors of %3 have conflicting shardings", Cost(100.0, 2e-6), source="line 4")
@@ -35,6 +37,13 @@ def test_of_similar_findings_the_first_is_shown_with_the_cost_of_the_others() ->
         "fixes of 16 of them were not tried",
     )
     assert other == layers(20)[1]
+
+
+def test_a_notebook_shows_one_row_for_similar_findings() -> None:
+    report = LintReport(Price(2_000.0, 4e-5, 0, 0), layers(20))
+    shown = str(methodcaller("_repr_html_")(report))
+    assert shown.count("likewise 19 more, at line 1") == 1
+    assert shown.count("SDY-S410") == 2
 
 
 def test_short_lists_and_verbose_ones_stay_as_they_are() -> None:
