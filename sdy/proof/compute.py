@@ -221,7 +221,9 @@ def _computed_as_read(work: Computation, operands: Sequence[View | Known], table
         }
         kept = sorted(found, key=lambda dim: names.get(factors.results[number][dim], dim))
         sizes = tuple(found[dim].size for dim in kept)
-        term = table.make(work.name, Arguments(factors.attributes, key, number), terms, sizes, element)
+        result_factors = tuple(names.get(dims[dim], -1 - dims[dim]) for dim in kept)
+        arguments = Arguments(factors.attributes, key, result_factors, number)
+        term = table.make(work.name, arguments, terms, sizes, element)
         digits = [
             (Digit(size, kept.index(dim), 1) if dim in found else Digit(size, FREE, 0),)
             for dim, size in enumerate(shape)
@@ -382,7 +384,7 @@ def _outside(
     if any(view.partial is not None for view in views):
         return None
     key: Keys = ((),) * len(views)
-    return table.make(work.name, Arguments(work.factors.attributes, key, 0), tuple(outsides), (), work.elements[0])
+    return table.make(work.name, Arguments(work.factors.attributes, key, (), 0), tuple(outsides), (), work.elements[0])
 
 
 ZERO_OF_ZEROS = frozenset({"stablehlo.add", "stablehlo.multiply", "stablehlo.negate", "stablehlo.maximum"})

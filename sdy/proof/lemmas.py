@@ -211,9 +211,10 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
     result = compute(walk, op, factors, [value, filling])
     found_view = cast("View", result[0])
-    if not any(interior) and len(found_view.base) == len(value.base):
-        # Where each dim of the operand is in the padded term, for windows that reach over the end of the operand.
-        local = {dim_of(digits): dim for dim, digits in enumerate(value.dims) if dim_of(digits) != FREE}
+    # Where each dim of the operand is in the padded term, for windows that reach over the end of the operand. A dim of
+    # size 1 is not in a term, which so would not tell where such a dim is padded.
+    local = {dim_of(digits): dim for dim, digits in enumerate(value.dims) if dim_of(digits) != FREE}
+    if not any(interior) and len(found_view.base) == len(value.base) and set(dims) <= set(local.values()):
         layout = tuple(dim_of(found_view.dims[local[each]]) for each in range(len(local)))
         walk.table.derive(value.term, found_view.term, layout, tuple(low[local[each]] for each in range(len(local))))
     return result

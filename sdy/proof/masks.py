@@ -147,7 +147,7 @@ def gathered_by_mask(mask: View, found: View, other: View, devices: int, table: 
         return None
     partial = contributions("add", base, extent, size, devices, may_reach_over=False)
     operands = (term.operands[0], indices.operands[1] if _is_in_order(indices, 1) else indices)
-    whole = table.make("stablehlo.gather", Arguments(own, attributes.factors, 0), operands, term.shape, term.element)
+    whole = table.make("stablehlo.gather", attributes._replace(own=own), operands, term.shape, term.element)
     return replace(found, term=whole, partial=partial)
 
 

@@ -35,11 +35,13 @@ class Arguments(NamedTuple):
     """The attributes of a term that is computed by an op: its own ones, and how its operands are arranged.
 
     `factors` has, per operand, triples of a dim of the operand, the factor that it is, and a size if it is not in the
-    term; sorted by dim.
+    term; sorted by dim. `result_factors` has the factor of each dim of the result, which tells a sum of rows from a sum
+    of columns. `result` is the number of the result.
     """
 
     own: Hashable
     factors: tuple[tuple[tuple[int, int, int], ...], ...]
+    result_factors: tuple[int, ...]
     result: int
 
 

@@ -14,6 +14,25 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.program.comparison import compare
 from sdy.program.program import Program
 
+MESH = 'sdy.mesh @m = <["x"=6, "y"=4]>\n'
+# "x" does not divide the input features of a group of the kernel, which are padded only with those of all groups.
+GROUPS = f"""{MESH}
+func.func @main(%a: tensor<2x6x4xi32> {{sdy.sharding = #sdy.sharding<@m, [{{}}, {{?}}, {{"x", ?}}]>}})
+    -> tensor<2x6x8xi32> {{
+  %kernel = stablehlo.constant dense<3> : tensor<1x2x8xi32>
+  %0 = stablehlo.convolution(%a, %kernel) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{}}
+      {{batch_group_count = 1 : i64, feature_group_count = 2 : i64}}
+      : (tensor<2x6x4xi32>, tensor<1x2x8xi32>) -> tensor<2x6x8xi32>
+  return %0 : tensor<2x6x8xi32>
+}}"""
+# "y" does not divide the first factor of the split dim, so that axes are distributed over all three factors.
+SPLIT = f"""{MESH}
+func.func @main(%a: tensor<1x12xi32> {{sdy.sharding = #sdy.sharding<@m, [{{}}, {{"y", "x"}}]>}})
+    -> tensor<3x2x2x1xi32> {{
+  %0 = stablehlo.reshape %a : (tensor<1x12xi32>) -> tensor<3x2x2x1xi32>
+  return %0 : tensor<3x2x2x1xi32>
+}}"""
+
 
 def check(text: str, inputs: Sequence[Array], *, exchanges: bool) -> str:
     """Check that a program computes the same when partitioned; return the local program."""
@@ -51,6 +70,12 @@ def test_programs_in_the_partition_pipeline(seed: int) -> None:
     program = UnevenProgram(seed)
     outcomes = Program.from_text(program.text).verify(*program.inputs)
     assert [outcome.problem for outcome in outcomes if not outcome.agrees] == [], program.text
+
+
+@pytest.mark.parametrize("text", [GROUPS, SPLIT], ids=["groups of features", "a split dim"])
+def test_factors_of_one_dim(text: str) -> None:
+    program = Program.from_text(text)
+    assert all(outcome.agrees for outcome in program.verify())
 
 
 def test_random_programs_cover_all_meshes() -> None:

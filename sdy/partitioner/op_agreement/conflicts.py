@@ -160,9 +160,12 @@ def _has_other_devices(sharding: TensorSharding | None, common: CommonMesh, mesh
 def _required_sharding(
     tensors: OpTensors, index: int, tensor: TensorProjection, axes: FactorAxes, common: CommonMesh
 ) -> TensorSharding:
-    factors = {factor: replace(entry, axes=axes[factor], overflow=()) for factor, entry in tensor.factors.items()}
-    required = TensorProjection(factors, tensor.replicated, tensor.unreduced)
     rule = tensors.rule
+    # After a factor with overflow axes, factors of the same dim have no entry; upstream's choice for them is undefined.
+    mapped = dict.fromkeys((factor for dim in rule.tensors[index] for factor in dim), FactorSharding(is_closed=True))
+    entries = {**mapped, **tensor.factors}
+    factors = {factor: replace(entry, axes=axes[factor], overflow=()) for factor, entry in entries.items()}
+    required = TensorProjection(factors, tensor.replicated, tensor.unreduced)
     return to_sharding(
         required, rule.tensors[index], rule.factor_sizes, tensors.shardings[index], common.reference, common.mesh
     )

@@ -59,7 +59,7 @@ def convolution(op: window.ConvolutionOp) -> Rule:
     )
     grouped = (
         {numbers.input_feature_dimension, numbers.input_batch_dimension},
-        {numbers.kernel_output_feature_dimension},
+        {numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension},
     )
     has_groups = op.feature_group_count.value.data > 1 or op.batch_group_count.value.data > 1
 

@@ -53,6 +53,15 @@ def shardings(shape: Shape, mesh: Mesh) -> Iterator[Axes]:
                 yield tuple(orders)
 
 
+def operand_choices(shape: Shape, mesh: Mesh) -> list[tuple[Axes, tuple[str, ...]]]:
+    """Return the shardings of an operand, and the axes along which it is unreduced: none, or a free one."""
+    found: list[tuple[Axes, tuple[str, ...]]] = []
+    for axes in shardings(shape, mesh):
+        free = [axis.name for axis in mesh.axes if all(axis.name not in each for each in axes)]
+        found += [(axes, ()), *((axes, (name,)) for name in free)]
+    return found
+
+
 def local_shape(shape: Shape, axes: Axes) -> Shape:
     """Return the shape of a shard; all axes have size 2."""
     return tuple(size // 2 ** len(each) for size, each in zip(shape, axes, strict=True))

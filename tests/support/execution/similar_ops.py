@@ -1,0 +1,285 @@
+"""Families of small ops that differ in attributes, regions or operands only, for tests that tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations, product
+
+from support.execution.one_op import Shape
+from support.execution.small_ops import scalar_region, text_of
+
+Op = tuple[str, Shape]  # a text that returns `%r`, and the shape of its result
+Family = Callable[[Sequence[Shape]], Iterator[Op]]  # ops on operands of some shapes: `%arg0`, `%arg1`, ...
+
+COMPARISONS = ("LT", "LE", "GT", "GE", "EQ", "NE")
+LARGEST_SIZE = 4
+
+
+def generic(
+    name: str,
+    shape: Shape,
+    types: Sequence[Shape],
+    attributes: str = "",
+    *,
+    operands: str = "%arg0",
+    region: str = "",
+    before: str = "",
+) -> Op:
+    """Return an op in MLIR's generic form, with the ops `before` it."""
+    body = f" ({{{region}}})" if region else ""
+    kinds = ", ".join(map(text_of, types))
+    text = f'%r = "stablehlo.{name}"({operands}) <{{{attributes}}}>{body} : ({kinds}) -> {text_of(shape)}'
+    return f"{before}{text}", shape
+
+
+def constant(name: str, value: int) -> str:
+    """Return a constant of rank 0."""
+    return f"{name} = stablehlo.constant dense<{value}> : tensor<i32>\n  "
+
+
+def array(values: Sequence[int]) -> str:
+    """Return an array attribute."""
+    return f"array<i64{': ' if values else ''}{', '.join(map(str, values))}>"
+
+
+def with_size(shape: Sequence[int], dim: int, size: int) -> Shape:
+    """Return the numbers with another one at `dim`."""
+    return (*shape[:dim], size, *shape[dim + 1 :])
+
+
+def both(first: Family, second: Family) -> Family:
+    """Return all ops of the first family, each followed by one of the second family."""
+
+    def ops(shapes: Sequence[Shape]) -> Iterator[Op]:
+        for text, shape in first(shapes):
+            for following, result in second((shape,)):
+                yield f"{text.replace('%r', '%v')}\n  {following.replace('%c', '%d').replace('%arg0', '%v')}", result
+
+    return ops
+
+
+def pads(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield pads, also negative ones, along one dim."""
+    (shape,) = shapes
+    none = (0,) * len(shape)
+    margins = (-2, -1, 0, 1, 2)
+    for dim, low, high, interior in product(range(len(shape)), margins, margins, (0, 1)):
+        size = shape[dim] + low + high + (shape[dim] - 1) * interior
+        if 0 < size <= LARGEST_SIZE:
+            sizes = {"edge_padding_low": low, "edge_padding_high": high, "interior_padding": interior}
+            attributes = ", ".join(f"{name} = {array(with_size(none, dim, each))}" for name, each in sizes.items())
+            padded = with_size(shape, dim, size)
+            yield generic("pad", padded, (shape, ()), attributes, operands="%arg0, %c", before=constant("%c", 5))
+
+
+def slices(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield slices along one dim."""
+    (shape,) = shapes
+    for dim, size in enumerate(shape):
+        for start, step in product(range(size), (1, 2)):
+            for limit in range(start + 1, size + 1):
+                attributes = (
+                    f"start_indices = {array(with_size((0,) * len(shape), dim, start))}, "
+                    f"limit_indices = {array(with_size(shape, dim, limit))}, "
+                    f"strides = {array(with_size((1,) * len(shape), dim, step))}"
+                )
+                yield generic("slice", with_size(shape, dim, -(-(limit - start) // step)), shapes, attributes)
+
+
+def rearrangements(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield reverses, transposes, reshapes and broadcasts."""
+    (shape,) = shapes
+    rank = len(shape)
+    for flags in range(2**rank):
+        yield generic("reverse", shape, shapes, f"dimensions = {array(_dims(flags, rank))}")
+    for order in permutations(range(rank)):
+        permuted = tuple(shape[dim] for dim in order)
+        yield generic("transpose", permuted, shapes, f"permutation = {array(order)}")
+        yield generic("reshape", permuted, shapes)
+    for position, size in product(range(rank + 1), (1, 2)):
+        dims = [dim for dim in range(rank + 1) if dim != position]
+        larger = (*shape[:position], size, *shape[position:])
+        yield generic("broadcast_in_dim", larger, shapes, f"broadcast_dimensions = {array(dims)}")
+
+
+def _dims(flags: int, rank: int) -> list[int]:
+    return [dim for dim in range(rank) if flags >> dim & 1]
+
+
+def pairs(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield elementwise ops on two operands, selects and concatenations."""
+    one, other = shapes
+    if one == other:
+        names = ("add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor", "divide")
+        for name, operands in product(names, ("%arg0, %arg1", "%arg1, %arg0", "%arg0, %arg0")):
+            yield generic(name, one, shapes, operands=operands)
+        kind = text_of(one)
+        test = kind.replace("i32", "i1")
+        for direction, operands in product(COMPARISONS, ("%arg0, %arg1", "%arg1, %arg0")):
+            compare = f"%t = stablehlo.compare {direction}, %arg0, %arg1 : ({kind}, {kind}) -> {test}\n  "
+            yield f"{compare}%r = stablehlo.select %t, {operands} : {test}, {kind}", one
+    for dim in range(len(one)):
+        if with_size(one, dim, 0) == with_size(other, dim, 0):
+            size, attributes = with_size(one, dim, one[dim] + other[dim]), f"dimension = {dim} : i64"
+            for operands, types in (("%arg0, %arg1", shapes), ("%arg1, %arg0", (other, one))):
+                yield generic("concatenate", size, types, attributes, operands=operands)
+
+
+def _combiners() -> Iterator[tuple[str, str]]:
+    """Yield the initial value of a reduction, `%c`, and its region."""
+    for name, initial in (("add", 0), ("add", 3), ("maximum", 0), ("minimum", -9), ("multiply", 1), ("multiply", 0)):
+        yield constant("%c", initial), scalar_region(name)
+
+
+def reductions(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield reductions along one or several dims, and sorts."""
+    (shape,) = shapes
+    rank = len(shape)
+    for (initial, region), flags in product(_combiners(), range(1, 2**rank)):
+        dims = _dims(flags, rank)
+        reduced = tuple(size for dim, size in enumerate(shape) if dim not in dims)
+        attributes = f"dimensions = {array(dims)}"
+        yield generic("reduce", reduced, (shape, ()), attributes, operands="%arg0, %c", region=region, before=initial)
+    for dim, direction in product(range(rank), COMPARISONS[:4]):
+        attributes = f"dimension = {dim} : i64, is_stable = true"
+        yield generic("sort", shape, shapes, attributes, region=scalar_region(f"compare {direction},", "i1"))
+
+
+def window_reductions(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield reductions of windows along one dim."""
+    (shape,) = shapes
+    rank = len(shape)
+    ones = (1,) * rank
+    numbers = product(range(rank), (1, 2), (1, 2), (-1, 0, 1), (-1, 0, 1), (1, 2), [*_combiners()][:2])
+    for dim, window, step, low, high, apart, (initial, region) in numbers:
+        room = shape[dim] + low + high - (window - 1) * apart
+        if 0 < room <= LARGEST_SIZE * step:
+            padding = [[low, high] if each == dim else [0, 0] for each in range(rank)]
+            attributes = (
+                f"window_dimensions = {array(with_size(ones, dim, window))}, "
+                f"window_strides = {array(with_size(ones, dim, step))}, "
+                f"window_dilations = {array(with_size(ones, dim, apart))}, "
+                f"padding = dense<{padding}> : tensor<{rank}x2xi64>"
+            )
+            found = with_size(shape, dim, (room - 1) // step + 1)
+            yield generic(
+                "reduce_window", found, (shape, ()), attributes, operands="%arg0, %c", region=region, before=initial
+            )
+
+
+def convolutions(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield convolutions along one spatial dim, with the roles of all dims permuted."""
+    one, other = shapes
+    for left, right, result in product(permutations("bf0"), permutations("io0"), (*permutations("bf0"),)):
+        lhs, rhs = dict(zip(left, one, strict=True)), dict(zip(right, other, strict=True))
+        if lhs["f"] == rhs["i"] and lhs["0"] >= rhs["0"]:
+            sizes = {"b": lhs["b"], "f": rhs["o"], "0": lhs["0"] - rhs["0"] + 1}
+            numbers = "[{}]x[{}]->[{}]".format(*(", ".join(each) for each in (left, right, result)))
+            attributes = (
+                f"dimension_numbers = #stablehlo.conv<{numbers}>, batch_group_count = 1 : i64, "
+                "feature_group_count = 1 : i64"
+            )
+            shape = tuple(sizes[each] for each in result)
+            yield generic("convolution", shape, shapes, attributes, operands="%arg0, %arg1")
+
+
+def gathers(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield gathers of rows, columns and blocks of a matrix at a list of indices, and scatters of rows and columns."""
+    value, indices = shapes
+    for dim, position in product(range(2), range(2)):
+        found = (indices[0], value[1 - dim]) if position else (value[1 - dim], indices[0])
+        numbers = f"offset_dims = [{position}], collapsed_slice_dims = [{dim}], start_index_map = [{dim}]"
+        yield _gather(numbers, with_size(value, dim, 1), found, shapes)
+        numbers = (
+            f"update_window_dims = [{position}], inserted_window_dims = [{dim}], "
+            f"scatter_dims_to_operand_dims = [{dim}], index_vector_dim = 1"
+        )
+        for name in ("add", "maximum", "multiply"):
+            yield generic(
+                "scatter",
+                value,
+                (value, indices, found),
+                f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>",
+                operands="%arg0, %arg1, %u",
+                region=scalar_region(name),
+                before=f"%u = stablehlo.constant dense<3> : {text_of(found)}\n  ",
+            )
+    for sizes in product(range(1, value[0] + 1), range(1, value[1] + 1)):
+        yield _gather("offset_dims = [1, 2], start_index_map = [0]", sizes, (indices[0], *sizes), shapes)
+
+
+def _gather(numbers: str, sizes: Shape, found: Shape, shapes: Sequence[Shape]) -> Op:
+    numbers = f"{numbers}, index_vector_dim = 1"
+    attributes = f"dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {array(sizes)}"
+    return generic("gather", found, shapes, attributes, operands="%arg0, %arg1")
+
+
+def constants(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield known values: constants, iotas and broadcasts of iotas."""
+    for size, value in ((2, "0"), (2, "1"), (2, "[0, 1]"), (2, "[1, 0]"), (4, "[0, 1, 2, 3]"), (4, "[0, 1, 0, 1]")):
+        yield f"%r = stablehlo.constant dense<{value}> : {text_of((size,))}", (size,)
+    for shape in ((2,), (4,), (2, 2)):
+        for dim, size in enumerate(shape):
+            yield f"%r = stablehlo.iota dim = {dim} : {text_of(shape)}", shape
+            before = f"%i = stablehlo.iota dim = 0 : {text_of((size,))}\n  "
+            attributes = f"broadcast_dimensions = {array([dim])}"
+            yield generic("broadcast_in_dim", shape, ((size,),), attributes, operands="%i", before=before)
+
+
+def products(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield contractions of two values along one pair of dims, without and with a pair of batching dims."""
+    one, other = shapes
+    choices = list(product(range(len(one)), range(len(other))))
+    for contracted, batched in product(choices, (None, *choices)):
+        used = [each for each in (contracted, batched) if each is not None]
+        is_distinct = len({a for a, _ in used}) == len({b for _, b in used}) == len(used)
+        if is_distinct and all(one[a] == other[b] for a, b in used):
+            batch = () if batched is None else (one[batched[0]],)
+            left = (size for dim, size in enumerate(one) if dim not in [a for a, _ in used])
+            right = (size for dim, size in enumerate(other) if dim not in [b for _, b in used])
+            batching = "" if batched is None else f"batching_dims = [{batched[0]}] x [{batched[1]}], "
+            shape = (*batch, *left, *right)
+            yield (
+                f"%r = stablehlo.dot_general %arg0, %arg1, {batching}contracting_dims = [{contracted[0]}] x "
+                f"[{contracted[1]}] : ({text_of(one)}, {text_of(other)}) -> {text_of(shape)}",
+                shape,
+            )
+
+
+def reads_and_writes(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield dynamic slices of a value at constant indices, and updates of it by the second operand."""
+    value, update = shapes
+    scalars = ((),) * len(value)
+    names = [f"%c{dim}" for dim in range(len(value))]
+    for start in product((0, 1, 2), repeat=len(value)):
+        before = "".join(map(constant, names, start))
+        for sizes in {update, with_size(update, 0, 1)}:
+            if all(size <= whole for size, whole in zip(sizes, value, strict=True)):
+                operands, attributes = ", ".join(("%arg0", *names)), f"slice_sizes = {array(sizes)}"
+                types = (value, *scalars)
+                yield generic("dynamic_slice", sizes, types, attributes, operands=operands, before=before)
+        if all(size <= whole for size, whole in zip(update, value, strict=True)):
+            operands = ", ".join(("%arg0", "%arg1", *names))
+            yield generic("dynamic_update_slice", value, (value, update, *scalars), operands=operands, before=before)
+
+
+FAMILIES: dict[str, tuple[Family, list[list[Shape]]]] = {
+    "pads": (pads, [[(1,)], [(2,)], [(3,)], [(1, 2)], [(2, 1)]]),
+    "slices": (slices, [[(1,)], [(4,)], [(2, 2)]]),
+    "rearrangements": (rearrangements, [[(2,)], [(1, 2)], [(2, 2)], [(2, 1, 2)]]),
+    "pads, then slices": (both(pads, slices), [[(1,)], [(2,)]]),
+    "slices, then pads": (both(slices, pads), [[(1,)], [(2,)]]),
+    "pads, then rearrangements": (both(pads, rearrangements), [[(1,)]]),
+    "rearrangements, twice": (both(rearrangements, rearrangements), [[(2,)], [(1, 2)]]),
+    "rearrangements, then slices": (both(rearrangements, slices), [[(2,)], [(1, 2)]]),
+    "two operands": (pairs, [[(2,), (2,)], [(2, 2), (2, 2)], [(1, 2), (1, 2)], [(2, 1), (2, 2)]]),
+    "reductions": (reductions, [[(1,)], [(2,)], [(2, 2)], [(1, 2)], [(2, 2, 2)]]),
+    "reductions, then rearrangements": (both(reductions, rearrangements), [[(2, 2)]]),
+    "rearrangements, then reductions": (both(rearrangements, reductions), [[(2, 2)]]),
+    "reductions of windows": (window_reductions, [[(1,)], [(2,)], [(2, 2)]]),
+    "convolutions": (convolutions, [[(2, 2, 2), (2, 2, 2)], [(2, 1, 2), (1, 2, 2)]]),
+    "gathers and scatters": (gathers, [[(2, 2), (2, 1)], [(1, 2), (1, 1)]]),
+    "constants": (constants, [[]]),
+    "products": (products, [[(2, 2), (2, 2)], [(1, 2), (2, 1)], [(2, 2, 2), (2, 2)]]),
+    "reads and writes": (reads_and_writes, [[(2,), (1,)], [(4,), (2,)], [(1, 2), (1, 1)]]),
+}
