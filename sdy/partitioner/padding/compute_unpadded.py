@@ -14,11 +14,13 @@ from xdsl.rewriter import Rewriter
 from sdy.dialects.sdy.collectives import ReplicatedToUnreducedOp
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.model.rule import OpShardingRule
 from sdy.model.sharding_update import fully_closed_like
 from sdy.partitioner.emit.emitter import Emitter, with_shape
 from sdy.partitioner.padding.facts import is_static
 from sdy.partitioner.padding.padder import Padder
 from sdy.partitioner.padding.partial import following_sum, summed_axes
+from sdy.rules.all import sharding_rule
 
 
 def compute_unpadded(op: Operation, padder: Padder) -> None:
@@ -48,7 +50,9 @@ def _compute_gathered(op: Operation, padder: Padder) -> None:
     assert op.parent is not None
     op.parent.insert_op_before(copy, op)
     results = [_resharded(emit, result, padder) for result in tuple(copy.results)]
-    padder.replace(op, *(_as_summand(emit, *pair, padder) for pair in zip(op.results, results, strict=True)))
+    rule = sharding_rule(copy)  # its tensors fit together, unlike those of `op`, some of which are padded already
+    pairs = zip(op.results, results, strict=True)
+    padder.replace(op, *(_as_summand(emit, old, total, rule, padder) for old, total in pairs))
 
 
 def _gathered(emit: Emitter, value: SSAValue, padder: Padder) -> SSAValue:
@@ -64,9 +68,9 @@ def _resharded(emit: Emitter, result: SSAValue, padder: Padder) -> SSAValue:
     return padder.sliced(emit, result, sharding, range(sharding.rank))
 
 
-def _as_summand(emit: Emitter, old: OpResult, total: SSAValue, padder: Padder) -> SSAValue:
+def _as_summand(emit: Emitter, old: OpResult, total: SSAValue, rule: OpShardingRule | None, padder: Padder) -> SSAValue:
     """Return `total`, which all devices hold, on only one device of each group that a later collective sums over."""
-    following = following_sum(old.op, old)
+    following = following_sum(old.op, old, rule)
     if following is None:
         return total
     sharding = sharding_of(total) or fully_closed_like(following.out_sharding.data)

@@ -10,16 +10,16 @@ from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.mesh import Mesh
+from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import ReductionKind
-from sdy.rules.all import sharding_rule
 
 
-def following_sum(op: Operation, result: SSAValue) -> AllReduceOp | ReduceScatterOp | None:
-    """Return the collective that adds up the partial values of a result, or None.
+def following_sum(op: Operation, result: SSAValue, rule: OpShardingRule | None) -> AllReduceOp | ReduceScatterOp | None:
+    """Return the collective that adds up the partial values of a result of an op with this rule, or None.
 
     Maxima and minima are not included: they do not change if several devices contribute the full value.
     """
-    return _first_sum(result) if _is_partial(op) else None
+    return _first_sum(result) if rule is not None and _is_partial(op, rule) else None
 
 
 def summed_axes(op: AllReduceOp | ReduceScatterOp, mesh: Mesh) -> AxisList:
@@ -40,11 +40,8 @@ def _first_sum(value: SSAValue) -> AllReduceOp | ReduceScatterOp | None:
     return None
 
 
-def _is_partial(op: Operation) -> bool:
+def _is_partial(op: Operation, rule: OpShardingRule) -> bool:
     """Return whether a dim that the op reduces is sharded."""
-    rule = sharding_rule(op)
-    if rule is None:
-        return False
     for operand, mapping in zip(op.operands, rule.operands, strict=True):
         sharding = sharding_of(operand)
         for dim, factors in zip(() if sharding is None else sharding.dims, mapping, strict=False):

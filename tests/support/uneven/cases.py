@@ -234,6 +234,15 @@ CASES: dict[str, str] = {
         f"%1 = stablehlo.reshape %0 {_sharded('x', 'y:(1)2', 'y:(2)2')} : (tensor<4x6xi32>) -> tensor<4x2x3xi32>",
         "return %1 : tensor<4x2x3xi32>",
     ),
+    "reshape of a sharded dim of size 1 to a scalar, after a barrier": _case(
+        '"x"=2',
+        "%a: tensor<1xi32>",
+        "tensor<i32>",
+        f"%0 = stablehlo.abs %a {_sharded('x')} : tensor<1xi32>",
+        "%1 = sdy.propagation_barrier %0 allowed_direction=NONE : tensor<1xi32>",
+        "%2 = stablehlo.reshape %1 : (tensor<1xi32>) -> tensor<i32>",
+        "return %2 : tensor<i32>",
+    ),
     "a barrier after which a dim is annotated as unsharded": _case(
         '"x"=2',
         "%a: tensor<3xi32>",
