@@ -74,13 +74,18 @@ class Choices:
         return low + clamp.shift, high + clamp.shift
 
     def clamp(self, code: int, integer: int, ends: Ends, element: str, shift: int = 0) -> None:
-        """Note that a code is an integer that is clamped, then shifted."""
+        """Note that a code is an integer that is clamped, then shifted; unless that integer was computed from it."""
+        origin = integer
+        while origin in self.clamps and origin != code:
+            origin = self.clamps[origin].integer
+        if origin == code:
+            return
         limits = limits_of(element)
         low, high = _clamped(self.range_of(integer), ends)
         is_exact = not shift or (low is not None and high is not None)
         if is_exact and shift:
             is_exact = limits[0] <= cast("int", low) + shift and cast("int", high) + shift <= limits[1]
-        if code != integer and not as_integers(np.array(code))[1]:
+        if not as_integers(np.array(code))[1]:
             self.clamps.setdefault(code, Clamp(integer, *ends, shift, limits, is_exact))
 
     def interval(self, code: int, low: int | None, high: int | None) -> Interval | bool:

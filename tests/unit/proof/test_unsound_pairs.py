@@ -121,7 +121,17 @@ FIRST_DIVIDED = f"{UPDATE}%v = stablehlo.divide %arg0, %o : tensor<1xf32>\n%r = 
 THEN_DIVIDED = f"{UPDATE}%v = {WRITE.format('%arg0')}\n%r = stablehlo.divide %v, %s : tensor<4xf32>"
 WHOLE_NUMBERS = (np.array([1, 2], np.int32), np.array(3, np.int32))
 DIVISION = (np.array([1, 2], np.float32), np.array([0, 3], np.float32))
+SHIFTED_BACK = """%c = stablehlo.constant dense<1> : tensor<2xi32>
+%m = stablehlo.compare GT, %c, %arg0 : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi1>
+%v = stablehlo.subtract %arg0, %c : tensor<2xi32>
+%w = stablehlo.select %m, %c, %c : tensor<2xi1>, tensor<2xi32>
+%r = stablehlo.add %v, %w : tensor<2xi32>"""
+MINIMUM = """%c = stablehlo.constant dense<3> : tensor<2xi32>
+%r = stablehlo.minimum %arg0, %c : tensor<2xi32>"""
 PAIRS = {
+    "an integer that is shifted there and back": Pair(
+        SHIFTED_BACK, MINIMUM, [np.array([1, 9], np.int32)], ("2xi32", "2xi32")
+    ),
     "a conversion of shards of any": Pair(
         any_of("%r").replace("SIZE", "2"),
         f"{any_of('%v').replace('SIZE', '1')}\n{summed('%v', 'f32')}",
