@@ -324,7 +324,7 @@ def _linear_partial(work: Computation, views: Sequence[View]) -> Partial | None:
     if not partials:
         return None
     found = next(iter(partials.values()))
-    elements = {view.term.element for view in views if view.term.element != "i1"} | set(work.elements)
+    elements = {*(view.term.element for view in views), *work.elements}
     needs_floats = work.name in ("stablehlo.convert", "stablehlo.divide")
     if found.kind != "add" or (needs_floats and not all(map(is_float, elements))):
         raise NotProvedError(f"expected an all-reduce before {work.name}: an operand is a partial {found.kind}")

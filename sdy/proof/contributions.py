@@ -46,6 +46,8 @@ def _neutral_bytes(kind: str, element: str, width: int) -> Sequence[bytes]:
     if element == "i1":
         return (b"\0",) if kind in ("or", "maximum") else (b"\1", b"\xff")
     is_unsigned = element.startswith("ui")
+    if not is_unsigned and not element.startswith("i"):
+        return ()
     if kind == "or" or (kind == "maximum" and is_unsigned):
         return (b"\0" * width,)
     if kind == "and" or (kind == "minimum" and is_unsigned):

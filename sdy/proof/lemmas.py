@@ -228,6 +228,8 @@ def _padded_window(
 ) -> View | None:
     """Return the padded window if the padding lies outside of the term on every device, otherwise None."""
     base, digits = list(value.base), list(value.dims)
+    if filling.partial is not None:
+        return None
     if value.partial is not None and not is_neutral(filling.term, value.partial.kind):
         return None
     for each in range(len(value.base)):

@@ -52,6 +52,8 @@ def argument(
 ) -> View:
     """Return the relation of a local argument to the global one. Raises: NotProvedError as `bases`."""
     tables = bases(placement, local, devices)
+    if 0 in placement.shape:
+        raise NotProvedError("a value without elements")
     kept = [dim for dim, size in enumerate(placement.shape) if size > 1]
     term = table.make("argument", number, (), tuple(placement.shape[dim] for dim in kept), element)
     dims: list[Digits] = []

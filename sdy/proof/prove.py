@@ -35,6 +35,9 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     for number, value in enumerate(main.body.block.args):
         shape = shape_of(value)
         kept = tuple(size for size in shape if size > 1)
+        if 0 in shape:
+            whole_arguments.append(Unknown(shape))
+            continue
         whole_arguments.append(whole(table.make("argument", number, (), kept, element_of(value)), shape))
     follower = Follower(global_walk, written)
     global_walk.last_resort = follower.lemma

@@ -212,6 +212,9 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
         raise NotProvedError("a custom call with side effects")
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
     attributes = (attributes_of(op, "dimension"), body)
+    if op.name == "stablehlo.custom_call":  # which may take other attributes too
+        kept = (item for item in op.attributes.items() if not item[0].startswith(("sdy.", "mhlo.sharding")))
+        attributes = (*attributes, tuple(sorted(kept, key=lambda item: item[0])))
     if op.name not in ("stablehlo.sort", "stablehlo.fft", *ROWS):
         return all_whole(op, attributes)
     rank = len(shape_of(op.results[0]))

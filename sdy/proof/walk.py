@@ -112,6 +112,10 @@ class Walk:
             raise NotProvedError(f"the proof does not support {op.name}")
         if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in (*op.operands, *op.results)):
             raise NotProvedError("expected tensors of static shape")
+        if any(0 in shape_of(each) for each in (*op.operands, *op.results)):
+            raise NotProvedError("a value without elements")
+        if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
+            raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
         try:
             if op.name not in PASSING and any(isinstance(each, Elements) for each in operands):
                 raise NotProvedError("expected windows of a value of the program, got other elements")
@@ -152,7 +156,7 @@ class Walk:
         name = op.callee.root_reference.data
         # Contributions of equal relations may still be different numbers.
         own = tuple(id(each) for each in operands if isinstance(each, View) and each.partial is not None)
-        key = (name, tuple(operands), self.level, own)
+        key = (name, tuple(operands), self.level, own, is_on_devices(self, op))
         if key not in self._calls:
             func = self.functions.get(name)
             if func is None or not func.body.blocks:
@@ -216,7 +220,7 @@ class Walk:
         self.depth += 1
         found = self.block(region.block, [View(each, (), ()) for each in variables])
         self.depth -= 1
-        if not all(isinstance(each, View) and not each.dims and not each.term.is_varying for each in found):
+        if not all(isinstance(x, View) and not (x.dims or x.partial or x.term.is_varying) for x in found):
             raise NotProvedError("the region is not a function of scalars")
         terms = tuple(cast("View", each).term for each in found)
         kinds: list[str] = []
@@ -233,10 +237,26 @@ PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
 UNCHANGED = frozenset(
     f"sdy.{name}" for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")
 )
+ON_DEVICES = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("partition_id", "all_gather", "all_reduce", "all_to_all", "collective_broadcast"),
+        *("collective_permute", "reduce_scatter"),
+    )
+)  # which have no meaning in a program that does not run on devices
 BRANCHES = frozenset({"stablehlo.case", "stablehlo.if"})
 # Their operands may have any relation.
 PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
+
+
+def is_on_devices(walk: Walk, op: Operation) -> bool:
+    """Return whether an op lies in a manual computation, or in a function that one calls."""
+    block, parent = op.parent_block(), op.parent_op()
+    while parent is not None and parent.name != "sdy.manual_computation":
+        outer = walk.callers.get(block, parent) if block is not None else parent
+        block, parent = outer.parent_block(), outer.parent_op()
+    return parent is not None
 
 
 def returned_by(region: Region) -> Sequence[SSAValue]:

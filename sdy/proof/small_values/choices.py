@@ -68,19 +68,24 @@ class Choices:
             return None, None
         clamp = self.clamps[code]
         low, high = self.range_of(clamp.integer)
-        low, high = _within((low, high), (clamp.low, clamp.high))
+        low, high = _clamped((low, high), (clamp.low, clamp.high))
         if not clamp.is_exact or low is None or high is None:
             return None, None
         return low + clamp.shift, high + clamp.shift
 
     def clamp(self, code: int, integer: int, ends: Ends, element: str, shift: int = 0) -> None:
-        """Note that a code is an integer that is clamped, then shifted."""
+        """Note that a code is an integer that is clamped, then shifted; unless that integer was computed from it."""
+        origin = integer
+        while origin in self.clamps and origin != code:
+            origin = self.clamps[origin].integer
+        if origin == code:
+            return
         limits = limits_of(element)
-        low, high = _within(self.range_of(integer), ends)
+        low, high = _clamped(self.range_of(integer), ends)
         is_exact = not shift or (low is not None and high is not None)
         if is_exact and shift:
             is_exact = limits[0] <= cast("int", low) + shift and cast("int", high) + shift <= limits[1]
-        if code != integer and not as_integers(np.array(code))[1]:
+        if not as_integers(np.array(code))[1]:
             self.clamps.setdefault(code, Clamp(integer, *ends, shift, limits, is_exact))
 
     def interval(self, code: int, low: int | None, high: int | None) -> Interval | bool:
@@ -179,6 +184,15 @@ def _within(one: Ends, other: Ends) -> Ends:
     lows = [each for each in (one[0], other[0]) if each is not None]
     highs = [each for each in (one[1], other[1]) if each is not None]
     return max(lows, default=None), min(highs, default=None)
+
+
+def _clamped(found: Ends, ends: Ends) -> Ends:
+    """Return the range of integers of a range that are clamped."""
+    low, high = _within(found, ends)
+    if not _is_empty((low, high)):
+        return low, high
+    edge = ends[0] if _is_empty((ends[0], found[1])) else ends[1]
+    return edge, edge
 
 
 def _is_empty(ends: Ends) -> bool:

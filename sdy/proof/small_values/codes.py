@@ -32,6 +32,7 @@ from sdy.proof.relations import (
     tidy,
 )
 from sdy.proof.small_values.choices import Choices
+from sdy.proof.small_values.masked import Masked
 from sdy.proof.small_values.rings import (
     ARBITRARY,
     ONE,
@@ -61,6 +62,7 @@ class ElementTable:
     )  # of maximums and the like
     degrees: dict[Term, int] = field(default_factory=dict[Term, int])  # of the polynomials of terms
     choices: Choices = field(init=False)
+    masked: Masked = field(init=False)
     _seeds: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _variables: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _constants: dict[tuple[str, int], bytes] = field(default_factory=dict[tuple[str, int], bytes])
@@ -68,6 +70,7 @@ class ElementTable:
 
     def __post_init__(self) -> None:
         self.choices = Choices(self.variable)
+        self.masked = Masked(self.choices)
 
     def variables(self, key: Hashable, operands: Sequence[Codes]) -> Codes:
         """Return the codes of an op on elements other than sums and products, given as its name and attributes."""
@@ -84,8 +87,10 @@ class ElementTable:
     def constant(self, element: str, raw: bytes) -> int:
         """Return the code of a constant: integers are numbers of polynomials, as is the zero of other types."""
         if is_integer(element) and element in DTYPES:
-            code = of_integer(number := int(np.frombuffer(raw, DTYPES[element])[0]))
-            if abs(number) >= SMALL:
+            number = int(np.frombuffer(raw, DTYPES[element])[0])
+            code = of_integer(number)
+            if abs(number) >= SMALL:  # a variable, since it may be a multiple of the primes
+                code = self.variable("integer", number)
                 self.choices.large[code] = number
         elif element == "i1":
             return ONE if any(raw) else 0

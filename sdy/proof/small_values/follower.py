@@ -13,6 +13,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo import elementwise
+from sdy.proof.known import DTYPES
 from sdy.proof.relations import (
     Codes,
     Elements,
@@ -27,11 +28,12 @@ from sdy.proof.relations import (
     is_plain,
     is_within,
 )
+from sdy.proof.small_values.choices import limits_of
 from sdy.proof.small_values.codes import ElementTable, check_size
 from sdy.proof.small_values.exchanges import EXCHANGES, put_together, taken_apart
 from sdy.proof.small_values.moves import MOVES
 from sdy.proof.small_values.pointwise import pointwise
-from sdy.proof.small_values.rings import ARBITRARY
+from sdy.proof.small_values.rings import ARBITRARY, as_integers, is_integer
 from sdy.proof.small_values.rows import branch, of_rows
 from sdy.proof.small_values.scatters import scatter, update_slice
 from sdy.proof.small_values.sums import convolution, dot, reduce, reduce_windows
@@ -167,7 +169,28 @@ def evaluated(table: ElementTable, walk: Walk, op: Operation, operands: Sequence
         raise NotProvedError("an op whose elements are not followed")
     if [each.shape[1:] for each in results] != list(map(shape_of, op.results)):
         raise NotProvedError("the results have other shapes than the op")
-    return [Elements(element_of(result), each, degree) for result, each in zip(op.results, results, strict=True)]
+    elements = list(map(element_of, op.results))
+    wrapped = (_wrapped(table, *each) for each in zip(elements, results, strict=True))
+    return [Elements(element, each, degree) for element, each in zip(elements, wrapped, strict=True)]
+
+
+def _wrapped(table: ElementTable, element: str, codes: Codes) -> Codes:
+    """Return codes of integers of a type; those that are known to lie outside of its limits wrap around."""
+    if not is_integer(element):
+        return codes
+    numbers, are_known = as_integers(codes)
+    low, high = limits_of(element)
+    are_over = are_known & ((numbers < low) | (numbers > high))
+    if not are_over.any():
+        return codes
+    found = codes.copy()
+    for number in np.unique(numbers[are_over]):
+        if element in DTYPES:
+            code = table.constant(element, number.astype(DTYPES[element]).tobytes())
+        else:
+            code = table.variable("wrapped", element, int(number))
+        found[are_over & (numbers == number)] = code
+    return found
 
 
 ELEMENTWISE = frozenset(each.name for each in elementwise.OPS)

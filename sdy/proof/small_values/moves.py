@@ -19,7 +19,7 @@ from sdy.proof.small_values.choices import Ends, Selected
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.rings import ARBITRARY, ONE, added, as_integers, check_work, scaled
 from sdy.proof.terms import Shape
-from sdy.proof.walk import shape_of
+from sdy.proof.walk import element_of, shape_of
 
 Move = Callable[[ElementTable, Operation, Sequence[Codes]], Codes]
 
@@ -70,7 +70,7 @@ def _dynamic_slice(table: ElementTable, op: Operation, codes: Sequence[Codes]) -
     columns = [np.broadcast_to(each, (count,)) for each in codes[1:]]
     starts = np.stack(columns, -1).reshape(count, *(1,) * len(shape), len(shape))
     places = [_along(dim, shape) for dim in range(len(shape))]
-    return _selected(table, codes[0], starts, range(len(shape)), shape, places)
+    return _selected(table, op, codes[0], starts, range(len(shape)), shape, places)
 
 
 def _gather(table: ElementTable, op: Operation, codes: Sequence[Codes]) -> Codes:
@@ -90,11 +90,17 @@ def _gather(table: ElementTable, op: Operation, codes: Sequence[Codes]) -> Codes
         else:
             is_collapsed = dim in numbers.collapsed_slice_dims
             places.append(np.zeros(1, np.int64) if is_collapsed else _along(next(offsets), shape))
-    return _selected(table, codes[0], starts, numbers.start_index_map, sizes, places)
+    return _selected(table, op, codes[0], starts, numbers.start_index_map, sizes, places)
 
 
 def _selected(
-    table: ElementTable, value: Codes, starts: Codes, dims: Sequence[int], sizes: Shape, places: Sequence[Codes]
+    table: ElementTable,
+    op: Operation,
+    value: Codes,
+    starts: Codes,
+    dims: Sequence[int],
+    sizes: Shape,
+    places: Sequence[Codes],
 ) -> Codes:
     """Return the elements at places after starts, `[..., dims]`, which are clamped so that windows lie in the value."""
     last = [value.shape[dim + 1] - sizes[dim] for dim in dims]
@@ -117,6 +123,7 @@ def _selected(
             mask = scaled(mask, bits[k][..., first[k]])
         leaves.append(value[(device, *moved)])
         total = np.where(mask == 0, total, added(total, scaled(mask, leaves[-1])))
+    table.masked.note_choice(element_of(op.results[0]), total, *leaves)
     selected = Selected(
         np.broadcast_to(starts, (*total.shape, len(dims))).reshape(-1, len(dims)),
         ends,

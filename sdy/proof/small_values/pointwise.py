@@ -38,27 +38,44 @@ def pointwise(table: ElementTable, op: Operation, operands: Sequence[Elements]) 
         return combined(table, COMBINED[name], element, rows)
     if name == "convert" and (source == element or (is_float(source) and is_float(element))):
         factor = ONE if source == element else table.variable("convert", source, element)
-        return scaled(rows[0], np.array(factor))
+        found = scaled(rows[0], np.array(factor))
+        table.masked.note(found, table.masked.has(rows[0]))
+        return found
     if name in ("subtract", "negate") and is_ring(element):
-        minus = (
-            of_integer(-1) if is_integer(element) else table.variable("minus")
-        )  # what is subtracted from itself stays
-        found = scaled(rows[-1], np.array(minus))
-        found = found if name == "negate" else added(rows[0], found)
-        return _shifted(table, found, rows, element, -1) if name == "subtract" else found
+        return _difference(table, name, element, rows)
     if name == "divide" and is_float(element):
         return multiplied(table, element, rows[0], table.variables(("inverse", element), rows[1:]))
     if name == "select":
-        mask, one, other = rows
-        if is_float(element):  # a negative zero changes nothing where other devices have contributions
-            is_minus = (other == table.minus_zero(element)) & (mask != 0) & (mask != ONE)
-            other = np.where(is_minus, 0, other)
-        return table.choices.where(mask, one, other)
+        return _select(table, element, rows)
     if name == "not" and element == "i1":
         return chosen(rows[0], np.array(0), np.array(ONE))
     found = table.variables((op.name, attributes_of(op), source, element), rows)
     if name in BY_ROW and is_integer(source) and (name == "compare" or is_integer(element)):
         return _by_row(table, op, rows, source, found)
+    return found
+
+
+def _difference(table: ElementTable, name: str, element: str, rows: Sequence[Codes]) -> Codes:
+    """Return the codes of differences, or of negative numbers."""
+    # What is subtracted from itself stays for floats.
+    minus = of_integer(-1) if is_integer(element) else table.variable("minus")
+    found = scaled(rows[-1], np.array(minus))
+    table.masked.note(found, table.masked.has(rows[-1]))
+    if name == "negate":
+        return found
+    if is_integer(element):
+        return _shifted(table, added(rows[0], found), rows, element, -1)
+    return combined(table, "add", element, [rows[0], found])
+
+
+def _select(table: ElementTable, element: str, rows: Sequence[Codes]) -> Codes:
+    """Return the codes of elements that a mask chooses."""
+    mask, one, other = rows
+    if is_float(element):  # a negative zero changes nothing where other devices have contributions
+        is_minus = (other == table.minus_zero(element)) & (mask != 0) & (mask != ONE)
+        other = np.where(is_minus, 0, other)
+    found = table.choices.where(mask, one, other)
+    table.masked.note_choice(element, found, one, other)
     return found
 
 
@@ -83,6 +100,7 @@ def combined(table: ElementTable, kind: str, element: str, values: Sequence[Code
         else:
             minus = table.minus_zero(element)  # changes nothing, unlike the other zero
             total = added(np.where(found == minus, 0, found), np.where(each == minus, 0, each))
+            table.masked.note(total, table.masked.has(found) & table.masked.has(each))
             found = np.where((found == minus) & (each == minus), minus, total)
     return found
 
@@ -91,6 +109,7 @@ def multiplied(table: ElementTable, element: str, one: Codes, other: Codes) -> C
     """Return the codes of products. A float that is multiplied by zero is not zero: it may be infinite."""
     if is_integer(element):
         return scaled(one, other)
+    one, other = (np.where(table.masked.has(each), table.variables("masked", [each]), each) for each in (one, other))
     zero, zeros = table.variable("zero"), (0, table.minus_zero(element))
     are_zero = np.isin(one, zeros), np.isin(other, zeros)
     found = scaled(np.where(are_zero[0], zero, one), np.where(are_zero[1], zero, other))

@@ -54,8 +54,11 @@ def branch(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Codes
         ends = [(number, number) for number in range(branches - 1)]
         masks = list(np.moveaxis(table.choices.in_intervals(condition, ends), -1, 0))
     for mask, values in reversed(list(zip(masks, returned, strict=False))):
+        before = found
         found = [
             chosen(mask.reshape((-1, *(1,) * (each.ndim - 1))), each, rest)
-            for each, rest in zip(values, found, strict=True)
+            for each, rest in zip(values, before, strict=True)
         ]
+        for result, *parts in zip(op.results, found, values, before, strict=True):
+            table.masked.note_choice(element_of(result), *parts)
     return found

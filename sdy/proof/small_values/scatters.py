@@ -90,16 +90,20 @@ def hits(windows: Windows, updates: Codes, count: int) -> Iterator[list[Hit]]:
         yield found
 
 
-def updated(windows: Windows, value: Codes, updates: Codes, body: Callable[[Codes, Codes], Codes]) -> Codes:
+def updated(
+    table: ElementTable, op: Operation, windows: Windows, values: Sequence[Codes], body: Callable[[Codes, Codes], Codes]
+) -> Codes:
     """Return a value after updates in order; `body` computes an element from itself and that of the update."""
-    value = value.copy()
+    element, value, updates = element_of(op.results[0]), values[0].copy(), values[1]
     for each in hits(windows, updates, value.size):
         before = [value[hit.region].copy() for hit in each]  # at most one element of an update reaches an element
         for hit, old in zip(each, before, strict=True):
             now, mask = value[hit.region], np.broadcast_to(hit.mask, old.shape)
             new = body(old, np.broadcast_to(hit.update, old.shape))
             changed = known(packed(lanes(now) + lanes(mask) * (lanes(new) - lanes(old))), new, old, now)
-            value[hit.region] = np.where(mask == 0, now, np.where(mask == ONE, new, changed))
+            found = np.where(mask == 0, now, np.where(mask == ONE, new, changed))
+            table.masked.note_choice(element, found, new, now)
+            value[hit.region] = found
     return value
 
 
@@ -136,7 +140,7 @@ def scatter(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Code
 
     if kind in IDEMPOTENT:
         return [combined(table, kind, element, in_any_order(table, windows, value, updates))]
-    return [updated(windows, value, updates, body)]
+    return [updated(table, op, windows, (value, updates), body)]
 
 
 def _windows(
@@ -168,4 +172,4 @@ def update_slice(table: ElementTable, walk: Walk, op: Operation, codes: Sequence
         dim: (0, table.choices.in_intervals(starts[dim], clamped_ends(end))) for dim, end in enumerate(last) if end
     }
     value = np.broadcast_to(value, (max(map(len, codes)), *shape))
-    return [updated(Windows(shape, sizes, {}, firsts), value, update, lambda old, new: new)]
+    return [updated(table, op, Windows(shape, sizes, {}, firsts), (value, update), lambda old, new: new)]

@@ -263,6 +263,94 @@ def reads_and_writes(shapes: Sequence[Shape]) -> Iterator[Op]:
             yield generic("dynamic_update_slice", value, (value, update, *scalars), operands=operands, before=before)
 
 
+def threes(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield clamps, and concatenations of two or three operands, in all orders of operands."""
+    kinds = text_of(shapes[0])
+    if len({*shapes}) > 1:
+        return
+    for order in product(("%arg0", "%arg1", "%arg2"), repeat=3):
+        yield f"%r = stablehlo.clamp {', '.join(order)} : ({kinds}, {kinds}, {kinds}) -> {kinds}", shapes[0]
+        for dim, size in enumerate(shapes[0]):
+            attributes, larger = f"dimension = {dim} : i64", with_size(shapes[0], dim, 3 * size)
+            yield generic("concatenate", larger, shapes, attributes, operands=", ".join(order))
+
+
+def sorts_of_two(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield sorts of two operands by the first or the second one, of which one is returned; and largest elements."""
+    (one, other), kind = shapes, text_of(shapes[0])
+    if one != other:
+        return
+    for dim, direction, first, returned in product(range(len(one)), ("LT", "GT", "GE"), (0, 1), (0, 1)):
+        values = ("%a, %b", "%c, %d")[first]
+        body = (
+            "^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):\n"
+            f"%p = stablehlo.compare {direction}, {values} : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+            "stablehlo.return %p : tensor<i1>"
+        )
+        sort = f'"stablehlo.sort"(%arg0, %arg1) <{{dimension = {dim} : i64, is_stable = true}}> ({{{body}}})'
+        yield (
+            f"%w:2 = {sort} : ({kind}, {text_of(other)}) -> ({kind}, {kind})\n  "
+            f"%r = stablehlo.optimization_barrier %w#{returned} : {kind}",
+            one,
+        )
+    for count, returned, operand in product(range(1, one[-1] + 1), (0, 1), ("%arg0", "%arg1")):
+        found = (*one[:-1], count)
+        yield (
+            f"%w:2 = chlo.top_k({operand}, k = {count}) : {kind} -> ({text_of(found)}, {text_of(found)})\n  "
+            f"%r = stablehlo.optimization_barrier %w#{returned} : {text_of(found)}",
+            found,
+        )
+
+
+def grouped_convolutions(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield convolutions with groups of features or of the batch, strides, dilations, padding and reversed windows."""
+    one, other = shapes
+    for step, spread, apart, low, is_reversed in product((1, 2), (1, 2), (1, 2), (0, 1), (0, 1)):
+        span = (other[2] - 1) * apart + 1
+        room = (one[2] - 1) * spread + 1 + low - span
+        for batches, features in ((1, 1), (1, 2), (2, 1)):
+            is_valid = one[1] == other[0] * features and one[0] % batches == other[1] % (batches * features) == 0
+            if room < 0 or not is_valid:
+                continue
+            found = (one[0] // batches, other[1], room // step + 1)
+            attributes = (
+                "dimension_numbers = #stablehlo.conv<[b, f, 0]x[i, o, 0]->[b, f, 0]>, "
+                f"batch_group_count = {batches} : i64, feature_group_count = {features} : i64, "
+                f"window_strides = {array([step])}, lhs_dilation = {array([spread])}, rhs_dilation = {array([apart])}, "
+                f"padding = dense<[[{low}, 0]]> : tensor<1x2xi64>, "
+                f"window_reversal = array<i1: {'true' if is_reversed else 'false'}>"
+            )
+            yield generic("convolution", found, shapes, attributes, operands="%arg0, %arg1")
+
+
+def selections(shapes: Sequence[Shape]) -> Iterator[Op]:
+    """Yield scatters of a source to the elements of windows that a comparison selects."""
+    value, source = shapes
+    for dim, window, step, direction, low in product(range(len(value)), (1, 2), (1, 2), ("GE", "LE"), (0, 1)):
+        room = value[dim] + low - window
+        if room < 0 or with_size(value, dim, room // step + 1) != source:
+            continue
+        ones = (1,) * len(value)
+        padding = [[low, 0] if each == dim else [0, 0] for each in range(len(value))]
+        attributes = (
+            f"window_dimensions = {array(with_size(ones, dim, window))}, "
+            f"window_strides = {array(with_size(ones, dim, step))}, "
+            f"padding = dense<{padding}> : tensor<{len(value)}x2xi64>"
+        )
+        for name in ("add", "maximum"):
+            regions = f"{scalar_region(f'compare {direction},', 'i1')}}}, {{{scalar_region(name)}"
+            types = (value, source, ())
+            yield generic(
+                "select_and_scatter",
+                value,
+                types,
+                attributes,
+                operands="%arg0, %arg1, %c",
+                region=regions,
+                before=constant("%c", 0),
+            )
+
+
 FAMILIES: dict[str, tuple[Family, list[list[Shape]]]] = {
     "pads": (pads, [[(1,)], [(2,)], [(3,)], [(1, 2)], [(2, 1)]]),
     "slices": (slices, [[(1,)], [(4,)], [(2, 2)]]),
@@ -281,5 +369,9 @@ FAMILIES: dict[str, tuple[Family, list[list[Shape]]]] = {
     "gathers and scatters": (gathers, [[(2, 2), (2, 1)], [(1, 2), (1, 1)]]),
     "constants": (constants, [[]]),
     "products": (products, [[(2, 2), (2, 2)], [(1, 2), (2, 1)], [(2, 2, 2), (2, 2)]]),
+    "three operands": (threes, [[(2,), (2,), (2,)], [(1,), (1,), (1,)]]),
+    "sorts of two operands": (sorts_of_two, [[(2,), (2,)], [(2, 4), (2, 4)]]),
+    "convolutions in groups": (grouped_convolutions, [[(2, 2, 2), (1, 2, 2)], [(2, 2, 2), (2, 2, 1)]]),
+    "selections": (selections, [[(4,), (2,)], [(2, 2), (2, 2)], [(4, 2), (2, 2)]]),
     "reads and writes": (reads_and_writes, [[(2,), (1,)], [(4,), (2,)], [(1, 2), (1, 1)]]),
 }

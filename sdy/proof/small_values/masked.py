@@ -1,0 +1,49 @@
+"""Masked floats: those that conditions which are not known choose from zero and other numbers.
+
+The code of such a choice is that of the number times the condition. A product with it must not be one with the number,
+times the condition: where the condition is false, zero is multiplied by infinity, or divided by zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sdy.proof.relations import Codes
+from sdy.proof.small_values.choices import Choices
+from sdy.proof.small_values.rings import ARBITRARY, is_integer
+
+
+@dataclass(slots=True)
+class Masked:
+    """The codes of masked floats."""
+
+    choices: Choices
+    _sorted: Codes = field(default_factory=lambda: np.zeros((0,), np.int64))
+
+    def has(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Return which codes are those of masked floats."""
+        if not len(self._sorted):
+            return np.zeros(codes.shape, np.bool_)
+        places = np.searchsorted(self._sorted, codes).clip(max=len(self._sorted) - 1)
+        return np.asarray(self._sorted[places] == codes)
+
+    def note(self, codes: Codes, are_masked: npt.NDArray[np.bool_]) -> None:
+        """Note that codes are masked, apart from those that are an element at a start that is not known."""
+        if are_masked.any():
+            found = {*codes[are_masked].tolist()} - {ARBITRARY, *self.choices.selected}
+            self._sorted = np.union1d(self._sorted, np.array([*found], np.int64))
+
+    def note_choice(self, element: str, codes: Codes, *sources: Codes) -> None:
+        """Note that codes are masked if they are none of the sources, of which some is zero or masked."""
+        if is_integer(element) or element == "i1":
+            return
+        is_new, may_be_zero = np.ones(codes.shape, np.bool_), np.zeros(codes.shape, np.bool_)
+        for each in sources:
+            is_new &= codes != each
+        if is_new.any():
+            for each in sources:
+                may_be_zero |= (each == 0) | self.has(each)
+            self.note(codes, is_new & may_be_zero)
