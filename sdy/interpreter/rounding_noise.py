@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.ir import Operation
 
 from sdy.dialects.chlo.structured import RaggedDotOp
@@ -85,12 +86,17 @@ class RoundingNoise:
         if not _is_inexact(array):
             return array
         dtype = compute_dtype(array.dtype)
-        wide = array.astype(dtype, copy=False)
-        signs = self._random.integers(0, 2, array.shape, np.int8) * 2 - 1
+        wide = np.array(array, dtype)  # a copy, which changes in place
         with np.errstate(invalid="ignore"):  # infinities do not change
-            noise = np.multiply(sizes, np.asarray(self._relative * signs, dtype), dtype=dtype)
-            changed = wide + noise
-        return np.where(np.isfinite(noise) & (wide != np.rint(wide)), changed, wide).astype(array.dtype)
+            noise = np.asarray(np.multiply(sizes, self._relative, dtype=dtype))
+        is_down = self._random_bits(array.size).reshape(array.shape)
+        np.negative(noise, out=noise, where=is_down)
+        changes = np.isfinite(noise) & (wide != np.rint(wide))
+        return np.add(wide, noise, out=wide, where=changes).astype(array.dtype, copy=False)
+
+    def _random_bits(self, count: int) -> npt.NDArray[np.bool_]:
+        drawn = np.frombuffer(self._random.bytes(-(-count // 8)), np.uint8)  # eight bits at a time
+        return np.unpackbits(drawn, count=count).astype(np.bool_)
 
 
 def _sizes(kernel: Kernel, context: KernelContext, arrays: Arrays) -> Arrays:

@@ -23,11 +23,14 @@ from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_fl
 from sdy.interpreter.rounding_noise import RoundingNoise
 from sdy.interpreter.single import interpret
 from sdy.passes.rewriting.widen_floats import widen_floats
+from sdy.program.at_scale.run_estimate import SECONDS_PER_OP, estimate_of_run
 from sdy.program.comparison import FloatArray, OutputComparison, allowed_error, errors, first_difference
 from sdy.program.partitioned import PartitionedProgram
 
-# A result that rounding alone decides, such as the sign of a sum of zero, varies in only half of the runs.
-MOST_RUNS = 24
+# A result that rounding alone decides, such as the sign of a sum of zero, varies in only half of the runs. There are
+# fewer runs of a program that takes long, so that the result of a wrong program does not take minutes.
+MOST_RUNS, LEAST_RUNS = 24, 8
+SECONDS_OF_RUNS = 20.0  # as estimated, of one run after another
 # A difference may be this many times as large as the largest variation that was seen,
 FACTOR = 16.0
 # or so many times if the variation is a large share of the result: rounding decides most of its digits.
@@ -84,7 +87,8 @@ class RoundingCheck:
         `unit` is the relative rounding error of the type in which the results were computed.
         """
         compared = [_Deviation(*pair) for pair in zip(results, self._reference, strict=True)]
-        for seed in range(MOST_RUNS):
+        seconds = estimate_of_run(self._original).seconds
+        for seed in range(max(LEAST_RUNS, min(MOST_RUNS, int(SECONDS_OF_RUNS / max(seconds, SECONDS_PER_OP))))):
             unexplained = [index for index, each in enumerate(compared) if each.problem]
             if not unexplained:
                 break
