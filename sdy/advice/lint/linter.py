@@ -56,11 +56,12 @@ class LintReport:
         notes = [] if self.findings else ["No avoidable cost was found."]
         if self.untried:
             notes.append(f"Not tried: {counted(self.untried, 'candidate')}.")
-        columns = ("code", "finding", "costs", "fix", "source", "similar findings")
-        rows = (
-            (each.code, each.message, str(each.cost), str(each.fix or ""), each.source, others)
-            for each, others in with_text_about_others(self.findings)
-        )
+        shown = with_text_about_others(self.findings)
+        columns = ("code", "finding", "costs", "fix", "source")
+        rows = [(each.code, each.message, str(each.cost), str(each.fix or ""), each.source) for each, _ in shown]
+        if len(shown) < len(self.findings):
+            columns = (*columns, "similar findings")
+            rows = [(*row, others) for row, (_, others) in zip(rows, shown, strict=True)]
         tables = [fitted_table("findings", columns, rows)] if self.findings else []
         return tables_html(repr(self), tables, notes)
 
