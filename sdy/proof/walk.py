@@ -110,9 +110,10 @@ class Walk:
         lemma = self.lemmas.get(op.name)
         if lemma is None:
             raise NotProvedError(f"the proof does not support {op.name}")
-        if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in (*op.operands, *op.results)):
+        values = (*op.operands, *op.results)
+        if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in values):
             raise NotProvedError("expected tensors of static shape")
-        if any(0 in shape_of(each) for each in (*op.operands, *op.results)):
+        if any(0 in shape_of(each) for each in values):
             raise NotProvedError("a value without elements")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
             raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
@@ -237,13 +238,18 @@ PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
 UNCHANGED = frozenset(
     f"sdy.{name}" for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")
 )
+# Ops that have no meaning in a program that does not run on devices.
 ON_DEVICES = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("partition_id", "all_gather", "all_reduce", "all_to_all", "collective_broadcast"),
-        *("collective_permute", "reduce_scatter"),
+    (
+        "stablehlo.all_gather",
+        "stablehlo.all_reduce",
+        "stablehlo.all_to_all",
+        "stablehlo.collective_broadcast",
+        "stablehlo.collective_permute",
+        "stablehlo.partition_id",
+        "stablehlo.reduce_scatter",
     )
-)  # which have no meaning in a program that does not run on devices
+)
 BRANCHES = frozenset({"stablehlo.case", "stablehlo.if"})
 # Their operands may have any relation.
 PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}

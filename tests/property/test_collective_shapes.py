@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.execution.small_ops import with_size
 from support.random_ops.draft import tensor
 from support.text.collectives import CHANNEL, SUM
 
@@ -44,10 +45,6 @@ def gathering(name: str, operand: str, dim: int, source: tuple[int, ...], target
     attributes = f"<{{all_gather_dim = {dim} : i64, {one_group(count)}, use_global_device_ids}}>"
     types = f"({tensor(source, 'i32')}) -> {tensor(target, 'i32')}"
     return f'{name} = "stablehlo.all_gather"({operand}) {attributes} : {types}'
-
-
-def with_size(shape: tuple[int, ...], dim: int, size: int) -> tuple[int, ...]:
-    return (*shape[:dim], size, *shape[dim + 1 :])
 
 
 counts, seeds = st.integers(2, 5), st.integers(0, 2**32 - 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 
 from support.execution.one_op import Shape
-from support.execution.small_ops import scalar_region, text_of
+from support.execution.small_ops import constant, generic_text, scalar_region, text_of, with_size
 
 Op = tuple[str, Shape]  # a text that returns `%r`, and the shape of its result
 Family = Callable[[Sequence[Shape]], Iterator[Op]]  # ops on operands of some shapes: `%arg0`, `%arg1`, ...
@@ -15,7 +15,7 @@ COMPARISONS = ("LT", "LE", "GT", "GE", "EQ", "NE")
 LARGEST_SIZE = 4
 
 
-def generic(
+def op_of(
     name: str,
     shape: Shape,
     types: Sequence[Shape],
@@ -26,25 +26,12 @@ def generic(
     before: str = "",
 ) -> Op:
     """Return an op in MLIR's generic form, with the ops `before` it."""
-    body = f" ({{{region}}})" if region else ""
-    kinds = ", ".join(map(text_of, types))
-    text = f'%r = "stablehlo.{name}"({operands}) <{{{attributes}}}>{body} : ({kinds}) -> {text_of(shape)}'
-    return f"{before}{text}", shape
-
-
-def constant(name: str, value: int) -> str:
-    """Return a constant of rank 0."""
-    return f"{name} = stablehlo.constant dense<{value}> : tensor<i32>\n  "
+    return f"{before}{generic_text(name, operands, attributes, types, shape, region)}", shape
 
 
 def array(values: Sequence[int]) -> str:
     """Return an array attribute."""
     return f"array<i64{': ' if values else ''}{', '.join(map(str, values))}>"
-
-
-def with_size(shape: Sequence[int], dim: int, size: int) -> Shape:
-    """Return the numbers with another one at `dim`."""
-    return (*shape[:dim], size, *shape[dim + 1 :])
 
 
 def both(first: Family, second: Family) -> Family:
@@ -69,7 +56,7 @@ def pads(shapes: Sequence[Shape]) -> Iterator[Op]:
             sizes = {"edge_padding_low": low, "edge_padding_high": high, "interior_padding": interior}
             attributes = ", ".join(f"{name} = {array(with_size(none, dim, each))}" for name, each in sizes.items())
             padded = with_size(shape, dim, size)
-            yield generic("pad", padded, (shape, ()), attributes, operands="%arg0, %c", before=constant("%c", 5))
+            yield op_of("pad", padded, (shape, ()), attributes, operands="%arg0, %c", before=constant("%c", 5))
 
 
 def slices(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -83,7 +70,7 @@ def slices(shapes: Sequence[Shape]) -> Iterator[Op]:
                     f"limit_indices = {array(with_size(shape, dim, limit))}, "
                     f"strides = {array(with_size((1,) * len(shape), dim, step))}"
                 )
-                yield generic("slice", with_size(shape, dim, -(-(limit - start) // step)), shapes, attributes)
+                yield op_of("slice", with_size(shape, dim, -(-(limit - start) // step)), shapes, attributes)
 
 
 def rearrangements(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -91,15 +78,15 @@ def rearrangements(shapes: Sequence[Shape]) -> Iterator[Op]:
     (shape,) = shapes
     rank = len(shape)
     for flags in range(2**rank):
-        yield generic("reverse", shape, shapes, f"dimensions = {array(_dims(flags, rank))}")
+        yield op_of("reverse", shape, shapes, f"dimensions = {array(_dims(flags, rank))}")
     for order in permutations(range(rank)):
         permuted = tuple(shape[dim] for dim in order)
-        yield generic("transpose", permuted, shapes, f"permutation = {array(order)}")
-        yield generic("reshape", permuted, shapes)
+        yield op_of("transpose", permuted, shapes, f"permutation = {array(order)}")
+        yield op_of("reshape", permuted, shapes)
     for position, size in product(range(rank + 1), (1, 2)):
         dims = [dim for dim in range(rank + 1) if dim != position]
         larger = (*shape[:position], size, *shape[position:])
-        yield generic("broadcast_in_dim", larger, shapes, f"broadcast_dimensions = {array(dims)}")
+        yield op_of("broadcast_in_dim", larger, shapes, f"broadcast_dimensions = {array(dims)}")
 
 
 def _dims(flags: int, rank: int) -> list[int]:
@@ -112,7 +99,7 @@ def pairs(shapes: Sequence[Shape]) -> Iterator[Op]:
     if one == other:
         names = ("add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor", "divide")
         for name, operands in product(names, ("%arg0, %arg1", "%arg1, %arg0", "%arg0, %arg0")):
-            yield generic(name, one, shapes, operands=operands)
+            yield op_of(name, one, shapes, operands=operands)
         kind = text_of(one)
         test = kind.replace("i32", "i1")
         for direction, operands in product(COMPARISONS, ("%arg0, %arg1", "%arg1, %arg0")):
@@ -122,7 +109,7 @@ def pairs(shapes: Sequence[Shape]) -> Iterator[Op]:
         if with_size(one, dim, 0) == with_size(other, dim, 0):
             size, attributes = with_size(one, dim, one[dim] + other[dim]), f"dimension = {dim} : i64"
             for operands, types in (("%arg0, %arg1", shapes), ("%arg1, %arg0", (other, one))):
-                yield generic("concatenate", size, types, attributes, operands=operands)
+                yield op_of("concatenate", size, types, attributes, operands=operands)
 
 
 def _combiners() -> Iterator[tuple[str, str]]:
@@ -139,10 +126,10 @@ def reductions(shapes: Sequence[Shape]) -> Iterator[Op]:
         dims = _dims(flags, rank)
         reduced = tuple(size for dim, size in enumerate(shape) if dim not in dims)
         attributes = f"dimensions = {array(dims)}"
-        yield generic("reduce", reduced, (shape, ()), attributes, operands="%arg0, %c", region=region, before=initial)
+        yield op_of("reduce", reduced, (shape, ()), attributes, operands="%arg0, %c", region=region, before=initial)
     for dim, direction in product(range(rank), COMPARISONS[:4]):
         attributes = f"dimension = {dim} : i64, is_stable = true"
-        yield generic("sort", shape, shapes, attributes, region=scalar_region(f"compare {direction},", "i1"))
+        yield op_of("sort", shape, shapes, attributes, region=scalar_region(f"compare {direction},", "i1"))
 
 
 def window_reductions(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -162,7 +149,7 @@ def window_reductions(shapes: Sequence[Shape]) -> Iterator[Op]:
                 f"padding = dense<{padding}> : tensor<{rank}x2xi64>"
             )
             found = with_size(shape, dim, (room - 1) // step + 1)
-            yield generic(
+            yield op_of(
                 "reduce_window", found, (shape, ()), attributes, operands="%arg0, %c", region=region, before=initial
             )
 
@@ -180,7 +167,7 @@ def convolutions(shapes: Sequence[Shape]) -> Iterator[Op]:
                 "feature_group_count = 1 : i64"
             )
             shape = tuple(sizes[each] for each in result)
-            yield generic("convolution", shape, shapes, attributes, operands="%arg0, %arg1")
+            yield op_of("convolution", shape, shapes, attributes, operands="%arg0, %arg1")
 
 
 def gathers(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -195,7 +182,7 @@ def gathers(shapes: Sequence[Shape]) -> Iterator[Op]:
             f"scatter_dims_to_operand_dims = [{dim}], index_vector_dim = 1"
         )
         for name in ("add", "maximum", "multiply"):
-            yield generic(
+            yield op_of(
                 "scatter",
                 value,
                 (value, indices, found),
@@ -211,7 +198,7 @@ def gathers(shapes: Sequence[Shape]) -> Iterator[Op]:
 def _gather(numbers: str, sizes: Shape, found: Shape, shapes: Sequence[Shape]) -> Op:
     numbers = f"{numbers}, index_vector_dim = 1"
     attributes = f"dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {array(sizes)}"
-    return generic("gather", found, shapes, attributes, operands="%arg0, %arg1")
+    return op_of("gather", found, shapes, attributes, operands="%arg0, %arg1")
 
 
 def constants(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -223,7 +210,7 @@ def constants(shapes: Sequence[Shape]) -> Iterator[Op]:
             yield f"%r = stablehlo.iota dim = {dim} : {text_of(shape)}", shape
             before = f"%i = stablehlo.iota dim = 0 : {text_of((size,))}\n  "
             attributes = f"broadcast_dimensions = {array([dim])}"
-            yield generic("broadcast_in_dim", shape, ((size,),), attributes, operands="%i", before=before)
+            yield op_of("broadcast_in_dim", shape, ((size,),), attributes, operands="%i", before=before)
 
 
 def products(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -257,10 +244,10 @@ def reads_and_writes(shapes: Sequence[Shape]) -> Iterator[Op]:
             if all(size <= whole for size, whole in zip(sizes, value, strict=True)):
                 operands, attributes = ", ".join(("%arg0", *names)), f"slice_sizes = {array(sizes)}"
                 types = (value, *scalars)
-                yield generic("dynamic_slice", sizes, types, attributes, operands=operands, before=before)
+                yield op_of("dynamic_slice", sizes, types, attributes, operands=operands, before=before)
         if all(size <= whole for size, whole in zip(update, value, strict=True)):
             operands = ", ".join(("%arg0", "%arg1", *names))
-            yield generic("dynamic_update_slice", value, (value, update, *scalars), operands=operands, before=before)
+            yield op_of("dynamic_update_slice", value, (value, update, *scalars), operands=operands, before=before)
 
 
 def threes(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -272,7 +259,7 @@ def threes(shapes: Sequence[Shape]) -> Iterator[Op]:
         yield f"%r = stablehlo.clamp {', '.join(order)} : ({kinds}, {kinds}, {kinds}) -> {kinds}", shapes[0]
         for dim, size in enumerate(shapes[0]):
             attributes, larger = f"dimension = {dim} : i64", with_size(shapes[0], dim, 3 * size)
-            yield generic("concatenate", larger, shapes, attributes, operands=", ".join(order))
+            yield op_of("concatenate", larger, shapes, attributes, operands=", ".join(order))
 
 
 def sorts_of_two(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -320,7 +307,7 @@ def grouped_convolutions(shapes: Sequence[Shape]) -> Iterator[Op]:
                 f"padding = dense<[[{low}, 0]]> : tensor<1x2xi64>, "
                 f"window_reversal = array<i1: {'true' if is_reversed else 'false'}>"
             )
-            yield generic("convolution", found, shapes, attributes, operands="%arg0, %arg1")
+            yield op_of("convolution", found, shapes, attributes, operands="%arg0, %arg1")
 
 
 def selections(shapes: Sequence[Shape]) -> Iterator[Op]:
@@ -340,7 +327,7 @@ def selections(shapes: Sequence[Shape]) -> Iterator[Op]:
         for name in ("add", "maximum"):
             regions = f"{scalar_region(f'compare {direction},', 'i1')}}}, {{{scalar_region(name)}"
             types = (value, source, ())
-            yield generic(
+            yield op_of(
                 "select_and_scatter",
                 value,
                 types,

@@ -72,21 +72,33 @@ def reverse(shapes: Sequence[Shape]) -> tuple[str, Shape]:
     return f"%r = stablehlo.reverse %arg0, dims = [0] : {text_of(shapes[0])}", shapes[0]
 
 
+def with_size(shape: Sequence[int], dim: int, size: int) -> Shape:
+    """Return the numbers with another one at `dim`."""
+    return (*shape[:dim], size, *shape[dim + 1 :])
+
+
+def constant(name: str, value: int | str) -> str:
+    """Return a constant of rank 0."""
+    return f"{name} = stablehlo.constant dense<{value}> : tensor<i32>\n  "
+
+
+def generic_text(
+    name: str, operands: str, attributes: str, types: Sequence[Shape], shape: Shape, region: str = ""
+) -> str:
+    """Return an op in MLIR's generic form, on operands of the shapes `types`."""
+    body = f" ({{{region}}})" if region else ""
+    kinds = ", ".join(map(text_of, types))
+    return f'%r = "stablehlo.{name}"({operands}) <{{{attributes}}}>{body} : ({kinds}) -> {text_of(shape)}'
+
+
 def generic(name: str, attributes: str, region: str, result: Callable[[Sequence[Shape]], Shape], *extra: str) -> Op:
     """Return an op in MLIR's generic form; `extra` are operands that are constants of rank 0."""
 
     def op(shapes: Sequence[Shape]) -> tuple[str, Shape]:
-        shape = result(shapes)
-        constants = "".join(
-            f"%c{n} = stablehlo.constant dense<{each}> : tensor<i32>\n  " for n, each in enumerate(extra)
-        )
-        operands = ", ".join((arguments(shapes), *(f"%c{n}" for n in range(len(extra)))))
-        types = ", ".join((*map(text_of, shapes), *("tensor<i32>" for _ in extra)))
-        body = f"({{{region}}}) " if region else ""
-        return (
-            f'{constants}%r = "stablehlo.{name}"({operands}) <{{{attributes}}}> {body}: ({types}) -> {text_of(shape)}',
-            shape,
-        )
+        shape, names = result(shapes), [f"%c{number}" for number in range(len(extra))]
+        operands, types = ", ".join((arguments(shapes), *names)), (*shapes, *((),) * len(extra))
+        text = generic_text(name, operands, attributes, types, shape, region)
+        return "".join((*map(constant, names, extra), text)), shape
 
     return op
 

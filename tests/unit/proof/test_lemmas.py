@@ -45,6 +45,7 @@ from support.execution.small_ops import (
     text_of,
     transpose,
     updated,
+    with_size,
 )
 
 from sdy.model.devices.placement import ProgramPlacement
@@ -143,10 +144,6 @@ def slices(shape: Shape) -> Iterator[tuple[str, Shape]]:
                 f"  %r = stablehlo.dynamic_slice %arg0, %s, %z, sizes = {list(found)} : ",
                 found,
             )
-
-
-def with_size(shape: Shape, dim: int, size: int) -> Shape:
-    return (*shape[:dim], size, *shape[dim + 1 :])
 
 
 def try_all(op: Op, shapes: list[Shape], mesh: Mesh) -> Counts:
