@@ -10,6 +10,7 @@ from sdy.downscale.connections import lock_windows
 from sdy.downscale.index_values import mapped
 from sdy.downscale.size_classes import Equation, NoSizesError, Order, Product, SizeClasses, Sum, Variable, variables_of
 
+UNSATISFIABLE = "no smaller size satisfies the equations of its class"
 MOST_CANDIDATES = 48  # that are tried per class, before its size is kept
 
 
@@ -49,10 +50,13 @@ class Solver:
             if not self._follow(locked):
                 raise NoSizesError("the sizes that are kept contradict each other")
             failed = self._choose_all()
-            if failed is None:
+            kept = [failed] if failed is not None else self._smaller_windows()
+            if not kept:
                 return self._values
-            classes.lock(failed, "no smaller size satisfies the equations of its class")
-            locked.append(failed)
+            reason = "a dim in which it is a window stays as large" if failed is None else UNSATISFIABLE
+            for root in kept:
+                classes.lock(root, reason)
+            locked += kept
 
     def _choose_all(self) -> Variable | None:
         """Choose the sizes of all classes, and return the first for which none is possible."""
@@ -60,6 +64,13 @@ class Solver:
             if root not in self._values and not self._choose(root):
                 return root
         return None
+
+    def _smaller_windows(self) -> list[Variable]:
+        """Return the windows that became smaller in a dim that did not: they would end elsewhere in it."""
+        values, sizes = self._values, self._classes.sizes
+        orders = (each for equations in self._equations.values() for each in equations if isinstance(each, Order))
+        found = (each.low for each in orders if values[each.high] == sizes[each.high])
+        return list(dict.fromkeys(window for window in found if values[window] < sizes[window]))
 
     def _choose(self, root: Variable) -> bool:
         """Choose the smallest size that keeps different sizes different; failing that, the smallest possible one."""

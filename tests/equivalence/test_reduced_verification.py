@@ -134,7 +134,8 @@ def test_many_random_programs() -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [332, 347, 730, 858, 990, 1100, 1202, 1226, 1359, 2002, 2231, 2534, 2918, 3139, 3904, 3999, 4094, 4359]
+    "seed",
+    [332, 347, 730, 858, 990, 1100, 1202, 1226, 1359, 2002, 2231, 2534, 2918, 3139, 3194, 3904, 3999, 4094, 4359],
 )
 def test_a_constant_or_a_window_is_the_same_in_both_programs(seed: int) -> None:
     check_random_programs(range(seed, seed + 1), 0)
