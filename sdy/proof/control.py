@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -233,8 +233,13 @@ def _results(
         raise NotProvedError("the condition of the loop depends on the device")
     terms: list[Term] = [test.term]
     proved = [number for number in carried if not isinstance(guesses[number], Unknown)]
-    for number in proved:
-        terms += [cast("View", guesses[number]).term, cast("View", after[number]).term]
+    pairs = {
+        carried.index(number): (cast("View", guesses[number]).term, cast("View", after[number]).term)
+        for number in proved
+    }
+    _require_same_iterations(walk, test.term, pairs)
+    for pair in pairs.values():
+        terms += pair
     results = list(operands)
     for number in carried:
         guess = guesses[number]
@@ -247,3 +252,28 @@ def _results(
         term = walk.table.make("while", attributes, tuple(terms), guess.term.shape, guess.term.element)
         results[number] = replace(guess, term=term, outside=None)
     return results
+
+
+def _require_same_iterations(walk: Walk, test: Term, carried: Mapping[int, tuple[Term, Term]]) -> None:
+    """Raise NotProvedError unless the loop ends when one of the program does, given carried values before and after.
+
+    Values that the loop does not change would be proved otherwise even if it never ended.
+    """
+    needed: dict[int, tuple[Term, Term]] = {}
+    pending, seen = [test], set[Term]()
+    while pending:
+        term = pending.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        pending += term.operands
+        if term.op == "variable":
+            level, position = cast("tuple[int, int]", term.attributes)
+            if level == walk.level and position in carried:
+                needed[position] = carried[position]
+                pending.append(carried[position][1])
+    positions = tuple(sorted(needed))
+    terms = (test, *(term for position in positions for term in needed[position]))
+    iterations = walk.table.make("iterations", positions, terms, (), "i1")
+    if not walk.table.is_global(iterations):
+        raise NotProvedError("a loop that may have other iterations than each loop of the program")
