@@ -12,8 +12,8 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.shardings import sharding_of
-from sdy.model.axis import AxisList
+from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
+from sdy.model.axis import AxisList, overlaps
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.manager.pipelines import PropagationPipeline
@@ -25,11 +25,29 @@ MAX_ROUNDS = 12
 
 
 def boundary_edits(module: ModuleOp, planned: PlannedShardings, *, with_results: bool = True) -> list[Edit]:
-    """Return the annotations of the arguments, and of the results, of the main function."""
-    arguments = main_function(module).body.block.args
-    targets = (*arguments, *range(len(planned.results)))
-    shardings = (*planned.arguments, *(planned.results if with_results else ()))
-    return [Edit(target, each) for target, each in zip(targets, shardings, strict=False) if each is not None]
+    """Return the planned annotations of the arguments, and of the results, of the main function.
+
+    There is none where the plan would break an annotation of the user: a plan cannot have uneven shards, for example.
+    """
+    main = main_function(module)
+    edits: list[Edit] = []
+    for argument, sharding in zip(main.body.block.args, planned.arguments, strict=True):
+        if sharding is not None and _keeps(argument_sharding(main, argument.index), sharding):
+            edits.append(Edit(argument, sharding))
+    for index, sharding in enumerate(planned.results if with_results else ()):
+        if sharding is not None and _keeps(function_result_sharding(main, index), sharding):
+            edits.append(Edit(index, sharding))
+    return edits
+
+
+def _keeps(own: TensorSharding | None, planned: TensorSharding) -> bool:
+    """Return whether a planned sharding has the closed dims of an annotation, and begins open dims with its axes."""
+    if own is None:
+        return True
+    pairs = zip(own.dims, planned.dims, strict=True)
+    if any(new.axes != dim.axes if dim.is_closed else new.axes[: len(dim.axes)] != dim.axes for dim, new in pairs):
+        return False
+    return not any(overlaps(axis, kept) for axis in planned.axis_refs() for kept in own.replicated)
 
 
 def with_constraints(

@@ -43,7 +43,8 @@ class Neighbours:
         With one more, the arguments that are sharded along the axis stay as they are.
         """
         own = self._shardings(edits)
-        without = {argument: without_axis(sharding, axis) for argument, sharding in own.items()}
+        free = set(self._free)
+        without = {each: without_axis(sharding, axis) if each in free else sharding for each, sharding in own.items()}
         yield self._with(edits, without)
         for named in self._named_dims:
             yield self._with(edits, self._sharded(without, named, axis))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from sdy.partitioner.layout_search.node import Run
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
 from sdy.search.network.cost_network import CostNetwork, Table
+from sdy.search.run_choices import RunChoices
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 TIE_BREAK = 1e-5  # the share of the time to read an argument or a result that counts as a cost
@@ -54,7 +54,13 @@ class ProgramNetwork:
     """
 
     def __init__(
-        self, module: ModuleOp, read: ModuleGraph, transfers: TransferCosts, hardware: Hardware, objective: Objective
+        self,
+        module: ModuleOp,
+        read: ModuleGraph,
+        transfers: TransferCosts,
+        hardware: Hardware,
+        objective: Objective,
+        choices: RunChoices,
     ) -> None:
         self._graph = read.graph
         self._atoms = read.atoms
@@ -63,10 +69,9 @@ class ProgramNetwork:
         self._hardware = hardware
         self._objective = objective
         self._numbers = read.number_of_value()
-        self._known_runs: dict[int, tuple[Run, ...]] = {}  # by the id() of their kind, which the graph keeps alive
         self._shared: dict[int, _End] = {}  # by value, if it has several users
         self.network = CostNetwork()
-        self.runs = [self._runs(node) for node in read.graph.nodes]
+        self.runs = [choices.of(number, node.kind) for number, node in enumerate(read.graph.nodes)]
         for node, runs, op in zip(read.graph.nodes, self.runs, read.ops, strict=True):
             is_op = isinstance(op, Operation)
             seconds = self._seconds(op, node, runs) if is_op else self._boundary_seconds(op, runs)
@@ -86,6 +91,10 @@ class ProgramNetwork:
         if found.users:
             return self._layout(found.users[0], labels)
         return None if found.producer is None else self._layout(found.producer, labels)
+
+    def chosen(self, labels: Sequence[int]) -> list[Run]:
+        """Return the run of each node that its label stands for."""
+        return [runs[label] for runs, label in zip(self.runs, labels, strict=False)]
 
     def pin(self, node: int, is_allowed: Callable[[Layout], bool]) -> None:
         """Forbid the labels of a node whose layout of its first value is not allowed; ignored if none is."""
@@ -127,23 +136,6 @@ class ProgramNetwork:
 
     def _layout(self, end: NodeTensor, labels: Sequence[int]) -> Layout:
         return self.runs[end.node][labels[end.node]].layouts[end.position]
-
-    def _runs(self, node: LayoutNode) -> tuple[Run, ...]:
-        """Return all ways to shard an op along full axes; a linear op may also take partial operands."""
-        kind, atoms = node.kind, range(len(self._atoms.sizes))
-        if id(kind) not in self._known_runs:
-            found = list(kind.runs(tuple((atom,) for atom in atoms)))
-            for count in range(1, len(atoms) + 1) if kind.modes else ():
-                for partial in combinations(atoms, count):
-                    others = tuple((atom,) for atom in atoms if atom not in partial)
-                    tried = (
-                        run.assignment._replace(partial=partial, mode=mode)
-                        for run in kind.runs(others)
-                        for mode in kind.modes
-                    )
-                    found += [run for assignment in tried if (run := kind.run(assignment)) is not None]
-            self._known_runs[id(kind)] = tuple(found)
-        return self._known_runs[id(kind)]
 
     def _seconds(self, op: Operation, node: LayoutNode, runs: Sequence[Run]) -> NDArray[np.float64]:
         """Return the time that an op takes with each run, over all its executions."""

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations, cycle, pairwise
+from math import inf
+from time import monotonic
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
+from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.layout_search.layout import Atoms, Layout
+from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout
+from sdy.partitioner.layout_search.node import Run
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.search.goal import Goal
 from sdy.search.memory import LeastMemory
 from sdy.search.program_network import ProgramNetwork
+from sdy.search.run_choices import RunChoices
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule
 from sdy.search.solutions import Solution, Solver
 from sdy.search.transfer_costs import Objective, TransferCosts
+
+MOST_AXES_AT_ONCE = 3
+LEAST_GAIN = 1e-3  # the fraction of the cost that the placement of two axes must save
 
 
 class SearchNetworks:
@@ -26,7 +38,9 @@ class SearchNetworks:
         self._written = written
         self._searched = searched
         self._request = request
-        self._transfers = TransferCosts(searched.graph.atoms, request.hardware)
+        self._atoms = searched.graph.atoms
+        self._transfers = TransferCosts(self._atoms, request.hardware)
+        self._order = self._order_of_axes()
         self._solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = {}
 
     @property
@@ -34,28 +48,92 @@ class SearchNetworks:
         """The memory within which solutions are searched: none if memory is what counts."""
         return 0.0 if self._request.goal is Goal.MEMORY else self._request.free_bytes
 
+    @property
+    def has_all_choices(self) -> bool:
+        """Whether the networks have all placements of all axes, so that their lower bounds hold for every sharding."""
+        return len(self._atoms.sizes) <= MOST_AXES_AT_ONCE
+
     def solve(self, objective: Objective, seconds: float) -> Solution | None:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""
-        solver, _ = self.solver(objective)
-        return solver.solve(self.free_bytes, seconds)
+        end = monotonic() + seconds
+        solver, _ = self.solver(objective, seconds)
+        return solver.solve(self.free_bytes, end - monotonic())
 
     def least_memory(self) -> LeastMemory:
         """Return the bytes that a device needs under every sharding that the search knows; 0 if it needed no bound."""
-        solver, _ = self.solver(self._request.goal.objectives()[0])
-        return solver.least_memory()
+        solver, _ = self.solver(self._request.goal.objectives()[0], 0.0)
+        return solver.least_memory() if self.has_all_choices else LeastMemory(0.0, ())
 
-    def solver(self, objective: Objective) -> tuple[Solver, ProgramNetwork]:
-        """Return the cost network for an objective, with its solver."""
+    def solver(self, objective: Objective, seconds: float) -> tuple[Solver, ProgramNetwork]:
+        """Return the cost network for an objective, with its solver.
+
+        On a mesh of many axes, the network has all placements of two axes, with the others where they are in the best
+        solution that was found in `seconds`.
+        """
         if objective not in self._solvers:
-            searched, hardware = self._searched, self._request.hardware
-            network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective)
-            self._pin(network)
-            self._solvers[objective] = Solver(searched, network), network
+            if self.has_all_choices:
+                self._solvers[objective] = self._with_choices(objective, RunChoices(self._order, self._order))
+            else:
+                self._solvers[objective] = self._by_pairs(objective, seconds)
         return self._solvers[objective]
 
-    def _pin(self, network: ProgramNetwork) -> None:
-        """Keep the annotations of arguments and results: closed dims as they are, open ones with these axes first."""
-        atoms, main = self._searched.graph.atoms, main_function(self._written)
+    def _by_pairs(self, objective: Objective, seconds: float) -> tuple[Solver, ProgramNetwork]:
+        """Place two axes at a time, until no placement of any two is better."""
+        end, required = monotonic() + seconds, self._required()
+        pairs = _pairs(sorted(range(len(self._atoms.sizes)), key=lambda axis: -self._atoms.sizes[axis]))
+        runs, least, best, without_gain = None, (True, inf), None, 0
+        for pair in cycle(pairs):
+            note_step(f"choose shardings along {' and '.join(self._atoms.refs[axis].name for axis in pair)}")
+            self._transfers.forget_tables()
+            solver, network = self._with_choices(objective, RunChoices(pair, self._order, runs, required))
+            found = solver.solve(self.free_bytes, end - monotonic())
+            best = best or (solver, network)
+            if found is None:
+                break
+            cost = found.peak_bytes > self.free_bytes, found.cost
+            without_gain = 0 if cost < (least[0], least[1] * (1 - LEAST_GAIN)) else without_gain + 1
+            if cost <= least:
+                runs, least, best = network.chosen(found.labels), cost, (solver, network)
+            if without_gain == len(pairs) or monotonic() > end:
+                break
+        assert best is not None
+        return best
+
+    def _with_choices(self, objective: Objective, choices: RunChoices) -> tuple[Solver, ProgramNetwork]:
+        searched, hardware = self._searched, self._request.hardware
+        network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective, choices)
+        for node, sharding in self._annotated():
+            network.pin(node, lambda layout, sharding=sharding: _agrees(layout, sharding, self._atoms))
+        return Solver(searched, network), network
+
+    def _required(self) -> dict[int, Run]:
+        """Return the runs with the annotations of arguments and results, by node; those that are possible."""
+        found: dict[int, Run] = {}
+        for node, sharding in self._annotated():
+            kind = self._searched.graph.graph.nodes[node].kind
+            dims = [self._atoms.split(dim.axes) for dim in sharding.dims]
+            layout = Layout(tuple(each or () for each in dims))
+            factors = None if None in dims else kind.project(0, layout)
+            run = None if factors is None else kind.run(kind.assignment(factors))
+            if run is not None:
+                found[node] = run
+        return found
+
+    def _order_of_axes(self) -> AtomTuple:
+        """Return the axes in the order in which annotations have them, as far as these agree, or else in mesh order."""
+        before: dict[int, frozenset[int]] = dict.fromkeys(range(len(self._atoms.sizes)), frozenset())
+        for _, sharding in self._annotated():
+            for dim in sharding.dims:
+                tried = dict(before)
+                for first, second in pairwise(self._atoms.split(dim.axes) or ()):
+                    tried[second] |= {first}
+                if _is_possible(tried):
+                    before = tried
+        return tuple(TopologicalSorter(before).static_order())
+
+    def _annotated(self) -> Iterator[tuple[int, TensorSharding]]:
+        """Yield the nodes of annotated arguments and results: closed dims stay, open ones have these axes first."""
+        main = main_function(self._written)
         for node, op in enumerate(self._searched.graph.ops):
             if not isinstance(op, ValueEdge) or (op.sources and op.targets):
                 continue
@@ -65,7 +143,7 @@ class SearchNetworks:
                 assert op.result_of is not None  # an edge without targets is that of a result
                 sharding = function_result_sharding(main, op.result_of[1])
             if sharding is not None:
-                network.pin(node, lambda layout, sharding=sharding: _agrees(layout, sharding, atoms))
+                yield node, sharding
 
 
 def _index(value: SSAValue) -> int:
@@ -81,3 +159,19 @@ def _agrees(layout: Layout, sharding: TensorSharding, atoms: Atoms) -> bool:
             return False
     replicated = atoms.split(sharding.replicated) or ()
     return not any(atom in replicated for dim in layout.dims for atom in dim)
+
+
+def _is_possible(before: Mapping[int, frozenset[int]]) -> bool:
+    """Return whether the axes have an order, given those that must be before each."""
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError:
+        return False
+    return True
+
+
+def _pairs(axes: Sequence[int]) -> list[tuple[int, int]]:
+    """Return all pairs of axes. The first pairs have each axis once."""
+    pairs = [(min(pair), max(pair)) for pair in combinations(axes, 2)]
+    once = [(min(pair), max(pair)) for pair in zip(axes[::2], axes[1::2], strict=False)]
+    return list(dict.fromkeys((*once, *pairs)))

@@ -52,9 +52,10 @@ class SearchedModule:
     @property
     def can_shard(self) -> bool:
         """Return whether any op can be sharded."""
-        groups = tuple((atom,) for atom in range(len(self.graph.atoms.sizes)))
         nodes = zip(self.graph.graph.nodes, self.graph.ops, strict=True)
-        return any(len(node.kind.runs(groups)) > 1 for node, op in nodes if not isinstance(op, ValueEdge))
+        kinds = {id(node.kind): node.kind for node, op in nodes if not isinstance(op, ValueEdge)}.values()
+        single = [((atom,),) for atom in range(len(self.graph.atoms.sizes))]
+        return any(len(kind.runs(groups)) > 1 for kind in kinds for groups in single)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,8 +145,8 @@ class ShardingSearch:
 
         `seconds` is the time for all solutions.
         """
-        solver, network = self.networks.solver(objective)
         end = monotonic() + seconds
+        solver, network = self.networks.solver(objective, seconds)
         free, first = self.networks.free_bytes, None
         for _ in range(MAX_SOLUTIONS):
             note_step("choose shardings")

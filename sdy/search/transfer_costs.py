@@ -86,6 +86,10 @@ class TransferCosts:
         self._tables: dict[object, _RateTables] = {}
         self._known_groups: dict[AxisList, Sequence[DeviceGroup]] = {}
 
+    def forget_tables(self) -> None:
+        """Free the memory of all tables. The rates in them are kept."""
+        self._tables.clear()
+
     def table(self, sources: Sequence[Layout], targets: Sequence[Layout], size: float, objective: Objective) -> Table:
         """Return the cost of each transfer of a tensor of `size` bytes; infinite if it is impossible."""
         key = tuple(sources), tuple(targets)

@@ -21,6 +21,7 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
+from sdy.search.run_choices import RunChoices
 from sdy.search.searched_module import SearchedModule, prepared_module
 from sdy.search.transfer_costs import Objective, TransferCosts
 
@@ -117,8 +118,11 @@ def least_of_component(network: CostNetwork, ops: list[int], component: list[int
 
 def network_of(seed: int, mesh: Mesh) -> tuple[ProgramNetwork, SearchedModule]:
     searched = prepared_module(sdy.Program.from_text(random_text(seed)).module).on(mesh)
-    transfers = TransferCosts(searched.graph.atoms, MACHINE)
-    return ProgramNetwork(searched.module, searched.graph, transfers, MACHINE, Objective()), searched
+    atoms = searched.graph.atoms
+    transfers = TransferCosts(atoms, MACHINE)
+    return ProgramNetwork(
+        searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(atoms)
+    ), searched
 
 
 @pytest.mark.parametrize("mesh", MESHES, ids=["2x2", "4x2"])

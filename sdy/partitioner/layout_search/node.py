@@ -144,7 +144,7 @@ class LayoutNodeKind:
     def runs(self, groups: tuple[AtomTuple, ...]) -> tuple[Run, ...]:
         """Return the runs that assign each group of atoms to one factor or to none, in every combination."""
         if groups not in self._runs:
-            tried = (self.run(self.assignment(dealt)) for dealt in _distributions(groups, self.free_factors()))
+            tried = (self.run(self.assignment(dealt)) for dealt in distributions(groups, self.free_factors()))
             self._runs[groups] = tuple(run for run in tried if run is not None)
         return self._runs[groups]
 
@@ -165,12 +165,12 @@ def merged(first: FactorAtoms, second: FactorAtoms) -> dict[int, AtomTuple]:
     return {**first, **more}
 
 
-def _distributions(groups: tuple[AtomTuple, ...], factors: tuple[int, ...]) -> Iterator[dict[int, AtomTuple]]:
+def distributions(groups: tuple[AtomTuple, ...], factors: tuple[int, ...]) -> Iterator[dict[int, AtomTuple]]:
     """Yield each assignment of groups of atoms to one of some factors, or to none."""
     if not groups:
         yield {}
         return
-    for dealt in _distributions(groups[1:], factors):
+    for dealt in distributions(groups[1:], factors):
         yield dealt
         for factor in factors:
             yield {**dealt, factor: groups[0] + dealt.get(factor, ())}

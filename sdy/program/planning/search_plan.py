@@ -194,6 +194,7 @@ def _plan(
     results = boundary[len(arguments) :]
     solution = best.solution or result.solution
     least = _least_memory(search, program.origin) if not best.cost.fits else None
+    is_bounded = search.networks.has_all_choices and not search.request.overlap  # the network knows no overlap
     argument_names = [names[argument] for argument in arguments]
     shardings = {index: each.sharding for index, each in enumerate(boundary[: len(arguments)]) if each.sharding}
     return ShardingPlan(
@@ -206,7 +207,7 @@ def _plan(
         list(_described(argument_names, boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),
         list(_constraints(best.edits, names, program.origin)),
-        None if solution is None or search.request.overlap or least else solution.gap,  # the network knows no overlap
+        solution.gap if solution is not None and is_bounded and not least else None,
         result.tried,
         result.is_complete,
         result.can_shard,
@@ -242,7 +243,7 @@ def _explanation(
     """Return what the best plans without the axes of these argument shardings cost."""
     goal = search.request.goal
     objective = goal.objectives()[0]
-    solver, network = search.networks.solver(objective)
+    solver, network = search.networks.solver(objective, seconds)
     solution = search.networks.solve(objective, seconds)
     if solution is None:
         return PlanExplanation(goal, search.searched.mesh, 0.0, ())

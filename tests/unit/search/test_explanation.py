@@ -14,6 +14,7 @@ from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
+from sdy.search.run_choices import RunChoices
 from sdy.search.searched_module import prepared_module
 from sdy.search.transfer_costs import Objective, TransferCosts
 
@@ -42,8 +43,9 @@ func.func private @layer(%x: tensor<64x4096xf32>, %w: tensor<4096x4096xf32>) -> 
 
 def alternatives_of(text: str, mesh_text: str) -> AlternativeSearch:
     searched = prepared_module(sdy.Program.from_text(text).module).on(read_mesh(mesh_text))
-    transfers = TransferCosts(searched.graph.atoms, MACHINE)
-    network = ProgramNetwork(searched.module, searched.graph, transfers, MACHINE, Objective())
+    atoms = searched.graph.atoms
+    transfers = TransferCosts(atoms, MACHINE)
+    network = ProgramNetwork(searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(atoms))
     best = minimum(network.network, 60.0)
     assert best is not None
     return AlternativeSearch(searched, network, network.network, best.labels)

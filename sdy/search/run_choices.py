@@ -1,0 +1,74 @@
+"""The ways to shard each op between which a cost network chooses: all, or those that place only some axes anew.
+
+An op with four factors has five places for each mesh axis, so there are 125 ways with three axes and 3,125 with five.
+On meshes of many axes, the search therefore places a few axes at a time, and the others stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from sdy.partitioner.layout_search.layout import Atoms, AtomTuple
+from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, Run, distributions
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoices:
+    """The choices for the nodes of a graph: the `free` axes may be anywhere, and the others are where `runs` has them.
+
+    Without `runs`, no op uses the other axes. The axes of `required`, by node, are always kept. The axes of one factor
+    have the order of `order`.
+    """
+
+    free: AtomTuple
+    order: AtomTuple
+    runs: Sequence[Run] | None = None
+    required: Mapping[int, Run] = field(default_factory=dict[int, Run])
+    _known: dict[tuple[int, AtomTuple, Assignment], tuple[Run, ...]] = field(
+        default_factory=dict[tuple[int, AtomTuple, Assignment], tuple[Run, ...]]
+    )  # by the id() of the kind, which the graph keeps alive
+
+    @staticmethod
+    def all(atoms: Atoms) -> RunChoices:
+        """Return the choices with which all axes may be anywhere, in the order of the mesh."""
+        axes = tuple(range(len(atoms.sizes)))
+        return RunChoices(axes, axes)
+
+    def of(self, number: int, kind: LayoutNodeKind) -> tuple[Run, ...]:
+        """Return the choices for the node of this number; a linear op may also take partial operands."""
+        required = self.required.get(number)
+        kept = set[int]() if required is None else {atom for atoms in required.assignment.factors for atom in atoms}
+        free = tuple(atom for atom in self.free if atom not in kept)
+        own = required if self.runs is None else self.runs[number]
+        fixed = kind.assignment({}) if own is None else _without(own.assignment, free)
+        key = id(kind), free, fixed
+        if key not in self._known:
+            self._known[key] = tuple(self._runs(kind, free, fixed))
+        return self._known[key]
+
+    def _runs(self, kind: LayoutNodeKind, free: AtomTuple, fixed: Assignment) -> Iterator[Run]:
+        """Yield the runs with the axes of an assignment, and with each free axis at any place."""
+        rank = self.order.index
+        modes = (fixed.mode,) if fixed.partial else kind.modes
+        for count in range(len(free) + 1 if modes else 1):
+            for partial in combinations(free, count):
+                groups = tuple((atom,) for atom in free if atom not in partial)
+                for dealt in distributions(groups, kind.free_factors()):
+                    factors = tuple(
+                        tuple(sorted((*own, *dealt.get(factor, ())), key=rank))
+                        for factor, own in enumerate(fixed.factors)
+                    )
+                    all_partial = tuple(sorted((*fixed.partial, *partial)))
+                    for mode in modes if all_partial else ((),):
+                        run = kind.run(Assignment(factors, all_partial, mode))
+                        if run is not None:
+                            yield run
+
+
+def _without(assignment: Assignment, free: AtomTuple) -> Assignment:
+    """Return an assignment without some axes."""
+    factors = tuple(tuple(atom for atom in atoms if atom not in free) for atoms in assignment.factors)
+    partial = tuple(atom for atom in assignment.partial if atom not in free)
+    return Assignment(factors, partial, assignment.mode if partial else ())
