@@ -9,6 +9,7 @@ program are named in the error: Python files, arrays, jaxprs.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from typing import Literal
 
@@ -70,6 +71,7 @@ def _decompressed(raw: bytes, name: str) -> bytes:
 
 
 def _decoded(raw: bytes, name: str) -> str:
+    raw = raw.removeprefix(BOM_UTF8)  # which some editors write at the beginning of a file
     try:
         return raw.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

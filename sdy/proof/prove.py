@@ -78,6 +78,8 @@ def _difference(
     walk: Walk, follower: Follower, value: SSAValue, relation: Relation, wanted: Relation, placement: TensorPlacement
 ) -> str | None:
     """Return why a local result is not the shard of the global one, or None."""
+    if 0 in relation.shape:
+        return None  # it has no elements
     if isinstance(relation, Unknown):
         return "it follows from ops that are not proved"
     if not isinstance(wanted, View | Known):

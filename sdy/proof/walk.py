@@ -88,6 +88,8 @@ class Walk:
         """Return the relations of the results of an op; unknown if no lemma applies."""
         self.reached.add(op)
         unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
+        if _has_no_elements(op):
+            return unknown  # there is nothing to prove
         if any(isinstance(each, Unknown) for each in operands) and op.name not in PARTIALLY_KNOWN:
             self.unproved.add(op)
             return unknown
@@ -254,6 +256,12 @@ BRANCHES = frozenset({"stablehlo.case", "stablehlo.if"})
 # Their operands may have any relation.
 PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
+
+
+def _has_no_elements(op: Operation) -> bool:
+    """Return whether an op only computes values without elements."""
+    does_more = op.regions or op.name in ("func.call", "stablehlo.custom_call")
+    return bool(op.results) and not does_more and all(0 in shape_of(each) for each in op.results)
 
 
 def is_on_devices(walk: Walk, op: Operation) -> bool:

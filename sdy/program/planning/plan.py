@@ -56,8 +56,8 @@ class ShardingPlan(Generic[P_co]):
 
     `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
     program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned.
-    `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; then `least_memory` says
-    what every sharding needs.
+    `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
+    `least_memory` says what every sharding needs.
 
     Both costs are those with the communication optimizer on or off, whichever is faster, as for
     `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So

@@ -125,6 +125,10 @@ def test_text_is_returned_with_unix_line_ends() -> None:
     assert source_text(gzip.compress(TEXT.encode()), "a.mlir.gz") == TEXT
 
 
+def test_text_may_begin_with_a_byte_order_mark() -> None:
+    assert source_text(TEXT.encode("utf-8-sig"), "a.mlir") == TEXT
+
+
 def test_the_main_function_may_have_several_blocks() -> None:
     text = TEXT.replace("}", "^next:\n  return %a : tensor<2xf32>\n}")
     assert sdy.Program.from_text(text).origin.argument_names == ()

@@ -258,6 +258,19 @@ func.func @main(%a: tensor<8x3xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}
   return %0 : tensor<18xi32>
 }
 """,
+    "values without elements": """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%a: tensor<0x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}, %b: tensor<4x4xf32>)
+    -> (tensor<0x4xf32>, tensor<4x4xf32>) {
+  %0 = stablehlo.add %a, %a : tensor<0x4xf32>
+  %1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0]
+      : (tensor<0x4xf32>, tensor<4x4xf32>) -> tensor<0x4xf32>
+  %2 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1, %2 : tensor<0x4xf32>, tensor<4x4xf32>
+}
+""",
     "an all-gather of blocks in reverse order": """
 sdy.mesh @m = <["x"=4]>
 func.func @main(%a: tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xi32> {
