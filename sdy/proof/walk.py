@@ -89,7 +89,7 @@ class Walk:
         self.reached.add(op)
         unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
         if _has_no_elements(op):
-            return unknown  # there is nothing to prove
+            return unknown  # any two values without elements are equal
         if any(isinstance(each, Unknown) for each in operands) and op.name not in PARTIALLY_KNOWN:
             self.unproved.add(op)
             return unknown
