@@ -96,6 +96,16 @@ class ProgramNetwork:
         """Return the run of each node that its label stands for."""
         return [runs[label] for runs, label in zip(self.runs, labels, strict=False)]
 
+    def labels_like(self, other: ProgramNetwork, labels: Sequence[int]) -> list[int]:
+        """Return the labels that stand for the same runs and layouts as those of another network of the program."""
+        found = [0] * len(self.network.costs)
+        for node, run in enumerate(other.chosen(labels)):
+            found[node] = self.runs[node].index(run)
+        for value, end in self._shared.items():
+            same = other._shared[value]
+            found[end.variable] = end.layouts.index(same.layouts[labels[same.variable]])
+        return found
+
     def pin(self, node: int, is_allowed: Callable[[Layout], bool]) -> None:
         """Forbid the labels of a node whose layout of its first value is not allowed; ignored if none is."""
         allowed = np.array([is_allowed(run.layouts[0]) for run in self.runs[node]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, cycle, pairwise
 from math import inf
@@ -28,6 +29,7 @@ from sdy.search.solutions import Solution, Solver
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 MOST_AXES_AT_ONCE = 3
+AXES_OF_A_TURN = 2
 LEAST_GAIN = 1e-3  # the fraction of the cost that the placement of two axes must save
 
 
@@ -41,6 +43,7 @@ class SearchNetworks:
         self._atoms = searched.graph.atoms
         self._transfers = TransferCosts(self._atoms, request.hardware)
         self._order = self._order_of_axes()
+        self._solutions: dict[tuple[Objective, float], Solution] = {}
         self._solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = {}
 
     @property
@@ -55,9 +58,36 @@ class SearchNetworks:
 
     def solve(self, objective: Objective, seconds: float) -> Solution | None:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""
-        end = monotonic() + seconds
-        solver, _ = self.solver(objective, seconds)
-        return solver.solve(self.free_bytes, end - monotonic())
+        return self.solution(objective, self.free_bytes, seconds)
+
+    def solution(self, objective: Objective, free_bytes: float, seconds: float) -> Solution | None:
+        """Return the best solution that fits into `free_bytes`, as `Solver.solve`, for the network of `solver`.
+
+        If messages leave a gap on three axes, the solution is improved by placing two axes at a time.
+        """
+        key = objective, free_bytes
+        if key not in self._solutions:
+            end = monotonic() + seconds
+            solver, network = self.solver(objective, seconds)
+            found = solver.solve(free_bytes, end - monotonic())
+            if found is None:
+                return None
+            is_best = found.gap <= LEAST_GAIN or len(self._atoms.sizes) <= AXES_OF_A_TURN or not self.has_all_choices
+            self._solutions[key] = (
+                found if is_best else self._improved(objective, network, found, free_bytes, end - monotonic())
+            )
+        return self._solutions[key]
+
+    def _improved(
+        self, objective: Objective, network: ProgramNetwork, found: Solution, free_bytes: float, seconds: float
+    ) -> Solution:
+        """Return a solution of a network of all choices that is at least as good; the lower bound is the same."""
+        start = network.chosen(found.labels), _rank(found, free_bytes)
+        _, other, better = self._by_pairs(objective, free_bytes, seconds, *start)
+        if better is None or _rank(better, free_bytes) >= start[1]:
+            return found
+        labels = network.labels_like(other, better.labels)
+        return replace(better, labels=labels, bound=min(found.bound, better.cost))
 
     def least_memory(self) -> LeastMemory:
         """Return the bytes that a device needs under every sharding that the search knows; 0 if it needed no bound."""
@@ -74,26 +104,38 @@ class SearchNetworks:
             if self.has_all_choices:
                 self._solvers[objective] = self._with_choices(objective, RunChoices(self._order, self._order))
             else:
-                self._solvers[objective] = self._by_pairs(objective, seconds)
+                solver, network, _ = self._by_pairs(objective, self.free_bytes, seconds)
+                self._solvers[objective] = solver, network
         return self._solvers[objective]
 
-    def _by_pairs(self, objective: Objective, seconds: float) -> tuple[Solver, ProgramNetwork]:
-        """Place two axes at a time, until no placement of any two is better."""
+    def _by_pairs(
+        self,
+        objective: Objective,
+        free_bytes: float,
+        seconds: float,
+        runs: Sequence[Run] | None = None,
+        least: tuple[bool, float] = (True, inf),
+    ) -> tuple[Solver, ProgramNetwork, Solution | None]:
+        """Place two axes at a time, until no placement of any two is better; return the last network that was, solved.
+
+        The axes are where `runs` has them at first, with the rank `least`; without runs, no op uses them.
+        """
         end, required = monotonic() + seconds, self._required()
         pairs = _pairs(sorted(range(len(self._atoms.sizes)), key=lambda axis: -self._atoms.sizes[axis]))
-        runs, least, best, without_gain = None, (True, inf), None, 0
+        best: tuple[Solver, ProgramNetwork, Solution | None] | None = None
+        without_gain = 0
         for pair in cycle(pairs):
             note_step(f"choose shardings along {' and '.join(self._atoms.refs[axis].name for axis in pair)}")
             self._transfers.forget_tables()
             solver, network = self._with_choices(objective, RunChoices(pair, self._order, runs, required))
-            found = solver.solve(self.free_bytes, end - monotonic())
-            best = best or (solver, network)
+            found = solver.solve(free_bytes, end - monotonic())
+            best = best or (solver, network, found)
             if found is None:
                 break
-            cost = found.peak_bytes > self.free_bytes, found.cost
-            without_gain = 0 if cost < (least[0], least[1] * (1 - LEAST_GAIN)) else without_gain + 1
-            if cost <= least:
-                runs, least, best = network.chosen(found.labels), cost, (solver, network)
+            rank = _rank(found, free_bytes)
+            without_gain = 0 if rank < (least[0], least[1] * (1 - LEAST_GAIN)) else without_gain + 1
+            if rank <= least:
+                runs, least, best = network.chosen(found.labels), rank, (solver, network, found)
             if without_gain == len(pairs) or monotonic() > end:
                 break
         assert best is not None
@@ -161,6 +203,11 @@ def _agrees(layout: Layout, sharding: TensorSharding, atoms: Atoms) -> bool:
     return not any(atom in replicated for dim in layout.dims for atom in dim)
 
 
+def _rank(solution: Solution, free_bytes: float) -> tuple[bool, float]:
+    """Return a key that is smaller for better solutions: what fits in memory comes first."""
+    return solution.peak_bytes > free_bytes, solution.cost
+
+
 def _is_possible(before: Mapping[int, frozenset[int]]) -> bool:
     """Return whether the axes have an order, given those that must be before each."""
     try:
@@ -172,6 +219,6 @@ def _is_possible(before: Mapping[int, frozenset[int]]) -> bool:
 
 def _pairs(axes: Sequence[int]) -> list[tuple[int, int]]:
     """Return all pairs of axes. The first pairs have each axis once."""
-    pairs = [(min(pair), max(pair)) for pair in combinations(axes, 2)]
+    pairs = [(min(pair), max(pair)) for pair in combinations(axes, AXES_OF_A_TURN)]
     once = [(min(pair), max(pair)) for pair in zip(axes[::2], axes[1::2], strict=False)]
     return list(dict.fromkeys((*once, *pairs)))

@@ -146,11 +146,11 @@ class ShardingSearch:
         `seconds` is the time for all solutions.
         """
         end = monotonic() + seconds
-        solver, network = self.networks.solver(objective, seconds)
+        _, network = self.networks.solver(objective, seconds)
         free, first = self.networks.free_bytes, None
         for _ in range(MAX_SOLUTIONS):
             note_step("choose shardings")
-            solution = solver.solve(free, end - monotonic())
+            solution = self.networks.solution(objective, free, end - monotonic())
             if solution is None:
                 break
             first = first or solution

@@ -10,9 +10,13 @@ from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search import search_networks
 from sdy.search.goal import Goal
+from sdy.search.network.minimum import minimum
+from sdy.search.program_network import ProgramNetwork
+from sdy.search.run_choices import RunChoices
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import on_one_mesh, prepared_module
+from sdy.search.transfer_costs import TransferCosts
 
 MLP = """
 func.func @main(%x: tensor<512x1024xf32>, %up: tensor<1024x4096xf32>, %down: tensor<4096x1024xf32>)
@@ -55,3 +59,20 @@ def test_the_choices_do_not_grow_with_the_number_of_axes() -> None:
     networks = networks_of(MLP, read_mesh(",".join(f"a{number}=2" for number in range(9))))
     _, network = networks.solver(objective, 5)
     assert max(map(len, network.runs)) < 60
+
+
+def test_labels_of_two_axes_stand_for_the_same_cost_among_those_of_three() -> None:
+    objective = Goal.TIME.objectives()[0]
+    searched = prepared_module(sdy.Program.from_text(MLP).module).on(read_mesh("a=4,b=2,c=2"))
+    atoms = searched.graph.atoms
+    transfers = TransferCosts(atoms, HARDWARE["tpu_v5e"])
+    order = (0, 1, 2)
+    three, two = (
+        ProgramNetwork(
+            searched.module, searched.graph, transfers, HARDWARE["tpu_v5e"], objective, RunChoices(free, order)
+        )
+        for free in (order, (0, 2))
+    )
+    found = minimum(two.network, 60.0)
+    assert found is not None
+    assert three.network.cost_of(three.labels_like(two, found.labels)) == pytest.approx(found.cost)
