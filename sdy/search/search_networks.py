@@ -67,9 +67,9 @@ class SearchNetworks:
         """
         key = objective, free_bytes
         if key not in self._solutions:
-            end = monotonic() + seconds
             solver, network = self.solver(objective, seconds)
-            found = solver.solve(free_bytes, end - monotonic())
+            end = monotonic() + seconds
+            found = solver.solve(free_bytes, seconds)
             if found is None:
                 return None
             is_best = found.gap <= LEAST_GAIN or len(self._atoms.sizes) <= AXES_OF_A_TURN or not self.has_all_choices

@@ -143,10 +143,10 @@ class ShardingSearch:
     def _search(self, objective: Objective, seconds: float) -> Solution | None:
         """Price what the solutions of one objective stand for; return the first solution.
 
-        `seconds` is the time for all solutions.
+        `seconds` is the time for all solutions, once the network is built.
         """
-        end = monotonic() + seconds
         _, network = self.networks.solver(objective, seconds)
+        end = monotonic() + seconds
         free, first = self.networks.free_bytes, None
         for _ in range(MAX_SOLUTIONS):
             note_step("choose shardings")
