@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from sdy.partitioner.layout_search.layout import Atoms, AtomTuple
+from sdy.partitioner.layout_search.layout import AtomTuple
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, Run, distributions
 
 
@@ -31,9 +31,8 @@ class RunChoices:
     )  # by the id() of the kind, which the graph keeps alive
 
     @staticmethod
-    def all(atoms: Atoms) -> RunChoices:
-        """Return the choices with which all axes may be anywhere, in the order of the mesh."""
-        axes = tuple(range(len(atoms.sizes)))
+    def all(axes: AtomTuple) -> RunChoices:
+        """Return the choices with which each of all axes, in this order, may be anywhere."""
         return RunChoices(axes, axes)
 
     def of(self, number: int, kind: LayoutNodeKind) -> tuple[Run, ...]:

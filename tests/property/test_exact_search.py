@@ -121,7 +121,7 @@ def network_of(seed: int, mesh: Mesh) -> tuple[ProgramNetwork, SearchedModule]:
     atoms = searched.graph.atoms
     transfers = TransferCosts(atoms, MACHINE)
     return ProgramNetwork(
-        searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(atoms)
+        searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(tuple(range(len(atoms.sizes))))
     ), searched
 
 

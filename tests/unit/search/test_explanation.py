@@ -45,7 +45,9 @@ def alternatives_of(text: str, mesh_text: str) -> AlternativeSearch:
     searched = prepared_module(sdy.Program.from_text(text).module).on(read_mesh(mesh_text))
     atoms = searched.graph.atoms
     transfers = TransferCosts(atoms, MACHINE)
-    network = ProgramNetwork(searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(atoms))
+    network = ProgramNetwork(
+        searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(tuple(range(len(atoms.sizes))))
+    )
     best = minimum(network.network, 60.0)
     assert best is not None
     return AlternativeSearch(searched, network, network.network, best.labels)

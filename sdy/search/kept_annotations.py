@@ -1,0 +1,95 @@
+"""The annotations of arguments and results, which the search keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.shardings import argument_sharding, function_result_sharding
+from sdy.model.sharding import TensorSharding
+from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout
+from sdy.partitioner.layout_search.node import Run
+from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.search.program_network import ProgramNetwork
+from sdy.search.searched_module import SearchedModule
+
+
+class KeptAnnotations:
+    """The annotations of `written` by node of its graph in `searched`: closed dims as they are, open ones extended.
+
+    `runs` has the runs with exactly the axes of an annotation, where they are possible. `order` has the axes in the
+    order of the annotations, as far as these agree, or else in that of the mesh.
+    """
+
+    def __init__(self, written: ModuleOp, searched: SearchedModule) -> None:
+        self._atoms = searched.graph.atoms
+        self._shardings = dict(_annotated(written, searched))
+        self.order = self._order_of_axes()
+        self.runs: dict[int, Run] = {}
+        for number, sharding in self._shardings.items():
+            kind = searched.graph.graph.nodes[number].kind
+            dims = [self._atoms.split(dim.axes) for dim in sharding.dims]
+            factors = None if None in dims else kind.project(0, Layout(tuple(each or () for each in dims)))
+            run = None if factors is None else kind.run(kind.assignment(factors))
+            if run is not None:
+                self.runs[number] = run
+
+    def pin(self, network: ProgramNetwork) -> None:
+        """Forbid the labels of a network that break an annotation."""
+        for number, sharding in self._shardings.items():
+            network.pin(number, lambda layout, sharding=sharding: _agrees(layout, sharding, self._atoms))
+
+    def _order_of_axes(self) -> AtomTuple:
+        before: dict[int, frozenset[int]] = dict.fromkeys(range(len(self._atoms.sizes)), frozenset())
+        for sharding in self._shardings.values():
+            for dim in sharding.dims:
+                tried = dict(before)
+                for first, second in pairwise(self._atoms.split(dim.axes) or ()):
+                    tried[second] |= {first}
+                if _is_possible(tried):
+                    before = tried
+        return tuple(TopologicalSorter(before).static_order())
+
+
+def _annotated(written: ModuleOp, searched: SearchedModule) -> Iterator[tuple[int, TensorSharding]]:
+    """Yield the nodes of annotated arguments and results, with their annotations."""
+    main = main_function(written)
+    for node, op in enumerate(searched.graph.ops):
+        if not isinstance(op, ValueEdge) or (op.sources and op.targets):
+            continue
+        if op.targets:
+            sharding = argument_sharding(main, _index(op.targets[0]))
+        else:
+            assert op.result_of is not None  # an edge without targets is that of a result
+            sharding = function_result_sharding(main, op.result_of[1])
+        if sharding is not None:
+            yield node, sharding
+
+
+def _index(value: SSAValue) -> int:
+    assert isinstance(value, BlockArgument)
+    return value.index
+
+
+def _agrees(layout: Layout, sharding: TensorSharding, atoms: Atoms) -> bool:
+    """Return whether a layout keeps a sharding; open dims may be sharded further."""
+    for own, dim in zip(layout.dims, sharding.dims, strict=True):
+        required = atoms.split(dim.axes)
+        if required is None or (own != required if dim.is_closed else own[: len(required)] != required):
+            return False
+    replicated = atoms.split(sharding.replicated) or ()
+    return not any(atom in replicated for dim in layout.dims for atom in dim)
+
+
+def _is_possible(before: Mapping[int, frozenset[int]]) -> bool:
+    """Return whether the axes have an order, given those that must be before each."""
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError:
+        return False
+    return True
