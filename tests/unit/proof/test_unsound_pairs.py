@@ -190,8 +190,18 @@ def test_custom_calls_with_other_attributes_are_not_proved() -> None:
     assert not is_proved(other, one, boundary)
 
 
-def test_a_program_on_values_without_elements_has_no_proof() -> None:
-    body = "%r = stablehlo.negate %arg0 : tensor<0xi32>"
+def test_values_without_elements_are_equal_but_not_what_is_computed_from_them() -> None:
     place = placement((0,), ((),), MESH)
-    text = program(body, ["tensor<0xi32>"], "tensor<0xi32>")
-    assert not is_proved(text, text, ProgramPlacement(MESH, (place,), (place,)))
+    text = program("%r = stablehlo.negate %arg0 : tensor<0xi32>", ["tensor<0xi32>"], "tensor<0xi32>")
+    assert is_proved(text, text, ProgramPlacement(MESH, (place,), (place,)))
+    none, one = (
+        program(
+            f"""%c = stablehlo.constant dense<{start}> : tensor<i32>
+  %r = stablehlo.reduce(%arg0 init: %c) applies stablehlo.add across dimensions = [0]
+      : (tensor<0xi32>, tensor<i32>) -> tensor<i32>""",
+            ["tensor<0xi32>"],
+            "tensor<i32>",
+        )
+        for start in (0, 1)
+    )
+    assert not is_proved(one, none, ProgramPlacement(MESH, (place,), (placement((), (), MESH),)))
