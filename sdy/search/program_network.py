@@ -26,8 +26,8 @@ from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import Run
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
+from sdy.search.choices.run_choices import RunChoices
 from sdy.search.network.cost_network import CostNetwork, Table
-from sdy.search.run_choices import RunChoices
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 TIE_BREAK = 1e-5  # the share of the time to read an argument or a result that counts as a cost
@@ -40,6 +40,11 @@ class _End:
     variable: int
     layouts: tuple[Layout, ...]
     numbers: NDArray[np.intp]
+
+    @staticmethod
+    def of_tensor(end: NodeTensor, runs: Sequence[Sequence[Run]]) -> _End:
+        """Return the end of a value at a tensor of a node, given the runs of all nodes."""
+        return _End.of(end.node, [run.layouts[end.position] for run in runs[end.node]])
 
     @staticmethod
     def of(variable: int, layouts: Sequence[Layout]) -> _End:
@@ -131,7 +136,7 @@ class ProgramNetwork:
         found = self._value(value)
         if found is None or found.producer is None:
             return None
-        end = self._end(found.producer)
+        end = _End.of_tensor(found.producer, self.runs)
         sizes = np.array([tensor_bytes(value.type) / self._atoms.shards(layout.dims) for layout in end.layouts])
         return end.variable, sizes[end.numbers]
 
@@ -170,7 +175,7 @@ class ProgramNetwork:
     def _add_value(self, number: int, value: GraphValue) -> None:
         if value.is_free:
             return
-        users = [self._end(end) for end in value.users]
+        users = [_End.of_tensor(end, self.runs) for end in value.users]
         fixed = tuple(value.fixed_needs)
         if value.producer is None:
             for user in users:
@@ -178,7 +183,7 @@ class ProgramNetwork:
                     user.variable, self._costs(value, (value.layout,), user.layouts)[0][user.numbers]
                 )
             return
-        source = self._end(value.producer)
+        source = _End.of_tensor(value.producer, self.runs)
         if len(users) + len(fixed) > 1:
             layouts = dict.fromkeys((*source.layouts, *(layout for user in users for layout in user.layouts), *fixed))
             shared = self.network.add_variable(np.zeros(len(layouts)))
@@ -190,9 +195,6 @@ class ProgramNetwork:
         if fixed:
             costs = self._costs(value, source.layouts, fixed).sum(axis=1)
             self.network.add_costs(source.variable, costs[source.numbers])
-
-    def _end(self, end: NodeTensor) -> _End:
-        return _End.of(end.node, [run.layouts[end.position] for run in self.runs[end.node]])
 
     def _connect(self, value: GraphValue, source: _End, target: _End) -> None:
         table = self._costs(value, source.layouts, target.layouts)

@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.progress import note_step
 from sdy.partitioner.layout_search.node import Run
+from sdy.search.choices.kept_annotations import KeptAnnotations
+from sdy.search.choices.run_choices import RunChoices
 from sdy.search.goal import Goal
-from sdy.search.kept_annotations import KeptAnnotations
 from sdy.search.memory import LeastMemory
 from sdy.search.program_network import ProgramNetwork
-from sdy.search.run_choices import RunChoices
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule
 from sdy.search.solutions import Solution, Solver
@@ -38,7 +38,7 @@ class SearchNetworks:
         self._request = request
         self._atoms = searched.graph.atoms
         self._transfers = TransferCosts(self._atoms, request.hardware)
-        self._annotations = KeptAnnotations(written, searched)
+        self._annotations = KeptAnnotations(written, searched.graph)
         self._solutions: dict[tuple[Objective, float], Solution] = {}
         self._solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = {}
 
@@ -140,7 +140,8 @@ class SearchNetworks:
     def _with_choices(self, objective: Objective, choices: RunChoices) -> tuple[Solver, ProgramNetwork]:
         searched, hardware = self._searched, self._request.hardware
         network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective, choices)
-        self._annotations.pin(network)
+        for node, is_allowed in self._annotations.allowed():
+            network.pin(node, is_allowed)
         return Solver(searched, network), network
 
 

@@ -18,10 +18,10 @@ from xdsl.ir import Operation
 import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.search.choices.run_choices import RunChoices
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
-from sdy.search.run_choices import RunChoices
 from sdy.search.searched_module import SearchedModule, prepared_module
 from sdy.search.transfer_costs import Objective, TransferCosts
 

@@ -10,11 +10,11 @@ import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.report.notation import read_mesh
+from sdy.search.choices.run_choices import RunChoices
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
-from sdy.search.run_choices import RunChoices
 from sdy.search.searched_module import prepared_module
 from sdy.search.transfer_costs import Objective, TransferCosts
 

@@ -9,10 +9,10 @@ from sdy.cost.hardware import HARDWARE
 from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search import search_networks
+from sdy.search.choices.run_choices import RunChoices
 from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
-from sdy.search.run_choices import RunChoices
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import on_one_mesh, prepared_module

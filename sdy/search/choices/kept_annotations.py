@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
@@ -15,34 +16,33 @@ from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout
 from sdy.partitioner.layout_search.node import Run
 from sdy.passes.export.optimize.communication_edges import ValueEdge
-from sdy.search.program_network import ProgramNetwork
-from sdy.search.searched_module import SearchedModule
+from sdy.passes.export.optimize.communication_graph import ModuleGraph
 
 
 class KeptAnnotations:
-    """The annotations of `written` by node of its graph in `searched`: closed dims as they are, open ones extended.
+    """The annotations of `written` by node of its graph: closed dims stay as they are, open ones are extended.
 
     `runs` has the runs with exactly the axes of an annotation, where they are possible. `order` has the axes in the
     order of the annotations, as far as these agree, or else in that of the mesh.
     """
 
-    def __init__(self, written: ModuleOp, searched: SearchedModule) -> None:
-        self._atoms = searched.graph.atoms
-        self._shardings = dict(_annotated(written, searched))
+    def __init__(self, written: ModuleOp, graph: ModuleGraph) -> None:
+        self._atoms = graph.atoms
+        self._shardings = dict(_annotated(written, graph))
         self.order = self._order_of_axes()
         self.runs: dict[int, Run] = {}
         for number, sharding in self._shardings.items():
-            kind = searched.graph.graph.nodes[number].kind
+            kind = graph.graph.nodes[number].kind
             dims = [self._atoms.split(dim.axes) for dim in sharding.dims]
             factors = None if None in dims else kind.project(0, Layout(tuple(each or () for each in dims)))
             run = None if factors is None else kind.run(kind.assignment(factors))
             if run is not None:
                 self.runs[number] = run
 
-    def pin(self, network: ProgramNetwork) -> None:
-        """Forbid the labels of a network that break an annotation."""
+    def allowed(self) -> Iterator[tuple[int, Callable[[Layout], bool]]]:
+        """Yield each annotated node, with a function that tells whether a layout keeps its annotation."""
         for number, sharding in self._shardings.items():
-            network.pin(number, lambda layout, sharding=sharding: _agrees(layout, sharding, self._atoms))
+            yield number, partial(_keeps, sharding, self._atoms)
 
     def _order_of_axes(self) -> AtomTuple:
         before: dict[int, frozenset[int]] = dict.fromkeys(range(len(self._atoms.sizes)), frozenset())
@@ -56,10 +56,10 @@ class KeptAnnotations:
         return tuple(TopologicalSorter(before).static_order())
 
 
-def _annotated(written: ModuleOp, searched: SearchedModule) -> Iterator[tuple[int, TensorSharding]]:
+def _annotated(written: ModuleOp, graph: ModuleGraph) -> Iterator[tuple[int, TensorSharding]]:
     """Yield the nodes of annotated arguments and results, with their annotations."""
     main = main_function(written)
-    for node, op in enumerate(searched.graph.ops):
+    for node, op in enumerate(graph.ops):
         if not isinstance(op, ValueEdge) or (op.sources and op.targets):
             continue
         if op.targets:
@@ -76,7 +76,7 @@ def _index(value: SSAValue) -> int:
     return value.index
 
 
-def _agrees(layout: Layout, sharding: TensorSharding, atoms: Atoms) -> bool:
+def _keeps(sharding: TensorSharding, atoms: Atoms, layout: Layout) -> bool:
     """Return whether a layout keeps a sharding; open dims may be sharded further."""
     for own, dim in zip(layout.dims, sharding.dims, strict=True):
         required = atoms.split(dim.axes)
