@@ -276,4 +276,4 @@ def _require_same_iterations(walk: Walk, test: Term, carried: Mapping[int, tuple
     terms = (test, *(term for position in positions for term in needed[position]))
     iterations = walk.table.make("iterations", positions, terms, (), "i1")
     if not walk.table.is_global(iterations):
-        raise NotProvedError("a loop that may have other iterations than each loop of the program")
+        raise NotProvedError("no loop of the program is known to have as many iterations")

@@ -88,7 +88,7 @@ class Walk:
         """Return the relations of the results of an op; unknown if no lemma applies."""
         self.reached.add(op)
         unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
-        if _has_no_elements(op):
+        if unknown and all(0 in each.shape for each in unknown) and _only_computes(op):
             return unknown  # any two values without elements are equal
         if any(isinstance(each, Unknown) for each in operands) and op.name not in PARTIALLY_KNOWN:
             self.unproved.add(op)
@@ -258,10 +258,9 @@ PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
 
 
-def _has_no_elements(op: Operation) -> bool:
-    """Return whether an op only computes values without elements."""
-    does_more = op.regions or op.name in ("func.call", "stablehlo.custom_call")
-    return bool(op.results) and not does_more and all(0 in shape_of(each) for each in op.results)
+def _only_computes(op: Operation) -> bool:
+    """Return whether an op does nothing but compute its results, and that without regions, which may not end."""
+    return not op.regions and op.name not in ("func.call", "stablehlo.custom_call")
 
 
 def is_on_devices(walk: Walk, op: Operation) -> bool:

@@ -13,41 +13,44 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
-from sdy.model.axis import AxisList, overlaps
+from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
+from sdy.partitioner.layout_search.layout import Atoms, Layout
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.report.counterparts import Counterparts
+from sdy.search.choices.kept_annotations import keeps
 from sdy.search.planned_shardings import PlannedShardings
 
 MAX_ROUNDS = 12
 
 
-def boundary_edits(module: ModuleOp, planned: PlannedShardings, *, with_results: bool = True) -> list[Edit]:
+def boundary_edits(
+    module: ModuleOp, planned: PlannedShardings, atoms: Atoms, *, with_results: bool = True
+) -> list[Edit]:
     """Return the planned annotations of the arguments, and of the results, of the main function.
 
     There is none where the plan would break an annotation of the user: a plan cannot have uneven shards, for example.
     """
-    main = main_function(module)
-    edits: list[Edit] = []
-    for argument, sharding in zip(main.body.block.args, planned.arguments, strict=True):
-        if sharding is not None and _keeps(argument_sharding(main, argument.index), sharding):
-            edits.append(Edit(argument, sharding))
-    for index, sharding in enumerate(planned.results if with_results else ()):
-        if sharding is not None and _keeps(function_result_sharding(main, index), sharding):
-            edits.append(Edit(index, sharding))
-    return edits
+    main, count = main_function(module), len(planned.results) if with_results else 0
+    arguments = main.body.block.args
+    targets = (*arguments, *range(count))
+    shardings = (*planned.arguments, *planned.results[:count])
+    own = (
+        *(argument_sharding(main, each.index) for each in arguments),
+        *(function_result_sharding(main, index) for index in range(count)),
+    )
+    return [
+        Edit(target, sharding)
+        for target, sharding, annotation in zip(targets, shardings, own, strict=True)
+        if sharding is not None and (annotation is None or keeps(annotation, atoms, _layout_of(sharding, atoms)))
+    ]
 
 
-def _keeps(own: TensorSharding | None, planned: TensorSharding) -> bool:
-    """Return whether a planned sharding has the closed dims of an annotation, and begins open dims with its axes."""
-    if own is None:
-        return True
-    pairs = zip(own.dims, planned.dims, strict=True)
-    if any(new.axes != dim.axes if dim.is_closed else new.axes[: len(dim.axes)] != dim.axes for dim, new in pairs):
-        return False
-    return not any(overlaps(axis, kept) for axis in planned.axis_refs() for kept in own.replicated)
+def _layout_of(sharding: TensorSharding, atoms: Atoms) -> Layout:
+    """Return a planned sharding, whose axes are atoms, as a layout."""
+    return Layout(tuple(atoms.split(dim.axes) or () for dim in sharding.dims))
 
 
 def with_constraints(

@@ -49,7 +49,7 @@ class SearchNetworks:
 
     @property
     def has_all_choices(self) -> bool:
-        """Whether the networks have all placements of all axes, so that their lower bounds hold for every sharding."""
+        """Return whether a network has all placements of all axes. Otherwise it knows no lower bound of their costs."""
         return len(self._atoms.sizes) <= MOST_AXES_AT_ONCE
 
     def solve(self, objective: Objective, seconds: float) -> Solution | None:

@@ -42,7 +42,7 @@ class KeptAnnotations:
     def allowed(self) -> Iterator[tuple[int, Callable[[Layout], bool]]]:
         """Yield each annotated node, with a function that tells whether a layout keeps its annotation."""
         for number, sharding in self._shardings.items():
-            yield number, partial(_keeps, sharding, self._atoms)
+            yield number, partial(keeps, sharding, self._atoms)
 
     def _order_of_axes(self) -> AtomTuple:
         before: dict[int, frozenset[int]] = dict.fromkeys(range(len(self._atoms.sizes)), frozenset())
@@ -76,7 +76,7 @@ def _index(value: SSAValue) -> int:
     return value.index
 
 
-def _keeps(sharding: TensorSharding, atoms: Atoms, layout: Layout) -> bool:
+def keeps(sharding: TensorSharding, atoms: Atoms, layout: Layout) -> bool:
     """Return whether a layout keeps a sharding; open dims may be sharded further."""
     for own, dim in zip(layout.dims, sharding.dims, strict=True):
         required = atoms.split(dim.axes)
