@@ -25,6 +25,7 @@ from sdy.proof.known import DTYPES, as_view
 from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.proof.reshapes import cleaned
+from sdy.proof.selections.candidates import gathered_candidates
 from sdy.proof.terms import Term
 from sdy.proof.views import slice_along
 from sdy.proof.walk import Lemma, Walk, element_of, known_or_view, shape_of
@@ -50,9 +51,12 @@ def _view(walk: Walk, relation: Relation) -> View:
 
 
 def all_gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: an all-gather along the windows of a group joins them to one window."""
+    """Lemma: an all-gather along the windows of a group joins them to one window, or puts contributions in a row."""
     groups, dim = groups_of(walk, op), number(op, "all_gather_dim")
-    return [gathered(_view(walk, each), dim, groups, walk.devices) for each in operands]
+    return [
+        gathered_candidates(each, dim, groups) or gathered(_view(walk, each), dim, groups, walk.devices)
+        for each in operands
+    ]
 
 
 def all_reduce(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

@@ -16,7 +16,6 @@ from sdy.proof.known import as_view, stitched
 from sdy.proof.relations import (
     Digit,
     Digits,
-    Elements,
     Known,
     NotProvedError,
     Relation,
@@ -129,10 +128,9 @@ def _unchanged(value: SSAValue) -> SSAValue:
 
 def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
-    if isinstance(relation, Unknown | Elements):
+    if not isinstance(relation, View | Known):
         return Unknown(relation.shape)
-    known = known_or_view(relation)
-    view = cleaned(as_view(known, walk.table) if isinstance(known, Known) else known, walk.table)
+    view = cleaned(as_view(relation, walk.table) if isinstance(relation, Known) else relation, walk.table)
     if view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected a carried value that is neither partial nor depends on the device")
     return view
@@ -147,10 +145,10 @@ def _variable(walk: Walk, position: int, guess: Relation) -> Relation:
 
 def _placed(walk: Walk, found: Relation, guess: Relation) -> Relation:
     """Return what the body computes, with the windows of the guess if the value is known or repeated."""
-    if isinstance(found, Unknown | Elements) or isinstance(guess, Unknown):
+    if not isinstance(found, View | Known) or isinstance(guess, Unknown):
         return Unknown(found.shape)
     assert isinstance(guess, View)
-    return placed_like(walk, known_or_view(found), guess)
+    return placed_like(walk, found, guess)
 
 
 def placed_like(walk: Walk, found: View | Known, guess: View) -> View:

@@ -24,15 +24,15 @@ from sdy.proof.factors import (
 )
 from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
 from sdy.proof.masks import gathered_by_mask, selected
-from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
+from sdy.proof.relations import FREE, Candidates, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
+from sdy.proof.selections.top_k import gather, shifted, top_k
 from sdy.proof.structured import (
     BY_ROWS,
     by_rows,
     compute,
     contraction,
     convolution,
-    gather_elements,
     known_operands,
     reduction,
     reverse,
@@ -46,6 +46,8 @@ from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an op on corresponding elements keeps windows."""
+    if op.name == "stablehlo.add" and isinstance(operands[0], Candidates):
+        return [shifted(walk, operands[0], operands[1])]
     known, rank = known_operands(operands), len(shape_of(op.results[0]))
     if any(len(each.shape) not in (0, rank) for each in known):
         raise NotProvedError("a conversion that changes the rank")
@@ -283,11 +285,12 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.reduce": reduction,
     "stablehlo.reduce_window": window_reduction,
     "stablehlo.select_and_scatter": window_reduction,
-    "stablehlo.gather": gather_elements,
+    "stablehlo.gather": gather,
     "stablehlo.scatter": scatter_elements,
     "stablehlo.convolution": convolution,
     "stablehlo.reverse": reverse,
     **dict.fromkeys(BY_ROWS, by_rows),
+    "chlo.top_k": top_k,
     "stablehlo.optimization_barrier": same,
     **dict.fromkeys(UNCHANGED, same),
     "sdy.sharding_group": nothing,

@@ -15,6 +15,7 @@ from sdy.proof.terms import Shape, Term
 
 Offset = int | tuple[int, ...]  # of a window: the same on all devices, or one per device
 FREE = -1
+SELECTION = "selection"  # a kind of contributions
 Codes = npt.NDArray[np.int64]
 
 
@@ -37,7 +38,8 @@ Digits = tuple[Digit, ...]  # of one local dim, major first
 class Partial:
     """Devices hold contributions to a value: `masks` has, per device, the set of contributions in its own, as bits.
 
-    All contributions, the bits of `whole`, are combined by `kind`: add, maximum, minimum, and, or, multiply.
+    All contributions, the bits of `whole`, are combined by `kind`: add, maximum, minimum, and, or, multiply; or a
+    selection of one of several elements, for which the bits are in the order of the elements.
     """
 
     kind: str
@@ -49,8 +51,11 @@ class Partial:
 def partial_of(kind: str, masks: tuple[int, ...], whole: int) -> Partial:
     """Return contributions numbered by the devices that have them; those that the same devices have are one.
 
-    Contributions to two values are then equal whenever the devices have them alike, however they came about.
+    Contributions to two values are then equal whenever the devices have them alike, however they came about. Those to
+    a selection keep their order.
     """
+    if kind == SELECTION:
+        return Partial(kind, masks, whole)
     distinct = tuple(dict.fromkeys(masks))
     owners = [0] * whole.bit_length()
     for number, mask in enumerate(reversed(distinct)):
@@ -146,13 +151,47 @@ class Elements:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidates:
+    """Contributions to a value, one after the other along local dim `dim`, as an all-gather of contributions gives.
+
+    `view` is the value. `sets` has, per device, the sets of contributions along the dim, as bits of `whole`; `kind`
+    tells how they are combined. The elements are those of the contributions plus `shift`.
+    """
+
+    view: View
+    dim: int
+    kind: str
+    sets: tuple[tuple[int, ...], ...]
+    whole: int
+    shift: Offset = 0
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the local value."""
+        size = self.view.shape[self.dim] * len(self.sets[0])
+        return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The local value has the positions, along their dim, of those candidates that are the value."""
+
+    candidates: Candidates
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the local value."""
+        return self.candidates.view.shape
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """No relation is known."""
 
     shape: Shape
 
 
-Relation = View | Known | Elements | Unknown
+Relation = View | Known | Elements | Candidates | Positions | Unknown
 
 
 @lru_cache(maxsize=65536)

@@ -28,8 +28,22 @@ from sdy.proof.factors import (
 )
 from sdy.proof.known import as_view, moved
 from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
-from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of, have_same_bits, plus
+from sdy.proof.relations import (
+    FREE,
+    SELECTION,
+    Candidates,
+    Known,
+    NotProvedError,
+    Relation,
+    View,
+    dim_of,
+    have_same_bits,
+    plus,
+)
 from sdy.proof.reshapes import cleaned
+from sdy.proof.selections.candidates import are_selected_by, combined_candidates
+from sdy.proof.selections.reducers import is_selection
+from sdy.proof.terms import Term
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
 
@@ -79,18 +93,47 @@ def as_contribution(walk: Walk, value: View | Known) -> View:
 def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a reduction of shards gives contributions, if its initial value is neutral.
 
-    A reduction of several values that combines each of them alone is a reduction of each.
+    A reduction of several values that combines each of them alone is a reduction of each. One that selects one of the
+    tuples of values may select one in each shard first.
     """
     body, kinds = walk.combined_alone(op.regions[0])
-    known, count = known_operands(operands), len(op.results)
-    if count > 1 and not all(kinds):
-        return compute(walk, op, reduce(op, "", body), known)
+    count = len(op.results)
+    if any(isinstance(each, Candidates) for each in operands):
+        return _of_candidates(walk, op, operands, body, kinds)
+    known = known_operands(operands)
+    if not all(kinds):
+        factors = reduce(op, "", body)
+        if len(ints(op, "dimensions")) == 1 and is_selection(op.regions[0]):
+            factors = replace(factors, reduced=frozenset(ints(op, "dimensions")), kind=SELECTION, neutral=())
+        return compute(walk, op, factors, known)
     results: list[Relation] = []
     for position, (kind, result) in enumerate(zip(kinds, op.results, strict=True)):
         alone = body if count == 1 else (kind, count)
         found = _reduced(walk, op, [known[position], known[count + position]], kind, alone, result)
         results.append(found)
     return results
+
+
+def _of_candidates(
+    walk: Walk, op: Operation, operands: Sequence[Relation], body: tuple[Term, ...], kinds: Sequence[str]
+) -> list[Relation]:
+    """Return the relations of a reduction of contributions that were gathered along the reduced dim."""
+    dims, count = ints(op, "dimensions"), len(op.results)
+    values = [each for each in operands[:count] if isinstance(each, Candidates)]
+    first = [to_view(walk, known_or_view(each)) for each in operands[count:]]
+    initial = [each.term for each in first if each.partial is None]
+    if len(values) < count or len(initial) < count:
+        raise NotProvedError("expected contributions to all values, and initial values that are not partial")
+    if any((each.dim,) != dims or each.view.dims[each.dim] for each in values):
+        raise NotProvedError("expected a reduction along the dim of the contributions")
+    if all(kinds):
+        for value, kind, term in zip(values, kinds, initial, strict=True):
+            if value.kind != kind or not is_neutral(term, kind):
+                raise NotProvedError(f"expected a reduction by {value.kind} from a neutral value")
+    elif not are_selected_by(op.name, body, values) or list(values[0].view.term.operands[count:]) != initial:
+        raise NotProvedError("expected a reduction like that of the shards")
+    views = map(combined_candidates, values)
+    return [replace(each, dims=(*each.dims[: dims[0]], *each.dims[dims[0] + 1 :])) for each in views]
 
 
 def _reduced(

@@ -17,7 +17,19 @@ from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.proof.known import element_type
-from sdy.proof.relations import FREE, Digit, Elements, Known, NotProvedError, Relation, Unknown, View, tidy
+from sdy.proof.relations import (
+    FREE,
+    Candidates,
+    Digit,
+    Elements,
+    Known,
+    NotProvedError,
+    Positions,
+    Relation,
+    Unknown,
+    View,
+    tidy,
+)
 from sdy.proof.terms import Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
@@ -158,7 +170,7 @@ class Walk:
         """Return the relations of the results of a call; the function is proved once per tuple of relations."""
         name = op.callee.root_reference.data
         # Contributions of equal relations may still be different numbers.
-        own = tuple(id(each) for each in operands if isinstance(each, View) and each.partial is not None)
+        own = tuple(id(each) for each in operands if _has_contributions(each))
         key = (name, tuple(operands), self.level, own, is_on_devices(self, op))
         if key not in self._calls:
             func = self.functions.get(name)
@@ -258,6 +270,10 @@ PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
 
 
+def _has_contributions(relation: Relation) -> bool:
+    return isinstance(relation, Candidates | Positions) or (isinstance(relation, View) and relation.partial is not None)
+
+
 def _only_computes(op: Operation) -> bool:
     """Return whether an op does nothing but compute its results, and that without regions, which may not end."""
     return not op.regions and op.name not in ("func.call", "stablehlo.custom_call")
@@ -305,9 +321,11 @@ def free(term: Term, shape: Shape) -> View:
 
 
 def known_or_view(relation: Relation) -> View | Known:
-    """Return a relation that is not unknown. Raises: NotProvedError if it is."""
+    """Return a relation that is a window or known. Raises: NotProvedError if it is not."""
     if isinstance(relation, Unknown):
         raise NotProvedError("an operand has no known relation")
     if isinstance(relation, Elements):
         raise NotProvedError("expected windows of a value of the program, got other elements")
+    if isinstance(relation, Candidates | Positions):
+        raise NotProvedError("expected windows of a value of the program, got contributions of several devices")
     return relation

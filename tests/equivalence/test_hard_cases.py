@@ -58,3 +58,8 @@ def test_few_bytes_are_sent_and_the_result_is_correct(name: str, folder: Path) -
     plain = statistics_of(replace(program, optimize_communication=False).partition().local)
     assert found.flops <= 1.05 * plain.flops
     assert found.peak_bytes <= 1.1 * plain.peak_bytes
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_the_proof_is_complete_or_nearly_so(name: str, folder: Path) -> None:
+    assert load(folder / f"{name}.mlir").prove().share >= 0.95

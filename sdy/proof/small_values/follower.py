@@ -15,11 +15,13 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo import elementwise
 from sdy.proof.known import DTYPES
 from sdy.proof.relations import (
+    Candidates,
     Codes,
     Elements,
     Known,
     NotProvedError,
     Offset,
+    Positions,
     Relation,
     Unknown,
     View,
@@ -55,8 +57,8 @@ class Follower:
     _is_small: bool | None = None
     _learned: int = 0  # steps of the global program whose terms have codes
     _depth: int = 0  # of ops whose elements are being followed
-    _kept: dict[SSAValue, tuple[View, Elements | None]] = field(
-        default_factory=dict[SSAValue, tuple[View, Elements | None]]
+    _kept: dict[SSAValue, tuple[Relation, Elements | None]] = field(
+        default_factory=dict[SSAValue, tuple[Relation, Elements | None]]
     )
 
     @property
@@ -114,7 +116,8 @@ class Follower:
         Raises: NotProvedError if they cannot be followed.
         """
         table, relation = self.elements, walk.environment.get(value, Unknown(()))
-        if not isinstance(relation, View) or (relation.partial is None and relation.term in table.terms):
+        is_window = isinstance(relation, View) and relation.partial is None and relation.term in table.terms
+        if is_window or not isinstance(relation, View | Candidates | Positions):
             return table.lifted(relation)
         kept = self._kept.get(value)
         if kept is None or kept[0] is not relation:
@@ -123,7 +126,7 @@ class Follower:
             raise NotProvedError("elements that cannot be followed")
         return kept[1]
 
-    def _from_op(self, walk: Walk, value: SSAValue, relation: View) -> Elements | None:
+    def _from_op(self, walk: Walk, value: SSAValue, relation: Relation) -> Elements | None:
         self._depth += 1
         try:
             inner = walk.same_value(value)
