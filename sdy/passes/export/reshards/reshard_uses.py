@@ -9,7 +9,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.sdy.collectives import AllReduceOp, ReplicatedToUnreducedOp, ShardedToUnreducedOp
-from sdy.dialects.shardings import sharding_before_barriers, sharding_of
+from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import is_strict_list_prefix, set_difference, sort_and_merge
 from sdy.model.axis_on_mesh import suffix_without
@@ -28,19 +28,13 @@ def adapt_use(
 
     New ops are inserted at `point`. A target of None means replicated.
     """
-    value = use.value
-    if sharding_of(value) == target == sharding_before_barriers(value):  # fast path: nearly all operands of calls
+    if sharding_of(use.value) == target:  # fast path: nearly all operands of calls
         return
     reduce_use(use, target, point, meshes)
     make_unreduced(use, target, point, meshes)
-    # The result of a propagation barrier has the sharding of its operand, even if the barrier has another one.
-    differing = [
-        each
-        for each in (sharding_of(use.value), sharding_before_barriers(use.value))
-        if not is_equivalent(each, target)
-    ]
-    if full and differing:
-        needed = target if target is not None else fully_closed_like(_present(differing[0]))
+    current = sharding_of(use.value)
+    if full and not is_equivalent(current, target):
+        needed = target if target is not None else fully_closed_like(_present(current))
         use.op.operands[use.index] = insert(reshard(use.value, needed), point, location_of(use.value)).result
 
 
