@@ -19,7 +19,7 @@ from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.proof.collectives import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.proof.compute import Computation, computed
-from sdy.proof.contributions import combined
+from sdy.proof.contributions import combined, neutral_element
 from sdy.proof.factors import Factors, number
 from sdy.proof.known import DTYPES, as_view
 from sdy.proof.placement import starts
@@ -65,7 +65,7 @@ def all_reduce(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rela
 
 
 def _reduced(walk: Walk, op: Operation, view: View) -> View:
-    _, kind = walk.fingerprint(op.regions[0])
+    body, kind = walk.fingerprint(op.regions[0])
     groups = groups_of(walk, op)
     if not kind or view.term.is_varying:
         raise NotProvedError("expected a sum, product, maximum, minimum, and, or: of a value that all devices share")
@@ -80,7 +80,13 @@ def _reduced(walk: Walk, op: Operation, view: View) -> View:
     dims = tuple(range(rank + 1))
     factors = Factors((dims,), (dims[1:],), frozenset(dims[1:]), kind)
     work = Computation("reduce over devices", factors, (view.shape,), (view.term.element,), walk.devices)
-    return computed(work, [together], walk.table)[0]
+    # A reduction of the program, of which each device has one element, is no op of a device.
+    first = walk.table.make("constant", neutral_element(kind, view.term.element), (), (), view.term.element)
+    factors = Factors((dims, ()), (dims[1:],), frozenset(dims[1:]), body, frozenset({0}), is_symmetric=True)
+    alike = computed(
+        replace(work, name="stablehlo.reduce", factors=factors), [together, View(first, (), ())], walk.table
+    )
+    return alike[0] if walk.table.is_global(alike[0].term) else computed(work, [together], walk.table)[0]
 
 
 def reduce_scatter(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from itertools import product as combinations
-from typing import cast
 
 from sdy.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product, together
 from sdy.proof.factors import Factors
@@ -139,7 +138,7 @@ def moved_readings(view: View, table: TermTable) -> list[View]:
     for derived in table.derived(view.term):
         term = derived.term
         if term.op == "slice":
-            other = as_slice(view, term)
+            other = as_slice(view, derived)
         elif term.op == "stablehlo.pad" and is_plain(view):
             other = as_padded(view, derived)
         else:
@@ -148,12 +147,11 @@ def moved_readings(view: View, table: TermTable) -> list[View]:
     return found
 
 
-def as_slice(view: View, term: Term) -> View | None:
+def as_slice(view: View, derived: Derived) -> View | None:
     """Return a window of a term as one of a slice of it; None if it takes other steps, or has elements before it."""
     base: list[Offset] = []
-    attributes = cast("tuple[tuple[int, int, int], ...]", term.attributes)
     numbers: dict[int, tuple[int, int]] = {}
-    for dim, (each, (start, count, step)) in enumerate(zip(view.base, attributes, strict=True)):
+    for dim, (each, (start, count, step)) in enumerate(zip(view.base, derived.parts, strict=True)):
         shift = plus(each, start, -1)
         if (count == 1 and shift != 0) or any(one % max(1, step) for one in spread(shift)):
             return None
@@ -167,7 +165,7 @@ def as_slice(view: View, term: Term) -> View | None:
         if None in kept or not is_part:
             return None
         dims.append(tuple(each for each in kept if each is not None))
-    return View(term, tuple(base), tidy(dims), None, view.partial)
+    return View(derived.term, tuple(base), tidy(dims), None, view.partial)
 
 
 def _in_slice(digit: Digit, numbers: dict[int, tuple[int, int]]) -> Digit | None:

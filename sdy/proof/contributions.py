@@ -11,6 +11,13 @@ from sdy.proof.terms import Term
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
 _ZEROS = {2: (b"\0\0", b"\0\x80"), 4: (b"\0" * 4, b"\0\0\0\x80"), 8: (b"\0" * 8, b"\0" * 7 + b"\x80")}
+ONES = {
+    **{f"{sign}i{8 * width}": b"\1" + bytes(width - 1) for sign in ("", "u") for width in (1, 2, 4, 8)},
+    "f16": b"\0\x3c",
+    "bf16": b"\x80\x3f",
+    "f32": b"\0\0\x80\x3f",
+    "f64": bytes(6) + b"\xf0\x3f",
+}
 _INFINITY = {"f16": b"\x00\x7c", "bf16": b"\x80\x7f", "f32": b"\x00\x00\x80\x7f", "f64": b"\0" * 6 + b"\xf0\x7f"}
 
 
@@ -39,10 +46,18 @@ def is_neutral(term: Term | None, kind: str) -> bool:
     return raw in _neutral_bytes(kind, element, len(raw))
 
 
+def neutral_element(kind: str, element: str) -> bytes:
+    """Return the bytes of a scalar with which combining changes nothing; none if it is not known."""
+    width = len(ONES.get(element, b"\0"))
+    return bytes(width) if kind == "add" else next(iter(_neutral_bytes(kind, element, width)), b"")
+
+
 def _neutral_bytes(kind: str, element: str, width: int) -> Sequence[bytes]:
     if kind in ("maximum", "minimum") and is_float(element):
         infinity = _INFINITY[element]
         return (infinity if kind == "minimum" else infinity[:-1] + bytes([infinity[-1] | 0x80]),)
+    if kind == "multiply":
+        return (ONES[element],) if element in ONES else ()
     if element == "i1":
         return (b"\0",) if kind in ("or", "maximum") else (b"\1", b"\xff")
     is_unsigned = element.startswith("ui")

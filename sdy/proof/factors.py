@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
@@ -261,13 +261,29 @@ def _at(op: Operation, name: str, dim: int) -> int | None:
     return found[dim] if found else None
 
 
-def all_whole(op: Operation, attributes: Hashable) -> Factors:
-    """Return the factors of an op that needs all dims whole, of operands and results."""
-    count = 0
+def batched(op: Operation, batch: Sequence[int], attributes: Hashable) -> Factors:
+    """Return the factors of an op that needs all dims whole but those of a batch, which all values but scalars have."""
+    count = max(batch, default=-1) + 1
     listed: list[Dims] = []
     for value in (*op.operands, *op.results):
-        rank = len(shape_of(value))
-        listed.append(tuple(range(count, count + rank)))
-        count += rank
+        found: list[int] = []
+        for dim in range(len(shape_of(value))):
+            found.append(dim if dim in batch else count)
+            count += dim not in batch
+        listed.append(tuple(found))
     split = len(op.operands)
-    return Factors(tuple(listed[:split]), tuple(listed[split:]), frozenset(), attributes)
+    return Factors(tuple(listed[:split]), tuple(listed[split:]), frozenset(batch), attributes)
+
+
+def batch_of(op: Operation) -> Sequence[int]:
+    """Return the dims of a custom call that are a batch, as JAX writes in its attributes; they may be none."""
+    frontend, config = (op.attributes.get(f"mhlo.{name}") for name in ("frontend_attributes", "backend_config"))
+    if isinstance(frontend, DictionaryAttr) and isinstance(found := frontend.data.get("num_batch_dims"), StringAttr):
+        return range(int(found.data)) if found.data.isdecimal() else ()
+    reduced = config.data.get("reduction_dim") if isinstance(config, DictionaryAttr) else None
+    if str(op.properties["call_target_name"]) in APPROXIMATE_TOP_K and isinstance(reduced, IntegerAttr):
+        return [dim for dim in range(len(shape_of(op.operands[0]))) if dim != reduced.value.data]
+    return ()
+
+
+APPROXIMATE_TOP_K = ('"ApproxTopK"', '"PartialReduce"')

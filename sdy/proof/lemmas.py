@@ -17,6 +17,8 @@ from sdy.proof.collective_lemmas import COLLECTIVES
 from sdy.proof.contributions import is_neutral
 from sdy.proof.factors import (
     along,
+    attributes_of,
+    batched,
     dynamic_slice,
     elementwise,
     ints,
@@ -56,6 +58,14 @@ def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
         if found is not None:
             return [found]
     return compute(walk, op, elementwise(op), known, is_elementwise=True)
+
+
+def bitcast(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a reinterpretation of bits keeps windows; a dim along which an element is taken apart is unsharded."""
+    ranks = [len(shape_of(each)) for each in (op.operands[0], op.results[0])]
+    if ranks[0] == ranks[1]:
+        return pointwise(walk, op, operands)
+    return compute(walk, op, batched(op, range(min(ranks)), attributes_of(op)), known_operands(operands))
 
 
 def convert(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -266,7 +276,7 @@ def same(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
 
 LEMMAS: dict[str, Lemma] = {
     **{each.name: pointwise for each in (*stablehlo_elementwise.OPS, *chlo_elementwise.OPS)},
-    "stablehlo.bitcast_convert": pointwise,
+    "stablehlo.bitcast_convert": bitcast,
     "stablehlo.convert": convert,
     "stablehlo.select": select,
     "stablehlo.constant": constant_value,

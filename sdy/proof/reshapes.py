@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
+from typing import cast
 
 from sdy.proof.relations import (
     FREE,
@@ -22,7 +23,7 @@ from sdy.proof.relations import (
     plus,
     tidy,
 )
-from sdy.proof.terms import Shape, Term, TermTable
+from sdy.proof.terms import Parts, Shape, Term, TermTable
 
 
 def reshaped(view: View, shape: Shape, table: TermTable) -> View:
@@ -150,9 +151,8 @@ def sliced(view: View, table: TermTable) -> View:
     ):
         return view
     shape = tuple(counts[dim] for dim in kept)
-    attributes = tuple(zip(view.base, counts, steps, strict=True))
-    term = table.make("slice", attributes, (view.term,), shape, view.term.element)
-    table.derive(view.term, term)
+    attributes = cast("Parts", tuple(zip(view.base, counts, steps, strict=True)))
+    term = _slice_term(view.term, attributes, shape, table)
     dims = tuple(
         tuple(
             Digit(
@@ -164,6 +164,25 @@ def sliced(view: View, table: TermTable) -> View:
         for digits in view.dims
     )
     return View(term, (0,) * len(kept), tidy(dims), None, view.partial)
+
+
+def _slice_term(source: Term, parts: Parts, shape: Shape, table: TermTable) -> Term:
+    """Return the term of a slice; that of the same part of what the source is a slice of, if there is one."""
+    chain = [(source, parts)]
+    while source.op == "slice":
+        rest = iter(parts)
+        found: list[tuple[int, int, int]] = []
+        for start, count, step in cast("Parts", source.attributes):
+            inner = next(rest) if count > 1 else (0, 1, 0)
+            found.append((start + inner[0] * step, inner[1], inner[2] * step))
+        source, parts = source.operands[0], tuple(found)
+        chain.append((source, parts))
+    term = next((known for each in chain if (known := table.slice_of(*each))), None)
+    if term is None:
+        term = table.make("slice", chain[0][1], (chain[0][0],), shape, source.element)
+    for each, part in chain:
+        table.derive(each, term, parts=part)
+    return term
 
 
 def _with_free_dims(view: View, table: TermTable) -> View:

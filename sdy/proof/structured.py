@@ -15,9 +15,10 @@ from sdy.proof.compute import Computation, Placement, computed
 from sdy.proof.contributions import is_neutral, masked
 from sdy.proof.factors import (
     Factors,
-    all_whole,
     along,
     attributes_of,
+    batch_of,
+    batched,
     contraction_factors,
     gather,
     ints,
@@ -216,7 +217,7 @@ def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     assert isinstance(op, ConvolutionOp)
     text, attributes = str(op.properties["dimension_numbers"]), attributes_of(op)
     if number(op, "batch_group_count") != 1:
-        return compute(walk, op, all_whole(op, attributes), known_operands(operands))
+        return compute(walk, op, batched(op, (), attributes), known_operands(operands))
     is_grouped = number(op, "feature_group_count") != 1
     left, right, result = _convolution_dims(op)
     rank = len(left)
@@ -258,8 +259,9 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
     if op.name == "stablehlo.custom_call":  # which may take other attributes too
         kept = (item for item in op.attributes.items() if not item[0].startswith(("sdy.", "mhlo.sharding")))
         attributes = (*attributes, tuple(sorted(kept, key=lambda item: item[0])))
+        return batched(op, batch_of(op), attributes)
     if op.name not in ("stablehlo.sort", "stablehlo.fft", *ROWS):
-        return all_whole(op, attributes)
+        return batched(op, (), attributes)
     rank = len(shape_of(op.results[0]))
     if op.name == "stablehlo.sort":
         dims = [number(op, "dimension") % max(1, rank)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
+Parts = tuple[tuple[int, int, int], ...]  # of a slice: start, size, and step, 0 for one element, in each dim
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +52,13 @@ class Derived:
 
     `layout` has, for a reshape, the dim of the term that each dim of the value is, or -1; for a padded copy, the dim of
     the term that each dim of the source is. `edges` has the elements before a padded copy, per dim of the source.
+    `parts` has, for a slice, or a slice of a slice, the start, the size and the step in each dim of the source.
     """
 
     term: Term
     layout: tuple[int, ...]
     edges: tuple[int, ...]
+    parts: Parts
 
 
 @dataclass(slots=True)
@@ -66,6 +69,7 @@ class TermTable:
     _terms: dict[Hashable, Term] = field(default_factory=dict[Hashable, Term])
     _global_terms: set[Term] = field(default_factory=set[Term])
     _constants: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
+    _slices: dict[tuple[Term, Parts], Term] = field(default_factory=dict[tuple[Term, Parts], Term])
     _derived: dict[Term, dict[Term, Derived]] = field(default_factory=dict[Term, dict[Term, Derived]])
 
     def make(self, op: str, attributes: Hashable, operands: tuple[Term, ...], shape: Shape, element: str) -> Term:
@@ -85,10 +89,23 @@ class TermTable:
         """Return the constants of rank 1 in the global program."""
         return self._constants.get(element, ())
 
-    def derive(self, source: Term, term: Term, layout: tuple[int, ...] = (), edges: tuple[int, ...] = ()) -> None:
+    def derive(
+        self,
+        source: Term,
+        term: Term,
+        layout: tuple[int, ...] = (),
+        edges: tuple[int, ...] = (),
+        parts: Parts = (),
+    ) -> None:
         """Note that the global program moves the data of `source` into `term`."""
         if self.is_recording and source is not term:
-            self._derived.setdefault(source, {})[term] = Derived(term, layout, edges)
+            self._derived.setdefault(source, {})[term] = Derived(term, layout, edges, parts)
+            if term.op == "slice":
+                self._slices[source, parts] = term
+
+    def slice_of(self, source: Term, parts: Parts) -> Term | None:
+        """Return the term of the global program that is a slice of another one, or a slice of a slice."""
+        return self._slices.get((source, parts))
 
     def derived(self, source: Term) -> tuple[Derived, ...]:
         """Return the terms into which the global program moves the data of `source`."""

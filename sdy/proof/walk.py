@@ -242,6 +242,7 @@ class Walk:
         for number, term in enumerate(terms):
             kind, pair = term.op.removeprefix("stablehlo."), variables[number :: len(terms)]
             is_alone = len(term.operands) == len(pair) == 2 and set(term.operands) == set(pair)
+            kind = OF_BOOLEANS.get(kind, kind) if term.element == "i1" else kind
             kinds.append(kind if is_alone and kind in KINDS else "")
         return terms, kinds
 
@@ -267,6 +268,7 @@ ON_DEVICES = frozenset(
 BRANCHES = frozenset({"stablehlo.case", "stablehlo.if"})
 # Their operands may have any relation.
 PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
+OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
 
 

@@ -57,6 +57,7 @@ class Choices:
     clamps: dict[int, Clamp] = field(default_factory=dict[int, Clamp])
     intervals: dict[int, tuple[Interval, ...]] = field(default_factory=dict[int, tuple[Interval, ...]])
     selected: dict[int, tuple[Selected, int]] = field(default_factory=dict[int, tuple[Selected, int]])
+    _ranges: dict[int, Ends] = field(default_factory=dict[int, Ends])  # of clamps: sums have long chains of them
 
     def range_of(self, code: int) -> Ends:
         """Return the least and the greatest number that an integer can be, as far as it is known."""
@@ -66,9 +67,12 @@ class Choices:
             return number, number
         if code not in self.clamps:
             return None, None
-        clamp = self.clamps[code]
-        low, high = self.range_of(clamp.integer)
-        low, high = _clamped((low, high), (clamp.low, clamp.high))
+        if code not in self._ranges:
+            self._ranges[code] = self._range_of_clamp(self.clamps[code])
+        return self._ranges[code]
+
+    def _range_of_clamp(self, clamp: Clamp) -> Ends:
+        low, high = _clamped(self.range_of(clamp.integer), (clamp.low, clamp.high))
         if not clamp.is_exact or low is None or high is None:
             return None, None
         return low + clamp.shift, high + clamp.shift

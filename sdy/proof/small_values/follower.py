@@ -13,6 +13,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo import elementwise
+from sdy.proof.factors import ints
 from sdy.proof.known import DTYPES
 from sdy.proof.relations import (
     Candidates,
@@ -156,7 +157,7 @@ def evaluated(table: ElementTable, walk: Walk, op: Operation, operands: Sequence
     """
     codes = [each.codes for each in operands]
     check_size(max(map(len, codes), default=1) * sum(prod(shape_of(each)) for each in op.results))
-    degree = (sum if op.name in MULTIPLYING else max)([1, *(each.degree for each in operands)])
+    degree = _degree(op, [each.degree for each in operands])
     if degree > MOST_FACTORS:
         raise NotProvedError("a product of too many factors to follow its elements")
     if op.name in EXCHANGES:
@@ -175,6 +176,17 @@ def evaluated(table: ElementTable, walk: Walk, op: Operation, operands: Sequence
     elements = list(map(element_of, op.results))
     wrapped = (_wrapped(table, *each) for each in zip(elements, results, strict=True))
     return [Elements(element, each, degree) for element, each in zip(elements, wrapped, strict=True)]
+
+
+def _degree(op: Operation, operands: Sequence[int]) -> int:
+    """Return the degree of the polynomials that an op computes from those of its operands."""
+    if op.name in MULTIPLYING:
+        return sum([1, *operands])
+    degree = max([1, *operands])
+    if any(inner.name == "stablehlo.multiply" for inner in pre_order(op)):
+        reduced = prod(shape_of(op.operands[0])[dim] for dim in ints(op, "dimensions"))
+        return degree * (prod(ints(op, "window_dimensions")) * reduced + 1)  # with the initial value
+    return degree
 
 
 def _wrapped(table: ElementTable, element: str, codes: Codes) -> Codes:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from sdy.proof.contributions import IDEMPOTENT, is_float, is_neutral
+from sdy.proof.contributions import IDEMPOTENT, ONES, is_float, is_neutral
 from sdy.proof.factors import attributes_of
 from sdy.proof.relations import Codes, Elements, NotProvedError
 from sdy.proof.small_values.choices import Ends, limits_of
@@ -94,7 +94,7 @@ def combined(table: ElementTable, kind: str, element: str, values: Sequence[Code
     found = values[0]
     for each in values[1:]:
         if kind == "multiply":
-            found = multiplied(table, element, found, each)
+            found = _product(table, element, found, each)
         elif is_integer(element) and len(values) == 2:
             found = _shifted(table, added(found, each), (found, each), element, 1)
         else:
@@ -103,6 +103,15 @@ def combined(table: ElementTable, kind: str, element: str, values: Sequence[Code
             table.masked.note(total, table.masked.has(found) & table.masked.has(each))
             found = np.where((found == minus) & (each == minus), minus, total)
     return found
+
+
+def _product(table: ElementTable, element: str, one: Codes, other: Codes) -> Codes:
+    """Return the codes of products; an element times the constant one is that element."""
+    found = multiplied(table, element, one, other)
+    if element not in ONES:
+        return found
+    neutral = table.constant(element, ONES[element])
+    return np.where(other == neutral, one, np.where(one == neutral, other, found))
 
 
 def multiplied(table: ElementTable, element: str, one: Codes, other: Codes) -> Codes:

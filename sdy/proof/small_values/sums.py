@@ -143,7 +143,5 @@ def _reduced(
         value, init = codes[position], codes[len(kinds) + position]
         first = init.reshape((-1, *(1,) * len(shape_of(result))))
         values = np.broadcast_arrays(np.empty((1, *shape_of(result))), first, *parts(value, init))[1:]
-        if kind == "multiply":
-            raise NotProvedError("a product of many elements")
         found.append(combined(table, kind, element_of(result), values))
     return found

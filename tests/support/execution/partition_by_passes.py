@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.module_text import make_context
+from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
 from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
@@ -34,6 +35,7 @@ def partitioned(program: Program, module: ModuleOp, *, exchanges: bool) -> Parti
     If `exchanges`, shards exchange halos where elements move between them; otherwise they are gathered.
     """
     global_module = module.clone()
+    erase_barriers(module)  # of which returns would use another sharding than other ops
     passes = [
         InsertExplicitReshardsPass(enable_full_version=True),
         CanonicalizePass(("sdy-reshard",)),

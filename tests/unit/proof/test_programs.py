@@ -285,6 +285,69 @@ func.func @main(%a: tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -
   return %0 : tensor<8xi32>
 }
 """,
+    "products, any and all along sharded dims": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>},
+    %b: tensor<8x4xi1> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
+    -> (tensor<4xf32>, tensor<8xi1>, tensor<i1>, tensor<4xi1>) {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %yes = stablehlo.constant dense<true> : tensor<i1>
+  %no = stablehlo.constant dense<false> : tensor<i1>
+  %0 = stablehlo.reduce(%a init: %one) applies stablehlo.multiply across dimensions = [0]
+      : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.reduce(%b init: %no) applies stablehlo.or across dimensions = [1]
+      : (tensor<8x4xi1>, tensor<i1>) -> tensor<8xi1>
+  %2 = stablehlo.reduce(%b init: %yes) applies stablehlo.and across dimensions = [0, 1]
+      : (tensor<8x4xi1>, tensor<i1>) -> tensor<i1>
+  %3 = stablehlo.reduce(%b init: %no) applies stablehlo.maximum across dimensions = [0]
+      : (tensor<8x4xi1>, tensor<i1>) -> tensor<4xi1>
+  return %0, %1, %2, %3 : tensor<4xf32>, tensor<8xi1>, tensor<i1>, tensor<4xi1>
+}
+""",
+    "cumulative products": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %one) <{window_dimensions = array<i64: 8, 1>,
+      padding = dense<[[7, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.multiply %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+""",
+    "a sum of one element per device": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> tensor<2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.tanh %a : tensor<2x4xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1]
+      : (tensor<2x4xf32>, tensor<f32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+""",
+    "bits": """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%a: tensor<8x4xui32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<8x4x4xui8>, tensor<8xui64>) {
+  %0 = stablehlo.bitcast_convert %a : (tensor<8x4xui32>) -> tensor<8x4x4xui8>
+  %1 = stablehlo.slice %a [0:8, 0:2] : (tensor<8x4xui32>) -> tensor<8x2xui32>
+  %2 = stablehlo.bitcast_convert %1 : (tensor<8x2xui32>) -> tensor<8xui64>
+  return %0, %2 : tensor<8x4x4xui8>, tensor<8xui64>
+}
+""",
+    "slices of slices": """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%a: tensor<8x6x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {"x"}]>}) -> tensor<2x4xf32> {
+  %0 = stablehlo.slice %a [1:7:3, 1:6:2, 0:4] : (tensor<8x6x4xf32>) -> tensor<2x3x4xf32>
+  %1 = stablehlo.slice %0 [1:2, 0:3, 0:4] : (tensor<2x3x4xf32>) -> tensor<1x3x4xf32>
+  %2 = stablehlo.reshape %1 : (tensor<1x3x4xf32>) -> tensor<3x4xf32>
+  %3 = stablehlo.slice %2 [0:3:2, 0:4] : (tensor<3x4xf32>) -> tensor<2x4xf32>
+  %4 = stablehlo.tanh %3 : tensor<2x4xf32>
+  return %4 : tensor<2x4xf32>
+}
+""",
 }
 
 

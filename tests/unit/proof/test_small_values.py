@@ -189,7 +189,7 @@ def test_codes_are_convolved_like_numbers(window: str, groups: tuple[int, int]) 
     check_op(line, result, {"x": left, "y": right})
 
 
-@pytest.mark.parametrize("kind", ["add", "maximum", "minimum"])
+@pytest.mark.parametrize("kind", ["add", "multiply", "maximum", "minimum"])
 @pytest.mark.parametrize(
     "window", ["", "window_strides = array<i64: 1, 2>", "padding = dense<[[0, 0], [2, 1]]> : tensor<2x2xi64>"]
 )
@@ -202,13 +202,25 @@ def test_codes_of_windows_are_reduced_like_numbers(kind: str, window: str) -> No
     check_op(line, result, {"x": numbers(4, 6), "f": np.array(2, np.int32)})
 
 
-@pytest.mark.parametrize("kind", ["add", "maximum", "minimum"])
+@pytest.mark.parametrize("kind", ["add", "multiply", "maximum", "minimum"])
 def test_codes_are_reduced_like_numbers(kind: str) -> None:
     line = (
         f"stablehlo.reduce(%x init: %f) applies stablehlo.{kind} across dimensions = [0]"
         " : (tensor<4x6xi32>, tensor<i32>) -> tensor<6xi32>"
     )
     check_op(line, "tensor<6xi32>", {"x": numbers(4, 6), "f": np.array(2, np.int32)})
+
+
+def test_ranges_of_long_sums_are_found_at_once() -> None:
+    table = ElementTable(TermTable(), 1)
+    choices = table.choices
+    code, first = table.variable("integer"), table.variable("clamped")
+    choices.clamp(first, code, (0, 9), "i32")
+    code = first
+    for number in range(2000):
+        before, code = code, table.variable("sum", number)
+        choices.clamp(code, before, (None, None), "i32", 1)
+    assert choices.range_of(code) == (2000, 2009)
 
 
 SIZE = 8  # of a value, in shards of 4

@@ -190,6 +190,16 @@ def test_custom_calls_with_other_attributes_are_not_proved() -> None:
     assert not is_proved(other, one, boundary)
 
 
+def test_custom_calls_are_batches_only_along_the_dims_that_jax_notes() -> None:
+    call = "%r = stablehlo.custom_call @inverse(%arg0) {{mhlo.frontend_attributes = {{{}}}}} : ({}) -> {}"
+    whole, shard = "tensor<4x3x3xf32>", "tensor<2x3x3xf32>"
+    place = placement((4, 3, 3), (("x",), (), ()), MESH)
+    boundary = ProgramPlacement(MESH, (place,), (place,))
+    for note, expected in (('num_batch_dims = "1"', True), ('num_batch_dims = "0"', False), ("", False)):
+        local, program_of_all = (program(call.format(note, kind, kind), [kind], kind) for kind in (shard, whole))
+        assert is_proved(local, program_of_all, boundary) == expected
+
+
 def test_values_without_elements_are_equal_but_not_what_is_computed_from_them() -> None:
     place = placement((0,), ((),), MESH)
     text = program("%r = stablehlo.negate %arg0 : tensor<0xi32>", ["tensor<0xi32>"], "tensor<0xi32>")
