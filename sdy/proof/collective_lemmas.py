@@ -80,13 +80,13 @@ def _reduced(walk: Walk, op: Operation, view: View) -> View:
     dims = tuple(range(rank + 1))
     factors = Factors((dims,), (dims[1:],), frozenset(dims[1:]), kind)
     work = Computation("reduce over devices", factors, (view.shape,), (view.term.element,), walk.devices)
-    # A reduction of the program, of which each device has one element, is no op of a device.
-    first = walk.table.make("constant", neutral_element(kind, view.term.element), (), (), view.term.element)
-    factors = Factors((dims, ()), (dims[1:],), frozenset(dims[1:]), body, frozenset({0}), is_symmetric=True)
-    alike = computed(
-        replace(work, name="stablehlo.reduce", factors=factors), [together, View(first, (), ())], walk.table
+    # A device that has one element of a reduced dim does not reduce by itself.
+    first = View(
+        walk.table.make("constant", neutral_element(kind, view.term.element), (), (), view.term.element), (), ()
     )
-    return alike[0] if walk.table.is_global(alike[0].term) else computed(work, [together], walk.table)[0]
+    factors = Factors((dims, ()), (dims[1:],), frozenset(dims[1:]), body, frozenset({0}), is_symmetric=True)
+    found = computed(replace(work, name="stablehlo.reduce", factors=factors), [together, first], walk.table)[0]
+    return found if walk.table.is_global(found.term) else computed(work, [together], walk.table)[0]
 
 
 def reduce_scatter(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
