@@ -202,10 +202,15 @@ def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Re
 
 
 def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: values that are unsharded along a dim are concatenated like the global ones."""
-    dim, known = number(op, "dimension"), known_operands(operands)
-    sizes = tuple(shape_of(each)[dim] for each in op.operands)
-    return compute(walk, op, along(op, (dim,), (dim, sizes)), known)
+    """Lemma: values that are unsharded along a dim are concatenated like the global ones; empty ones do not count."""
+    kept = [position for position, each in enumerate(op.operands) if 0 not in shape_of(each)]
+    known = known_operands([operands[each] for each in kept])
+    if len(known) == 1:
+        return [known[0]]
+    dim = number(op, "dimension")
+    sizes = tuple(shape_of(op.operands[each])[dim] for each in kept)
+    factors = along(op, (dim,), (dim, sizes))
+    return compute(walk, op, replace(factors, operands=tuple(factors.operands[each] for each in kept)), known)
 
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

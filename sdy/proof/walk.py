@@ -102,7 +102,8 @@ class Walk:
         unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
         if unknown and all(0 in each.shape for each in unknown) and _only_computes(op):
             return unknown  # any two values without elements are equal
-        if any(isinstance(each, Unknown) for each in operands) and op.name not in PARTIALLY_KNOWN:
+        is_known = not any(isinstance(each, Unknown) and 0 not in each.shape for each in operands)
+        if not is_known and op.name not in PARTIALLY_KNOWN:
             self.unproved.add(op)
             return unknown
         try:
@@ -127,7 +128,7 @@ class Walk:
         values = (*op.operands, *op.results)
         if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in values):
             raise NotProvedError("expected tensors of static shape")
-        if any(0 in shape_of(each) for each in values):
+        if any(0 in shape_of(each) for each in values) and op.name != "stablehlo.concatenate":
             raise NotProvedError("a value without elements")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
             raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
