@@ -174,7 +174,8 @@ def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list
         (dim,) = numbers.start_index_map
         term_dim = dim_of(operand.dims[dim])
         found = sharded_index(operand, numbers.start_index_map, indices)
-        if found is not None and term_dim >= 0 and dim in numbers.collapsed_slice_dims:
+        takes_one = ints(op, "slice_sizes")[dim] == 1 and factors.operands[0][dim] not in factors.results[0]
+        if found is not None and term_dim >= 0 and takes_one:
             extent, size = operand.dims[dim][0].size, operand.term.shape[term_dim]
             attributes = Shard(operand.base[term_dim], extent, size, factors.attributes)
             parallel = factors.parallel | {factors.operands[0][dim]}

@@ -348,6 +348,15 @@ func.func @main(%a: tensor<8x6x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {},
   return %4 : tensor<2x4xf32>
 }
 """,
+    "a lookup of slices of one element in sharded rows": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %i: tensor<5x1xui32>)
+    -> tensor<5x1x3xf32> {
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0],
+      index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<8x3xf32>, tensor<5x1xui32>) -> tensor<5x1x3xf32>
+  return %0 : tensor<5x1x3xf32>
+}
+""",
 }
 
 
