@@ -6,8 +6,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
+from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
@@ -255,8 +256,8 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
     """
     if "has_side_effect" in op.properties and number(op, "has_side_effect"):
         raise NotProvedError("a custom call with side effects")
-    body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
-    attributes = (attributes_of(op, "dimension"), body)
+    body: Hashable = tuple(walk.fingerprint(region)[0] for region in (*op.regions, *_called_by(walk, op)))
+    attributes = (attributes_of(op, "dimension", "called_computations"), body)
     if op.name == "stablehlo.custom_call":  # which may take other attributes too
         kept = (item for item in op.attributes.items() if not item[0].startswith(("sdy.", "mhlo.sharding")))
         attributes = (*attributes, tuple(sorted(kept, key=lambda item: item[0])))
@@ -270,6 +271,18 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
         count = len(ints(op, "fft_length")) if op.name == "stablehlo.fft" else ROWS[op.name]
         dims = list(range(rank - count, rank))
     return along(op, dims, (attributes, tuple(dims)))
+
+
+def _called_by(walk: Walk, op: Operation) -> list[Region]:
+    """Return the bodies of the functions that a custom call may call.
+
+    Raises: NotProvedError if one has no body.
+    """
+    names = [each.root_reference.data for each in op.called_computations or ()] if isinstance(op, CustomCallOp) else []
+    found = [walk.functions[name].body for name in names if name in walk.functions]
+    if len(found) < len(names) or not all(each.blocks for each in found):
+        raise NotProvedError("a custom call calls a function without a body")
+    return found
 
 
 def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

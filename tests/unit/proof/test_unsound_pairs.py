@@ -190,6 +190,21 @@ def test_custom_calls_with_other_attributes_are_not_proved() -> None:
     assert not is_proved(other, one, boundary)
 
 
+def test_custom_calls_with_other_functions_are_not_proved() -> None:
+    call = "%r = stablehlo.custom_call @largest(%arg0) {called_computations = [@order]} : (tensor<4xf32>) -> "
+    order = """
+func.func private @order(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {{
+  %c = stablehlo.compare {}, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %c : tensor<i1>
+}}"""
+    main = program(f"{call}tensor<2xf32>", ["tensor<4xf32>"], "tensor<2xf32>")
+    whole, other = (main + order.format(direction) for direction in ("GT", "LT"))
+    boundary = ProgramPlacement(MESH, (placement((4,), ((),), MESH),), (placement((2,), ((),), MESH),))
+    assert is_proved(whole, whole, boundary)
+    assert not is_proved(other, whole, boundary)
+    assert not is_proved(main, whole, boundary)
+
+
 def test_custom_calls_are_batches_only_along_the_dims_that_jax_notes() -> None:
     call = "%r = stablehlo.custom_call @inverse(%arg0) {{mhlo.frontend_attributes = {{{}}}}} : ({}) -> {}"
     whole, shard = "tensor<4x3x3xf32>", "tensor<2x3x3xf32>"
