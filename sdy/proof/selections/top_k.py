@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
+import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
@@ -53,9 +54,10 @@ def _candidates(relation: Relation, dim: int) -> Candidates | None:
 
 def shifted(walk: Walk, candidates: Candidates, value: Relation) -> Candidates:
     """Lemma: indices in a shard, plus its offset, are indices in the unsharded dim."""
-    number = ints_of(value, walk.devices) if isinstance(value, Known) else None
+    is_integer = isinstance(value, Known) and np.issubdtype(value.rows.dtype, np.integer)
+    number = ints_of(value, walk.devices) if isinstance(value, Known) and is_integer else None
     if number is None:
-        raise NotProvedError("expected a known number per device that is added to indices")
+        raise NotProvedError("expected a known integer per device that is added to indices")
     return replace(candidates, shift=plus(candidates.shift, number))
 
 

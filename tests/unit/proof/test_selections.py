@@ -86,6 +86,26 @@ def test_our_partition_is_proved_and_faults_are_not(name: str) -> None:
     check_proof_and_faults(PROGRAMS[name], faults=40, seeds=3)
 
 
+@pytest.mark.parametrize(("added", "expected"), [("0.0", False), ("0.5", False), (None, True)])
+def test_candidates_that_are_changed_are_not_proved(added: str | None, expected: bool) -> None:
+    largest = "chlo.top_k({}, k = 2) : tensor<{}xf32> -> (tensor<2xf32>, tensor<2xi32>)".format
+    types = ["tensor<8xf32>", "tensor<2xf32>"]
+    whole = program(f"%r, %i = {largest('%arg0', 8)}", types[:1], types[1])
+    change = f"""%c = stablehlo.constant dense<{added}> : tensor<2xf32>
+  %w = stablehlo.add %v, %c : tensor<2xf32>"""
+    body = f"""%v, %i = {largest("%arg0", 4)}
+  {change if added else ""}
+  %all = "stablehlo.all_gather"({"%w" if added else "%v"}) <{{all_gather_dim = 0 : i64,
+    channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+    replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}}> : (tensor<2xf32>) -> tensor<4xf32>
+  %r, %j = {largest("%all", 4)}"""
+    local = program(body, ["tensor<4xf32>"], types[1])
+    boundary = ProgramPlacement(
+        MESHES[0], (placement((8,), (("x",),), MESHES[0]),), (placement((2,), ((),), MESHES[0]),)
+    )
+    assert is_proved(local, whole, boundary) == expected
+
+
 def test_large_values_are_proved() -> None:
     tokens = argmax((64, 128256), '"data"=8, "model"=16', '{"data"}, {"model"}')
     candidates = top_k((64, 128256), 50, '"data"=8, "model"=16', '{"data"}, {"model"}', "%v, %i")
