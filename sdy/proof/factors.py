@@ -282,7 +282,8 @@ def batch_of(op: Operation) -> Sequence[int]:
         return range(int(found.data)) if found.data.isdecimal() else ()
     reduced = config.data.get("reduction_dim") if isinstance(config, DictionaryAttr) else None
     if str(op.properties["call_target_name"]) in APPROXIMATE_TOP_K and isinstance(reduced, IntegerAttr):
-        return [dim for dim in range(len(shape_of(op.operands[0]))) if dim != reduced.value.data]
+        rank = len(shape_of(op.operands[0]))
+        return [dim for dim in range(rank) if dim != reduced.value.data % rank]
     return ()
 
 
