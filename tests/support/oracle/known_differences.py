@@ -21,6 +21,7 @@ from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp, PadOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
@@ -35,6 +36,7 @@ UNEVEN_RESHARDS = "the newer Shardy gathers a tensor before it reshards dims tha
 RULES = "builtin.module(func.func(sdy-populate-op-sharding-rules))"
 CONSTRAINTS = "builtin.module(sdy-apply-sharding-constraints)"
 PIPELINE = "builtin.module(sdy-propagation-pipeline)"
+RESHARDS = "builtin.module(func.func(sdy-insert-explicit-reshards{enable-full-version=true}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,10 @@ def _updates_part_of_dim(op: DynamicUpdateSliceOp) -> bool:
     return shape_of(op.operand) != shape_of(op.update)
 
 
+def _reduces_in_different_ways(op: ReduceOp) -> bool:
+    return len({inner.name for inner in op.body.block.ops if inner.results}) > 1
+
+
 OLDER = (
     KnownDifference(
         "the older Shardy reduces results of main that have no sharding",
@@ -198,6 +204,24 @@ sdy.mesh @m = <["x"=2]>
 func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"x"}>}) -> tensor<4xf32> {
   %0 = stablehlo.abs %a : tensor<4xf32>
   return %0 : tensor<4xf32>
+}""",
+    ),
+    KnownDifference(
+        "the newer Shardy does not combine shards of reductions of several values in different ways",
+        lambda module, _: any(map(_reduces_in_different_ways, _ops(module, ReduceOp))),
+        RESHARDS,
+        """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %z: tensor<f32>)
+    -> (tensor<f32>, tensor<f32>) {
+  %0:2 = stablehlo.reduce(%a init: %z), (%a init: %z) across dimensions = [0]
+      : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  reducer(%p: tensor<f32>, %q: tensor<f32>) (%r: tensor<f32>, %s: tensor<f32>) {
+    %1 = stablehlo.add %p, %q : tensor<f32>
+    %2 = stablehlo.maximum %r, %s : tensor<f32>
+    stablehlo.return %1, %2 : tensor<f32>, tensor<f32>
+  }
+  return %0#0, %0#1 : tensor<f32>, tensor<f32>
 }""",
     ),
 )
