@@ -15,7 +15,18 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from sdy.proof.relations import Codes
-from sdy.proof.small_values.rings import ONE, SMALL, added, as_integers, chosen, is_integer, lanes, packed, scaled
+from sdy.proof.small_values.rings import (
+    ONE,
+    SMALL,
+    added,
+    as_integer,
+    as_integers,
+    chosen,
+    is_integer,
+    lanes,
+    packed,
+    scaled,
+)
 
 Ends = tuple[int | None, int | None]
 
@@ -61,9 +72,8 @@ class Choices:
 
     def range_of(self, code: int) -> Ends:
         """Return the least and the greatest number that an integer can be, as far as it is known."""
-        number, is_known = as_integers(np.array(code))
-        if is_known or code in self.large:
-            number = int(self.large.get(code, number))
+        number = self.large.get(code, as_integer(code))
+        if number is not None:
             return number, number
         if code not in self.clamps:
             return None, None
@@ -89,7 +99,7 @@ class Choices:
         is_exact = not shift or (low is not None and high is not None)
         if is_exact and shift:
             is_exact = limits[0] <= cast("int", low) + shift and cast("int", high) + shift <= limits[1]
-        if not as_integers(np.array(code))[1]:
+        if as_integer(code) is None:
             self.clamps.setdefault(code, Clamp(integer, *ends, shift, limits, is_exact))
 
     def interval(self, code: int, low: int | None, high: int | None) -> Interval | bool:

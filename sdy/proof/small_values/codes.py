@@ -38,7 +38,7 @@ from sdy.proof.small_values.rings import (
     ONE,
     PRIMES,
     SMALL,
-    as_integers,
+    as_integer,
     is_integer,
     mixed,
     of_integer,
@@ -108,9 +108,10 @@ class ElementTable:
         """Return the bytes of a constant, or None."""
         if element not in DTYPES or (element, code) in self._constants:
             return self._constants.get((element, code))
-        number, is_known = as_integers(np.array(code))
-        is_constant = is_known and (is_integer(element) or code in (0, ONE * (element == "i1")))
-        return np.array(number).astype(DTYPES[element]).tobytes() if is_constant else None
+        number = as_integer(code)
+        if number is None or not (is_integer(element) or code in (0, ONE * (element == "i1"))):
+            return None
+        return np.array(number).astype(DTYPES[element]).tobytes()
 
     def of_term(self, term: Term) -> Codes:
         """Return the codes of a term: those of the term that it is a part or another arrangement of, or new ones."""

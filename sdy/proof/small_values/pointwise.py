@@ -16,6 +16,7 @@ from sdy.proof.small_values.rings import (
     ARBITRARY,
     ONE,
     added,
+    as_integer,
     as_integers,
     chosen,
     is_integer,
@@ -154,10 +155,11 @@ def _of_set(table: ElementTable, kind: str, element: str, row: Sequence[int]) ->
     if key == ("and", "i1"):
         return table.choices.both(sorted(members))
     kept = [each for each in members if not _is_neutral(table, kind, element, each)]
-    numbers, are_known = as_integers(np.array(kept, np.int64))
-    if is_integer(element) and kind in ("maximum", "minimum") and are_known.any():
-        bound = int((numbers[are_known].max if kind == "maximum" else numbers[are_known].min)())
-        kept = [*np.array(kept)[~are_known].tolist(), of_integer(bound)]
+    is_bounded = is_integer(element) and kind in ("maximum", "minimum")
+    known = {each: number for each in kept if is_bounded and (number := as_integer(each)) is not None}
+    if known:
+        bound = (max if kind == "maximum" else min)(known.values())
+        kept = [*(each for each in kept if each not in known), of_integer(bound)]
         if len(kept) == 2:
             code = table.variable(*key, frozenset(kept))
             table.choices.clamp(code, kept[0], (bound, None) if kind == "maximum" else (None, bound), element)
@@ -182,13 +184,8 @@ def _by_row(table: ElementTable, op: Operation, rows: Sequence[Codes], source: s
     return np.array(codes, np.int64)[inverse.reshape(found.shape)]
 
 
-def _number(code: int) -> int | None:
-    number, is_known = as_integers(np.array(code))
-    return int(number) if is_known else None
-
-
 def _clamp(table: ElementTable, op: Operation, source: str, row: Sequence[int]) -> int:
-    low, value, high = map(_number, row[:3])
+    low, value, high = map(as_integer, row[:3])
     if low is None or high is None:
         return row[-1]
     if value is not None:
@@ -204,7 +201,7 @@ def _convert(table: ElementTable, op: Operation, source: str, row: Sequence[int]
     low, high = (limits[0] if low is None else low), (limits[1] if high is None else high)
     if low < wanted[0] or high > wanted[1]:
         return row[-1]
-    if _number(row[0]) is not None:
+    if as_integer(row[0]) is not None:
         return row[0]
     table.choices.clamp(row[-1], row[0], (None, None), source)
     return row[-1]
@@ -213,9 +210,9 @@ def _convert(table: ElementTable, op: Operation, source: str, row: Sequence[int]
 def _compare(table: ElementTable, op: Operation, source: str, row: Sequence[int]) -> int:
     """Return the code of a comparison with a known integer: whether the other one lies in an interval."""
     direction = next(each for each in DIRECTIONS if each in str(op.properties["comparison_direction"]))
-    integer, number = row[0], _number(row[1])
+    integer, number = row[0], as_integer(row[1])
     if number is None:
-        integer, number = row[1], _number(row[0])
+        integer, number = row[1], as_integer(row[0])
         direction = direction.translate(str.maketrans("GL", "LG"))
     if number is None:
         return row[-1]

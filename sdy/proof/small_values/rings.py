@@ -52,6 +52,15 @@ def as_integers(codes: Codes) -> tuple[Codes, Codes]:
     return values[..., 0], (values[..., 0] == values[..., 1]) & (abs(values[..., 0]) < SMALL) & (codes != ARBITRARY)
 
 
+def as_integer(code: int) -> int | None:
+    """Return the small integer that a code stands for; None for other codes."""
+    one, other = (
+        value - prime * (value >= prime // 2)
+        for value, prime in zip((code >> 31, code & (2**31 - 1)), PRIMES.tolist(), strict=True)
+    )
+    return one if one == other and abs(one) < SMALL and code != ARBITRARY else None
+
+
 ONE = 2**31 + 1  # the code of 1; that of 0 is 0
 
 
