@@ -20,7 +20,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.proof.collectives import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.proof.compute import Computation, computed
 from sdy.proof.contributions import combined, neutral_element
-from sdy.proof.factors import Factors, number
+from sdy.proof.factors import Factors, number, reduced_along
 from sdy.proof.known import DTYPES, as_view
 from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
@@ -76,17 +76,17 @@ def _reduced(walk: Walk, op: Operation, view: View) -> View:
     # The devices' values are not contributions: the reduction is one of the program.
     stacked = replace(view, dims=((), *view.dims))
     together = cleaned(gathered(stacked, 0, groups, walk.devices), walk.table)
-    rank = len(view.dims)
-    dims = tuple(range(rank + 1))
+    rank = len(stacked.dims)
+    neutral = neutral_element(kind, view.term.element)
+    if neutral:  # as a reduction in the program: a device that has one element of a dim does not reduce by itself
+        first = View(walk.table.make("constant", neutral, (), (), view.term.element), (), ())
+        factors = reduced_along((0,), rank, "", body)  # without a kind, so that the dim must be whole
+        work = Computation("stablehlo.reduce", factors, (view.shape,), (view.term.element,), walk.devices)
+        return computed(work, [together, first], walk.table)[0]
+    dims = tuple(range(rank))
     factors = Factors((dims,), (dims[1:],), frozenset(dims[1:]), kind)
     work = Computation("reduce over devices", factors, (view.shape,), (view.term.element,), walk.devices)
-    # A device that has one element of a reduced dim does not reduce by itself.
-    first = View(
-        walk.table.make("constant", neutral_element(kind, view.term.element), (), (), view.term.element), (), ()
-    )
-    factors = Factors((dims, ()), (dims[1:],), frozenset(dims[1:]), body, frozenset({0}), is_symmetric=True)
-    found = computed(replace(work, name="stablehlo.reduce", factors=factors), [together, first], walk.table)[0]
-    return found if walk.table.is_global(found.term) else computed(work, [together], walk.table)[0]
+    return computed(work, [together], walk.table)[0]
 
 
 def reduce_scatter(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

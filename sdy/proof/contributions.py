@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from sdy.proof.relations import NotProvedError, Offset, Partial, View, at, is_inside, partial_of, spread
+from sdy.proof.relations import SELECTION, NotProvedError, Offset, Partial, View, at, is_inside, partial_of, spread
 from sdy.proof.terms import Term
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
+REPEATABLE = IDEMPOTENT | {SELECTION}  # an element that is combined again changes nothing
 _ZEROS = {2: (b"\0\0", b"\0\x80"), 4: (b"\0" * 4, b"\0\0\0\x80"), 8: (b"\0" * 8, b"\0" * 7 + b"\x80")}
 ONES = {
     **{f"{sign}i{8 * width}": b"\1" + bytes(width - 1) for sign in ("", "u") for width in (1, 2, 4, 8)},
@@ -47,9 +48,10 @@ def is_neutral(term: Term | None, kind: str) -> bool:
 
 
 def neutral_element(kind: str, element: str) -> bytes:
-    """Return the bytes of a scalar with which combining changes nothing; none if it is not known."""
-    width = len(ONES.get(element, b"\0"))
-    return bytes(width) if kind == "add" else next(iter(_neutral_bytes(kind, element, width)), b"")
+    """Return the bytes of a scalar with which combining changes nothing; none if the type is not one of the usual."""
+    width = 1 if element == "i1" else len(ONES.get(element, b""))
+    found = (bytes(width),) if kind == "add" else _neutral_bytes(kind, element, width) if width else ()
+    return next(iter(found), b"")
 
 
 def _neutral_bytes(kind: str, element: str, width: int) -> Sequence[bytes]:

@@ -104,9 +104,12 @@ def contraction_factors(op: DotGeneralOp | DotOp) -> Factors:
 
 def reduce(op: Operation, kind: str, body: Hashable) -> Factors:
     """Return the factors of a reduction of one value and its initial value; of all values of an op without a kind."""
-    dims = ints(op, "dimensions")
-    rank = len(shape_of(op.operands[0]))
     count = 1 if kind else len(op.operands) // 2
+    return reduced_along(ints(op, "dimensions"), len(shape_of(op.operands[0])), kind, body, count)
+
+
+def reduced_along(dims: Dims, rank: int, kind: str, body: Hashable, count: int = 1) -> Factors:
+    """Return the factors of a reduction along dims of `count` values of a rank, and their initial values."""
     kept = tuple(dim for dim in range(rank) if dim not in dims)
     operands = (*(tuple(range(rank)),) * count, *((),) * count)
     reduced = frozenset(dims) if kind else frozenset[int]()

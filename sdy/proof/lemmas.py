@@ -48,8 +48,6 @@ from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an op on corresponding elements keeps windows."""
-    if op.name == "stablehlo.add" and isinstance(operands[0], Candidates):
-        return [shifted(walk, operands[0], operands[1])]
     known, rank = known_operands(operands), len(shape_of(op.results[0]))
     if any(len(each.shape) not in (0, rank) for each in known):
         raise NotProvedError("a conversion that changes the rank")
@@ -58,6 +56,13 @@ def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
         if found is not None:
             return [found]
     return compute(walk, op, elementwise(op), known, is_elementwise=True)
+
+
+def add(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: sums keep windows; the offset of a shard that is added to indices in it makes them those in the dim."""
+    if isinstance(operands[0], Candidates):
+        return [shifted(walk, operands[0], operands[1])]
+    return pointwise(walk, op, operands)
 
 
 def bitcast(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -281,6 +286,7 @@ def same(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
 
 LEMMAS: dict[str, Lemma] = {
     **{each.name: pointwise for each in (*stablehlo_elementwise.OPS, *chlo_elementwise.OPS)},
+    "stablehlo.add": add,
     "stablehlo.bitcast_convert": bitcast,
     "stablehlo.convert": convert,
     "stablehlo.select": select,

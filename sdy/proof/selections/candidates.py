@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from sdy.proof.contributions import IDEMPOTENT
+from sdy.proof.contributions import IDEMPOTENT, REPEATABLE
 from sdy.proof.relations import SELECTION, Candidates, NotProvedError, Relation, View, at, partial_of
 from sdy.proof.terms import Arguments
 
 Groups = Sequence[Sequence[int]]
+
+
+def candidates_of(view: View, dim: int) -> Candidates | None:
+    """Return the contributions of each device to a value as candidates along a dim; None if it is not partial."""
+    if view.partial is None:
+        return None
+    sets = tuple((each,) for each in view.partial.masks)
+    return Candidates(replace(view, partial=None), dim, view.partial.kind, sets, view.partial.whole)
 
 
 def gathered_candidates(relation: Relation, dim: int, groups: Groups) -> Candidates | None:
@@ -17,14 +25,12 @@ def gathered_candidates(relation: Relation, dim: int, groups: Groups) -> Candida
 
     Raises: NotProvedError if they are not gathered along the dim of the candidates, or not of the same elements.
     """
-    candidates = relation
-    if isinstance(relation, View) and relation.partial is not None and not relation.dims[dim]:
-        kind, masks, whole = relation.partial.kind, relation.partial.masks, relation.partial.whole
-        if any(len({masks[device] for device in group}) > 1 for group in groups):
-            sets = tuple((each,) for each in masks)
-            candidates = Candidates(replace(relation, partial=None), dim, kind, sets, whole)
+    is_row = isinstance(relation, View) and not relation.dims[dim]
+    candidates = candidates_of(relation, dim) if isinstance(relation, View) and is_row else relation
     if not isinstance(candidates, Candidates):
         return None
+    if is_row and all(len({candidates.sets[device] for device in group}) == 1 for group in groups):
+        return None  # windows of the same contributions
     if candidates.dim != dim or candidates.shift or candidates.view.term.is_varying:
         raise NotProvedError("expected an all-gather along the dim of the contributions")
     sets = list(candidates.sets)
@@ -51,7 +57,7 @@ def combined_candidates(candidates: Candidates) -> View:
 def _union(kind: str, sets: Sequence[int]) -> int:
     """Return the union of sets of contributions that are combined in order."""
     union = 0
-    for each in dict.fromkeys(sets) if kind in IDEMPOTENT or kind == SELECTION else sets:
+    for each in dict.fromkeys(sets) if kind in REPEATABLE else sets:
         if kind == SELECTION and each & -each <= union:
             raise NotProvedError("the contributions to a selection are not in the order of the elements")
         if kind not in IDEMPOTENT and union & each:

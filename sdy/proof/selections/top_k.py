@@ -16,7 +16,7 @@ from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.proof.factors import ints
 from sdy.proof.known import ints_of
 from sdy.proof.relations import SELECTION, Candidates, Known, NotProvedError, Positions, Relation, View, offset, plus
-from sdy.proof.selections.candidates import are_selected_by, combined_candidates
+from sdy.proof.selections.candidates import are_selected_by, candidates_of, combined_candidates
 from sdy.proof.structured import compute, gather_elements, known_operands, row_factors
 from sdy.proof.terms import Arguments
 from sdy.proof.walk import Walk, shape_of
@@ -35,21 +35,12 @@ def top_k(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]
         return [view, Positions(operand)]
     factors = replace(factors, reduced=frozenset({factors.operands[0][last]}), kind=SELECTION)
     found = compute(walk, op, factors, known_operands(operands))
-    values, indices = (_candidates(each, last) for each in found)
+    values, indices = (candidates_of(each, last) for each in found if isinstance(each, View))
     if values is None or indices is None:
         return found
     extent = shape_of(op.operands[0])[last]
     starts = offset(tuple(extent * (bits.bit_length() - 1) for (bits,) in indices.sets))
     return [values, replace(indices, shift=plus(0, starts, -1))]
-
-
-def _candidates(relation: Relation, dim: int) -> Candidates | None:
-    """Return contributions to a result of `top_k` as candidates; None if the result is whole."""
-    assert isinstance(relation, View)
-    if relation.partial is None:
-        return None
-    sets = tuple((each,) for each in relation.partial.masks)
-    return Candidates(replace(relation, partial=None), dim, SELECTION, sets, relation.partial.whole)
 
 
 def shifted(walk: Walk, candidates: Candidates, value: Relation) -> Candidates:

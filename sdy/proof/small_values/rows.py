@@ -23,8 +23,8 @@ def of_rows(table: ElementTable, walk: Walk, op: Operation, codes: Sequence[Code
     for value, dims in zip(codes, factors.operands, strict=True):
         own = [each for each in parallel if each in dims]  # scalars have none
         moved = np.moveaxis(value, [dims.index(each) + 1 for each in own], range(1, len(own) + 1))
-        sizes_of_rows = iter(moved.shape[1 : len(own) + 1])
-        rows = moved.reshape(len(value), *(next(sizes_of_rows) if each in dims else 1 for each in parallel), -1)
+        sizes_of_batch = [value.shape[dims.index(each) + 1] if each in dims else 1 for each in parallel]
+        rows = moved.reshape(len(value), *sizes_of_batch, -1)
         columns += (rows[..., position] for position in range(rows.shape[-1]))
     types = tuple((element_of(each), len(shape_of(each))) for each in (*op.operands, *op.results))
     sizes = tuple(
