@@ -132,14 +132,17 @@ def inside_regions(step: LifetimeStep[V], dying: Sequence[V], kept: AbstractSet[
 
 
 def memory_uses(
-    arguments: Sequence[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]
+    arguments: Sequence[V],
+    steps: Sequence[LifetimeStep[V]],
+    bytes_of: Callable[[V], int],
+    ends: Lifetimes[V] | None = None,
 ) -> list[MemoryUse]:
     """Return the memory use during each step. Arguments live from the start, and to the end if no step reads them.
 
     A region input that no later step reads is counted once, as part of the regions. A value that is both an argument
-    and produced by a step has its memory from the start.
+    and produced by a step has its memory from the start. `ends` are the ends of all lives, if they are known.
     """
-    ends = lifetimes(arguments, steps, bytes_of)
+    ends = lifetimes(arguments, steps, bytes_of) if ends is None else ends
     read = {value for dead in ends.dying for value in dead}
     kept = {*arguments}
     alive = sum(map(bytes_of, arguments))

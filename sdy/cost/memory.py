@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -15,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.allocation.buffers import Buffers
 from sdy.cost.allocation.result_buffers import stored_in_results
-from sdy.cost.lifetimes import LifetimeStep, memory_uses
+from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, lifetimes, memory_uses
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
@@ -33,6 +34,17 @@ class Peak:
 
 
 NOTHING = Peak(0)
+
+
+class BlockLives(NamedTuple):
+    """The values whose memory is in use from the start of a block, a step for each op, and the ends of all lives.
+
+    Those values are the arguments, and results of the program. A step reads what the regions of its op read.
+    """
+
+    allocated: Sequence[SSAValue]
+    steps: Sequence[LifetimeStep[SSAValue]]
+    ends: Lifetimes[SSAValue]
 
 
 def peak_bytes(local: ModuleOp) -> int:
@@ -54,7 +66,10 @@ def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int], *, is_compiled: 
 
 
 class PeakFinder:
-    """The memory peaks of the functions and blocks of a module, computed when first requested and then cached."""
+    """The memory peaks of the functions and blocks of a module, computed when first requested and then cached.
+
+    What was requested before the module changes is of the module as it was.
+    """
 
     def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int], *, is_compiled: bool = True) -> None:
         self._functions = functions_of(module)
@@ -62,6 +77,8 @@ class PeakFinder:
         self._bytes_of = bytes_of
         self._known: dict[tuple[str, Values], Peak] = {}
         self._of_blocks: dict[tuple[Block, Values], Peak] = {}
+        self._lives: dict[Block, BlockLives] = {}
+        self._uses: dict[Block, list[MemoryUse]] = {}
         self._elsewhere: dict[tuple[Block, Values], Values] = {}
         self._sizes: dict[SSAValue, int] = {}
         self._with_results: set[Block] = set()  # whose values may be stored in the memory of results
@@ -85,19 +102,38 @@ class PeakFinder:
 
     def _compute(self, block: Block, elsewhere: Values) -> Peak:
         kept = elsewhere.union(self._buffers.allocated_results(block))
-        ops = ops_in(block)
-        insides = [self._inside(op, kept) for op in ops]
-        steps = [self._step(op, block, inside) for op, inside in zip(ops, insides, strict=True)]
-        allocated = self.allocated_before(block, steps)
 
         def bytes_here(value: SSAValue) -> int:
             return 0 if value in elsewhere else self.bytes_of(value)
 
-        bytes_of = bytes_here if elsewhere else self.bytes_of
+        if elsewhere:
+            steps = self._steps(block, kept)
+            allocated = self._allocated_before(block, steps)
+            uses, bytes_of = memory_uses(allocated, steps, bytes_here), bytes_here
+        else:
+            allocated, uses, bytes_of = self.lives(block).allocated, self.uses(block), self.bytes_of
         found = Peak(sum(map(bytes_of, allocated)))
-        for op, inside, moment in zip(ops, insides, memory_uses(allocated, steps, bytes_of), strict=True):
-            if moment.most > found.bytes:
-                found = Peak(moment.most, op if moment.most == moment.around else inside.op)
+        for op, use in zip(ops_in(block), uses, strict=True):
+            if use.most > found.bytes:
+                found = Peak(use.most, op if use.most == use.around else self._inside(op, kept).op)
+        return found
+
+    def lives(self, block: Block) -> BlockLives:
+        """Return the lives of the values of a block."""
+        found = self._lives.get(block)
+        if found is None:
+            steps = self._steps(block, frozenset(self._buffers.allocated_results(block)))
+            allocated = self._allocated_before(block, steps)
+            found = BlockLives(allocated, steps, lifetimes(allocated, steps, self.bytes_of))
+            self._lives[block] = found
+        return found
+
+    def uses(self, block: Block) -> list[MemoryUse]:
+        """Return the memory use during each op of a block."""
+        found = self._uses.get(block)
+        if found is None:
+            allocated, steps, ends = self.lives(block)
+            found = self._uses[block] = memory_uses(allocated, steps, self.bytes_of, ends)
         return found
 
     def values_elsewhere(self, call: Operation, elsewhere: Values) -> Values:
@@ -114,26 +150,17 @@ class PeakFinder:
         if key not in self._elsewhere:
             self._elsewhere[key] = key[1]  # ends the recursion for a function that calls itself
             computed = [value for value in key[1] if value.owner is not block]
-            self._elsewhere[key] = key[1].union(stored_in_results(computed, self.steps(block), self.bytes_of))
+            self._elsewhere[key] = key[1].union(stored_in_results(computed, self.lives(block).steps, self.bytes_of))
         return self._elsewhere[key]
 
-    def allocated_before(
-        self, block: Block, steps: Sequence[LifetimeStep[SSAValue]] | None = None
-    ) -> Sequence[SSAValue]:
-        """Return the values whose memory is in use from the start of a block: arguments, and results of the program.
-
-        `steps` are those of the block, if they are known.
-        """
+    def _allocated_before(self, block: Block, steps: Sequence[LifetimeStep[SSAValue]]) -> Sequence[SSAValue]:
         results = self._buffers.allocated_results(block)
         if results and block not in self._with_results:
             self._with_results.add(block)
-            stored = stored_in_results(results, self.steps(block) if steps is None else steps, self.bytes_of)
-            self._sizes.update(dict.fromkeys(stored, 0))
+            self._sizes.update(dict.fromkeys(stored_in_results(results, steps, self.bytes_of), 0))
         return [*block.args, *results]
 
-    def steps(self, block: Block) -> list[LifetimeStep[SSAValue]]:
-        """Return what each op of a block reads and produces; an op reads what its regions read."""
-        kept = frozenset(self._buffers.allocated_results(block))
+    def _steps(self, block: Block, kept: Values) -> list[LifetimeStep[SSAValue]]:
         return [self._step(op, block, self._inside(op, kept)) for op in ops_in(block)]
 
     def bytes_of(self, value: SSAValue) -> int:

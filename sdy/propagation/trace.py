@@ -46,11 +46,17 @@ class Trace:
 
     def __init__(self) -> None:
         self.steps: list[TraceStep] = []
+        # By the id of a change, which the steps keep alive: the engine has one for all ops with equal shardings.
+        self._moves: dict[int, tuple[AxisMove, ...]] = {}
 
     def record(self, site: Site, outcome: StepResult) -> None:
         """Append a step, which must have changed something."""
-        assert outcome.change is not None
-        self.steps.append(TraceStep(len(self.steps), site, outcome.change, moves_in(outcome.change)))
+        change = outcome.change
+        assert change is not None
+        moves = self._moves.get(id(change))
+        if moves is None:
+            moves = self._moves[id(change)] = moves_in(change)
+        self.steps.append(TraceStep(len(self.steps), site, change, moves))
 
 
 def holders_of(site: Site) -> tuple[Value | None, ...]:

@@ -41,8 +41,9 @@ class TraceDescriptions:
         self._stored_on = traced.flat.stored_on()
         self._results = {each.holder: index for index, each in enumerate(traced.flat.graph.main_results)}
         self._main = main_function(traced.module)
-        # By arrival, or by the holder that an axis started from: described once, since many paths share them.
-        self._steps: dict[Arrival | Value, tuple[str, str]] = {}
+        # By the holder that an axis started from, or by what a step is described with: its op, source, target and
+        # holder. Many paths share steps, and a step often propagates several axes from one tensor to another.
+        self._steps: dict[Value | tuple[Site, int, int, Value], tuple[str, str]] = {}
         self._values: dict[Value | None, str] = {}
 
     def value(self, holder: Value | None) -> str:
@@ -114,11 +115,14 @@ class TraceDescriptions:
 
     def step(self, link: PathLink) -> tuple[str, str]:
         """Return the line and the description of the last step of a path, or of the annotation that it starts with."""
-        key = link.arrival or link.root
+        arrival = link.arrival
+        if arrival is None:
+            key = link.root
+        else:
+            key = arrival.step.site, arrival.move.source, arrival.move.target, arrival.holder
         known = self._steps.get(key)
         if known is None:
-            found = self.root(link.root) if link.arrival is None else _described(self, link.arrival)
-            known = self._steps[key] = found
+            known = self._steps[key] = self.root(link.root) if arrival is None else _described(self, arrival)
         return known
 
     def root(self, holder: Value) -> tuple[str, str]:

@@ -8,11 +8,11 @@ from sdy.program.comparison import PartitionerResult
 from sdy.program.partitioners.compare import compare_partitioners
 from sdy.program.partitioners.runs import OTHERS, SECONDS
 from sdy.program.program import Program
-from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.arguments import add_json_argument, named_partitioners, print_json
 from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
 from sdy.tools.command_line.output.console import console_of
-from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
+from sdy.tools.command_line.partitioners import print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\

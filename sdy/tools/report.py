@@ -8,19 +8,17 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import sdy
-from sdy.advice.report_json import report_json
 from sdy.cost.hardware import HARDWARE
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.program.program import Program
-from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, print_json
+from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, named_partitioners, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, VERBOSE_HELP, with_optimizer_option, with_program
-from sdy.tools.command_line.output.console import console_of
-from sdy.tools.command_line.partitioners import named_partitioners, print_partitioners
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 if TYPE_CHECKING:
+    from sdy.cost.hardware import Hardware
     from sdy.program.comparison import PartitionerResult
 
 DESCRIPTION = f"""\
@@ -56,20 +54,32 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> int:
     """Partition the program, and write the report."""
     hardware = resolve_hardware(arguments.on)
-
     others = named_partitioners(arguments.others)
 
     def report(program: Program) -> None:
         chosen = with_optimizer_option(program, arguments)
         results: Sequence[PartitionerResult] = sdy.compare_partitioners(chosen, others) if others else ()
-        if arguments.json:
-            print_json({**report_json(chosen.facts(hardware)), "partitioners": [each.to_json() for each in results]})
-        elif arguments.html is not None:
+        if arguments.html is not None:
             write_text(arguments.html, chosen.report_html(hardware, results))
+        elif arguments.json:
+            _print_json(chosen, hardware, results)
         else:
-            write_text("-", chosen.report(width=get_terminal_size().columns, verbose=arguments.verbose))
-            if results:
-                print_partitioners(console_of(arguments), results)
+            _print(chosen, arguments, results)
 
     with_program(arguments.file, report)
     return SUCCESS
+
+
+def _print_json(program: Program, hardware: Hardware, results: Sequence[PartitionerResult]) -> None:
+    from sdy.advice.report_json import report_json  # the HTML page does not need it
+
+    print_json({**report_json(program.facts(hardware)), "partitioners": [each.to_json() for each in results]})
+
+
+def _print(program: Program, arguments: Namespace, results: Sequence[PartitionerResult]) -> None:
+    write_text("-", program.report(width=get_terminal_size().columns, verbose=arguments.verbose))
+    if results:
+        from sdy.tools.command_line.output.console import console_of  # with rich, which the HTML page does not need
+        from sdy.tools.command_line.partitioners import print_partitioners
+
+        print_partitioners(console_of(arguments), results)

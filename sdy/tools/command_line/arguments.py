@@ -30,6 +30,11 @@ def add_json_argument(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
 
 
+def named_partitioners(names: str) -> list[str]:
+    """Return the partitioners in the text of an option, where commas separate them."""
+    return [name for name in names.split(",") if name]
+
+
 def print_json(document: Mapping[str, object] | Sequence[object], stream: TextIO | None = None) -> None:
     """Print a document as JSON to standard output, or to another stream."""
     print(dumps(document, indent=2, allow_nan=False), file=stream or sys.stdout)

@@ -1,4 +1,4 @@
-"""The options and the table of commands that compare partitioners."""
+"""The table of commands that compare partitioners."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from sdy.report.tables.fitted_table import print_tables
 
 if TYPE_CHECKING:
     from sdy.program.comparison import PartitionerResult
-
-
-def named_partitioners(names: str) -> list[str]:
-    """Return the partitioners in the text of an option, where commas separate them."""
-    return [name for name in names.split(",") if name]
 
 
 def print_partitioners(console: Console, results: Sequence[PartitionerResult]) -> None:

@@ -90,8 +90,9 @@ class _Combiner:
 
     def _combine(self, block: Block) -> list[tuple[Operation, int]]:
         """Combine the ops of a block; return the ops with inner blocks to visit, and the limit of live bytes there."""
-        ops, steps = list(block.ops), self._peaks.steps(block)
-        program = BlockOps(self._peaks.allocated_before(block), steps, self._needs.of(ops, steps), self._peaks.bytes_of)
+        ops, lives = list(block.ops), self._peaks.lives(block)
+        needs = self._needs.of(ops, lives.steps)
+        program = BlockOps(lives.allocated, lives.steps, needs, self._peaks.bytes_of)
         most_alive = self._most_alive.get(block)
         if most_alive is None:  # not called
             most_alive = self._peaks.of_block(block).bytes

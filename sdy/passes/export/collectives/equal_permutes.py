@@ -12,7 +12,6 @@ from collections.abc import Hashable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.lifetimes import memory_uses
 from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
@@ -62,9 +61,8 @@ class _Room:
     """The memory that is free at each op of a block below the peak of the block."""
 
     def __init__(self, block: Block, peaks: PeakFinder) -> None:
-        uses = memory_uses(peaks.allocated_before(block), peaks.steps(block), peaks.bytes_of)
         peak = peaks.of_block(block).bytes
-        self._free = [peak - use.most for use in uses]
+        self._free = [peak - use.most for use in peaks.uses(block)]
         self._position = {op: number for number, op in enumerate(block.ops)}
         self._block = block
 

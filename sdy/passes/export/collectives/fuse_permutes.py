@@ -20,7 +20,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.cost.device_groups import group_rows
-from sdy.cost.lifetimes import memory_uses
 from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.context import remark
@@ -100,8 +99,8 @@ def _has_room(pair: _Pair, peaks: PeakFinder) -> bool:
     block = pair.first.parent
     assert block is not None  # in a function
     ops = list(block.ops)
-    found = memory_uses(peaks.allocated_before(block), peaks.steps(block), peaks.bytes_of)
-    around = max(found[ops.index(op)].around for op in (pair.first, pair.second))
+    uses = peaks.uses(block)
+    around = max(uses[ops.index(op)].around for op in (pair.first, pair.second))
     more = 2 * (pair.exchange.halves - 1) * bytes_of_tensor(pair.first.operands[0])
     return around + more <= peaks.of_block(block).bytes
 
