@@ -102,8 +102,7 @@ def _readings(operands: Sequence[View | Known], table: TermTable) -> Iterator[tu
 
 def _known_readings(value: Known, table: TermTable) -> list[View | Known]:
     """Return a value that depends on the device as it is, and as a window of each constant of which it is one."""
-    is_window = value.dim is not None and not value.is_uniform
-    return [value, *(windows_of_global(value, table) if is_window else ())]
+    return [value, *(() if value.is_uniform else windows_of_global(value, table))]
 
 
 def plain_readings(view: View, table: TermTable) -> list[View]:

@@ -146,7 +146,7 @@ def as_view(value: Known, table: TermTable) -> View:
         return _window_of_global(value, table)
     if value.dim is None:
         return _free(table.make("constant", value.rows.tobytes(), (), (), value.element), value.shape)
-    return _with_dim(_table_term(value.rows, value.element, table), 0, value)
+    return _with_dim(_table_term(value.rows, value.element, table), 0, value.shape, value.dim)
 
 
 def _window_of_global(value: Known, table: TermTable) -> View:
@@ -158,12 +158,14 @@ def _window_of_global(value: Known, table: TermTable) -> View:
 
 
 def windows_of_global(value: Known, table: TermTable) -> Iterator[View]:
-    """Yield a known value that varies along a dim as windows of constants of the global program.
+    """Yield a known value that depends on the device as windows of constants of the global program.
 
-    There may be several: the elements of a shard of an iota are also those of a part of a longer iota.
+    There may be several: the elements of a shard of an iota are also those of a part of a longer iota. A value that
+    varies along no dim is a window of one element along a dim of size 1.
     """
+    dims = [each for each, size in enumerate(value.shape) if size == 1] if value.dim is None else [value.dim]
     distinct = {row.tobytes(): row for row in value.rows}
-    for term in table.constants(value.element):
+    for term in table.constants(value.element) if dims else ():
         assert isinstance(term.attributes, bytes)
         elements = np.frombuffer(term.attributes, DTYPES[value.element])
         starts: dict[bytes, int] = {}
@@ -173,7 +175,8 @@ def windows_of_global(value: Known, table: TermTable) -> Iterator[View]:
                 break
             starts[key] = start
         else:
-            yield _with_dim(term, offset(tuple(starts[row.tobytes()] for row in value.rows)), value)
+            base = offset(tuple(starts[row.tobytes()] for row in value.rows))
+            yield from (_with_dim(term, base, value.shape, dim) for dim in dims)
 
 
 def _start_of(row: Rows, elements: Rows) -> int | None:
@@ -207,7 +210,7 @@ def stitched(value: Known, base: Offset, size: int, devices: int, table: TermTab
         raise NotProvedError("no device has some element")
     if have_same_bits(elements, elements[:1]):
         return _free(table.make("constant", elements[:1].tobytes(), (), (), value.element), value.shape)
-    return _with_dim(_table_term(elements[None, :], value.element, table), base, value)
+    return _with_dim(_table_term(elements[None, :], value.element, table), base, value.shape, value.dim)
 
 
 def _table_term(rows: Rows, element: str, table: TermTable) -> Term:
@@ -218,10 +221,9 @@ def _free(term: Term, shape: Shape) -> View:
     return View(term, (), tidy((() if size == 1 else (Digit(size, FREE, 0),)) for size in shape))
 
 
-def _with_dim(term: Term, base: Offset, value: Known) -> View:
-    dims = [() if size == 1 else (Digit(size, FREE, 0),) for size in value.shape]
-    assert value.dim is not None
-    dims[value.dim] = (Digit(value.shape[value.dim], 0, 1),)
+def _with_dim(term: Term, base: Offset, shape: Shape, dim: int) -> View:
+    dims = [() if size == 1 else (Digit(size, FREE, 0),) for size in shape]
+    dims[dim] = (Digit(shape[dim], 0, 1),)
     return View(term, (base,), tuple(dims))
 
 

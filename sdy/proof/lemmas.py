@@ -24,7 +24,7 @@ from sdy.proof.factors import (
     ints,
     number,
 )
-from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
+from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import FREE, Candidates, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
@@ -54,8 +54,24 @@ def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
     if all(isinstance(each, Known) for each in known):
         found = folded(op, cast("list[Known]", known), shape_of(op.results[0]), element_of(op.results[0]))
         if found is not None:
-            return [found]
+            return _of_several_dims(walk, op, known, found) or [found]
     return compute(walk, op, elementwise(op), known, is_elementwise=True)
+
+
+def _of_several_dims(walk: Walk, op: Operation, known: Sequence[View | Known], found: Known) -> list[Relation] | None:
+    """Return a known result as a window of a global value that varies along several dims; None if it is of none.
+
+    Such a value is not known as a whole, but its shards are, along dims where they have one element.
+    """
+    if walk.table.is_recording or found.is_uniform or 1 not in found.shape:
+        return None
+    if next(windows_of_global(found, walk.table), None) is not None:
+        return None
+    try:
+        (view,) = compute(walk, op, elementwise(op), known, is_elementwise=True)
+    except NotProvedError:
+        return None
+    return [view] if isinstance(view, View) and walk.table.is_global(view.term) else None
 
 
 def add(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

@@ -15,6 +15,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.proof.compute import moved_readings, plain_readings
 from sdy.proof.control import placed_like
+from sdy.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
 from sdy.proof.known import as_view, whole
 from sdy.proof.lemmas import LEMMAS
 from sdy.proof.outcome import Proof
@@ -30,7 +31,7 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     """Return whether the local program computes the same as the global one, with the shardings of the boundary."""
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
-    global_walk = Walk(devices, table, LEMMAS)
+    global_walk = Walk(devices, table, LEMMAS, LEMMAS_OF_EMPTY_OPERANDS)
     whole_arguments: list[Relation] = []
     for number, value in enumerate(main.body.block.args):
         shape = shape_of(value)
@@ -44,7 +45,7 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
-    walk = Walk(devices, table, LEMMAS, last_resort=follower.lemma)
+    walk = Walk(devices, table, LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, last_resort=follower.lemma)
     arguments: list[Relation] = []
     for number, (value, placement) in enumerate(zip(local_main.body.block.args, boundary.arguments, strict=True)):
         try:

@@ -51,6 +51,7 @@ class Walk:
     devices: int
     table: TermTable
     lemmas: dict[str, Lemma]
+    lemmas_of_empty_operands: dict[str, Lemma] = field(default_factory=dict[str, Lemma])
     functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
     used: Counter[str] = field(default_factory=Counter[str])
     reached: set[Operation] = field(default_factory=set[Operation])
@@ -122,14 +123,14 @@ class Walk:
         return found
 
     def _by_lemma(self, op: Operation, operands: list[Relation]) -> list[Relation]:
-        lemma = self.lemmas.get(op.name)
-        if lemma is None:
-            raise NotProvedError(f"the proof does not support {op.name}")
         values = (*op.operands, *op.results)
+        is_empty = any(0 in shape_of(each) for each in values)
+        lemma = (self.lemmas_of_empty_operands if is_empty else self.lemmas).get(op.name)
+        if lemma is None:
+            what = f"{op.name} of values without elements" if is_empty else op.name
+            raise NotProvedError(f"the proof does not support {what}")
         if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in values):
             raise NotProvedError("expected tensors of static shape")
-        if any(0 in shape_of(each) for each in values) and op.name != "stablehlo.concatenate":
-            raise NotProvedError("a value without elements")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
             raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
         try:

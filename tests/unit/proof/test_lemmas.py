@@ -89,6 +89,11 @@ CASES: dict[str, tuple[Op, list[Shape]]] = {
     "loop": (loop(""), [(4,), (4,), ()]),
     "loop of a known length": (loop("3"), [(4, 4), (4, 4)]),
     "convolution": (generic("convolution", CONVOLUTION, "", convolved), [(2, 4, 2), (2, 2, 2)]),
+    "pad of no elements": (padded(2, 0, 0), [(0, 4)]),
+    "sum of no elements": (reduction("add", "3", 0), [(0, 4)]),
+    "concatenate with no elements": (concatenate, [(0, 4), (4, 4)]),
+    "update by no elements": (generic("dynamic_update_slice", "", "", updated, "1", "0"), [(4, 2), (0, 2)]),
+    "scatter of no elements": (generic("scatter", SCATTER, SUM, scattered), [(4, 2), (0, 1), (0, 2)]),
     "windows": (generic("reduce_window", "window_dimensions = array<i64: 2, 1>", SUM, pooled, "0"), [(4, 4)]),
 }
 GROUPS = (((0, 1, 2, 3),), ((0, 2, 1, 3),), ((0, 1), (2, 3)), ((0, 2), (1, 3)), ((1, 0), (3, 2)), ((0, 3), (2, 1)))

@@ -47,6 +47,56 @@ func.func @main(%ids: tensor<16xi32>,
   return %0, %5 : tensor<16xi1>, tensor<16x4xf32>
 }
 """,
+    "places in a table of which each shard has one column": """
+sdy.mesh @m = <["x"=2, "y"=3]>
+func.func @main(%a: tensor<3x6xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x", "y"}]>}) -> tensor<3x6xi32> {
+  %six = stablehlo.constant dense<6> : tensor<3x6xi32>
+  %row = stablehlo.iota dim = 0 : tensor<3x6xi32>
+  %column = stablehlo.iota dim = 1 : tensor<3x6xi32>
+  %0 = stablehlo.multiply %six, %row : tensor<3x6xi32>
+  %1 = stablehlo.add %0, %column : tensor<3x6xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %2:2 = stablehlo.while(%n = %zero, %v = %1) : tensor<i32>, tensor<3x6xi32>
+  cond {
+    %end = stablehlo.constant dense<50> : tensor<i32>
+    %c = stablehlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %n, %one : tensor<i32>
+    %w = stablehlo.multiply %v, %a : tensor<3x6xi32>
+    stablehlo.return %next, %w : tensor<i32>, tensor<3x6xi32>
+  }
+  return %2#1 : tensor<3x6xi32>
+}
+""",
+    "the same with two dims before": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<2x3x4xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {"x", "y"}]>}) -> tensor<2x3x4xi32> {
+  %twelve = stablehlo.constant dense<12> : tensor<2x3x4xi32>
+  %four = stablehlo.constant dense<4> : tensor<2x3x4xi32>
+  %i = stablehlo.iota dim = 0 : tensor<2x3x4xi32>
+  %j = stablehlo.iota dim = 1 : tensor<2x3x4xi32>
+  %k = stablehlo.iota dim = 2 : tensor<2x3x4xi32>
+  %0 = stablehlo.multiply %twelve, %i : tensor<2x3x4xi32>
+  %1 = stablehlo.multiply %four, %j : tensor<2x3x4xi32>
+  %2 = stablehlo.add %0, %1 : tensor<2x3x4xi32>
+  %3 = stablehlo.add %2, %k : tensor<2x3x4xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %4:2 = stablehlo.while(%n = %zero, %v = %3) : tensor<i32>, tensor<2x3x4xi32>
+  cond {
+    %end = stablehlo.constant dense<50> : tensor<i32>
+    %c = stablehlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %n, %one : tensor<i32>
+    %w = stablehlo.multiply %v, %a : tensor<2x3x4xi32>
+    stablehlo.return %next, %w : tensor<i32>, tensor<2x3x4xi32>
+  }
+  return %4#1 : tensor<2x3x4xi32>
+}
+""",
     "sums of rows in a loop of any length": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%n: tensor<i32>, %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
