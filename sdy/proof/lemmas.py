@@ -26,9 +26,21 @@ from sdy.proof.factors import (
 )
 from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
-from sdy.proof.relations import FREE, Candidates, Known, NotProvedError, Relation, View, dim_of, is_inside, plus
+from sdy.proof.relations import (
+    FREE,
+    Candidates,
+    Known,
+    Margins,
+    NotProvedError,
+    Relation,
+    View,
+    dim_of,
+    is_inside,
+    plus,
+)
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.selections.top_k import gather, shifted, top_k
+from sdy.proof.shard_updates import updated, with_margins, without_margins
 from sdy.proof.structured import (
     BY_ROWS,
     by_rows,
@@ -180,8 +192,10 @@ def transpose(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
 
 def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a slice of a window is a window."""
-    (value,) = known_operands(operands)
     shape = shape_of(op.results[0])
+    if isinstance(operands[0], Margins):
+        return [without_margins(operands[0], ints(op, "start_indices"), shape, ints(op, "strides"))]
+    (value,) = known_operands(operands)
     for dim, (start, stride) in enumerate(zip(ints(op, "start_indices"), ints(op, "strides"), strict=True)):
         if shape[dim] != value.shape[dim] or start:
             value = slice_along(value, dim, start, shape[dim], stride)
@@ -215,6 +229,10 @@ def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[
 
 def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an update that covers a dim may be sharded along it."""
+    first = operands[0]
+    if isinstance(first, Margins):
+        update, *starts = known_operands(operands[1:])
+        return [updated(walk, op, first, update, starts)]
     value, update, *starts = known_operands(operands)
     factors = dynamic_slice(op)
     sliced = [dim for dim in range(len(shape_of(op.results[0]))) if dim not in factors.parallel]
@@ -242,6 +260,10 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     if not dims:
         return [value]
     value = cleaned(value, walk.table)
+    if not walk.table.is_recording and not any(interior):
+        carried = with_margins(op, value, low, high)
+        if carried is not None:
+            return [carried]
     if not walk.table.is_recording and not any(interior) and not filling.base:
         found = _padded_window(value, filling, low, high, dims)
         if found is not None:

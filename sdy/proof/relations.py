@@ -185,13 +185,29 @@ class Positions:
 
 
 @dataclass(frozen=True, slots=True)
+class Margins:
+    """A window with arbitrary elements around it: `low` before it and `high` behind it along local dim `dim`."""
+
+    view: View
+    dim: int
+    low: int
+    high: int
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the local value."""
+        size = self.low + self.view.shape[self.dim] + self.high
+        return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """No relation is known."""
 
     shape: Shape
 
 
-Relation = View | Known | Elements | Candidates | Positions | Unknown
+Relation = View | Known | Elements | Candidates | Positions | Margins | Unknown
 
 
 @lru_cache(maxsize=65536)

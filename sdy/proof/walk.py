@@ -23,6 +23,7 @@ from sdy.proof.relations import (
     Digit,
     Elements,
     Known,
+    Margins,
     NotProvedError,
     Positions,
     Relation,
@@ -332,4 +333,6 @@ def known_or_view(relation: Relation) -> View | Known:
         raise NotProvedError("expected windows of a value of the program, got other elements")
     if isinstance(relation, Candidates | Positions):
         raise NotProvedError("expected windows of a value of the program, got contributions of several devices")
+    if isinstance(relation, Margins):
+        raise NotProvedError("expected windows of a value of the program, got a window with margins")
     return relation

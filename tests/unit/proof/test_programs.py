@@ -97,6 +97,29 @@ func.func @main(%a: tensor<2x3x4xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {},
   return %4#1 : tensor<2x3x4xi32>
 }
 """,
+    "a loop that writes one row of a sharded value after the other": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32>, %n: tensor<i32>)
+    -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %z = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+  %0:2 = stablehlo.while(%i = %zero, %v = %z) : tensor<i32>, tensor<8x4xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %r = stablehlo.dynamic_slice %a, %i, %zero, sizes = [1, 4]
+        : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+    %t = stablehlo.tanh %r : tensor<1x4xf32>
+    %w = stablehlo.dynamic_update_slice %v, %t, %i, %zero
+        : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+    stablehlo.return %next, %w : tensor<i32>, tensor<8x4xf32>
+  }
+  return %0#1 : tensor<8x4xf32>
+}
+""",
     "sums of rows in a loop of any length": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%n: tensor<i32>, %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
