@@ -21,7 +21,7 @@ from sdy.proof.collectives import checked_groups, exchanged, gathered, permuted,
 from sdy.proof.compute import Computation, computed
 from sdy.proof.contributions import combined, neutral_element
 from sdy.proof.factors import Factors, number, reduced_along
-from sdy.proof.known import DTYPES, as_view
+from sdy.proof.known import DTYPES, as_known, as_view, combined_copies
 from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.proof.reshapes import cleaned
@@ -74,6 +74,9 @@ def _reduced(walk: Walk, op: Operation, view: View) -> View:
     if len(groups[0]) == 1:
         return view
     # The devices' values are not contributions: the reduction is one of the program.
+    known = as_known(view)
+    if isinstance(known, Known) and (total := combined_copies(known, kind, len(groups[0]))) is not None:
+        return as_view(total, walk.table)
     stacked = replace(view, dims=((), *view.dims))
     together = cleaned(gathered(stacked, 0, groups, walk.devices), walk.table)
     rank = len(stacked.dims)

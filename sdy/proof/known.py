@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.proof.relations import FREE, Digit, Known, NotProvedError, Offset, View, at, have_same_bits, offset, tidy
+from sdy.proof.relations import (
+    FREE,
+    Digit,
+    Known,
+    NotProvedError,
+    Offset,
+    Relation,
+    View,
+    at,
+    have_same_bits,
+    offset,
+    tidy,
+)
 from sdy.proof.terms import Shape, Term, TermTable
 
 Rows = npt.NDArray[np.generic]
@@ -17,7 +30,7 @@ DTYPES: dict[str, type[np.generic]] = {
     "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64, "f32": np.float32, "f64": np.float64,
 }  # fmt: skip
-LARGEST = 2**22  # elements of a known value
+MOST_EXACT = 2**24  # the integers up to it are floats of 32 bits
 
 
 def constant(value: DenseElementsAttr, shape: Shape, element: str, table: TermTable) -> View | Known:
@@ -107,6 +120,29 @@ ARITHMETIC: dict[str, Function] = {
 }  # fmt: skip
 
 
+def combined_copies(value: Known, kind: str, count: int) -> Known | None:
+    """Return what a reduction of `count` copies of each element gives, from a neutral value; None if not known.
+
+    A sum of floats is known if it and all sums of fewer copies are exact, in any order.
+    """
+    if not value.is_uniform or value.dim is not None:
+        return None
+    if kind in ("maximum", "minimum", "and", "or"):
+        return value
+    if kind != "add" or value.element == "i1":
+        return None
+    if np.issubdtype(value.rows.dtype, np.floating):
+        number = float(value.rows[0, 0])
+        if not isfinite(number):
+            return None
+        numerator, denominator = number.as_integer_ratio()
+        if abs(numerator) * count > MOST_EXACT or denominator > MOST_EXACT:
+            return None
+    with np.errstate(over="ignore"):
+        total = np.multiply(value.rows, count).astype(value.rows.dtype)
+    return Known(value.element, value.shape, None, np.add(total, np.zeros_like(total)))  # -0.0 and 0.0 give 0.0
+
+
 def moved(value: Known, shape: Shape, dim: int | None) -> Known:
     """Return the value with its dim at another position of another shape; the value repeats along other dims."""
     return Known(value.element, shape, dim, value.rows)
@@ -147,6 +183,18 @@ def as_view(value: Known, table: TermTable) -> View:
     if value.dim is None:
         return _free(table.make("constant", value.rows.tobytes(), (), (), value.element), value.shape)
     return _with_dim(_table_term(value.rows, value.element, table), 0, value.shape, value.dim)
+
+
+def as_known(relation: Relation) -> Relation:
+    """Return a view of a constant scalar as a known value, with which more can be computed; others as they are."""
+    if not isinstance(relation, View) or relation.partial is not None or relation.term.shape:
+        return relation
+    term = relation.term
+    if term.op != "constant" or term.element not in DTYPES:
+        return relation
+    assert isinstance(term.attributes, bytes)
+    rows = np.frombuffer(term.attributes, DTYPES[term.element])[None, :]
+    return Known(term.element, relation.shape, None, rows)
 
 
 def _window_of_global(value: Known, table: TermTable) -> View:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
@@ -28,7 +29,7 @@ from sdy.proof.factors import (
     scatter,
     windows,
 )
-from sdy.proof.known import as_view, moved
+from sdy.proof.known import as_view, combined_copies, moved
 from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
 from sdy.proof.relations import (
     FREE,
@@ -153,6 +154,10 @@ def _reduced(
                 return moved(value, shape, None if value.dim is None else kept.index(value.dim))
             if all(not value.dims[dim] for dim in dims):
                 return replace(value, dims=tuple(d for dim, d in enumerate(value.dims) if dim not in dims))
+        if isinstance(value, Known) and is_neutral(init.term, kind):
+            total = combined_copies(value, kind, prod(value.shape[dim] for dim in dims))
+            if total is not None:
+                return moved(total, shape, None)
         known[0] = value
     if kind == "add":
         known[1] = as_contribution(walk, known[1])

@@ -16,7 +16,7 @@ from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.proof.known import element_type
+from sdy.proof.known import as_known, element_type
 from sdy.proof.relations import (
     FREE,
     Candidates,
@@ -109,7 +109,7 @@ class Walk:
             self.unproved.add(op)
             return unknown
         try:
-            found = self._by_lemma(op, operands)
+            found = [as_known(each) for each in self._by_lemma(op, operands)]
         except NotProvedError as error:
             self.unproved.add(op)
             self.reasons.setdefault(op, str(error))

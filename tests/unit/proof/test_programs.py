@@ -120,6 +120,20 @@ func.func @main(%a: tensor<8x4xf32>, %n: tensor<i32>)
   return %0#1 : tensor<8x4xf32>
 }
 """,
+    "sums of ones and of other constants, over shards": """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<4xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<8x4xf32>
+  %s = sdy.sharding_constraint %one <@m, [{"x"}, {}]> : tensor<8x4xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [0]
+      : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]
+      : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.divide %1, %0 : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+""",
     "sums of rows in a loop of any length": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%n: tensor<i32>, %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
