@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
+from random import Random
 from typing import cast
 
 import numpy as np
@@ -43,6 +44,7 @@ from sdy.proof.small_values.rings import (
     mixed,
     of_integer,
     packed,
+    random_code,
 )
 from sdy.proof.terms import Term, TermTable
 
@@ -66,6 +68,7 @@ class ElementTable:
     _seeds: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _variables: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _constants: dict[tuple[str, int], bytes] = field(default_factory=dict[tuple[str, int], bytes])
+    _of_variables: Random = field(default_factory=lambda: Random(2**61 - 1))
     _random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(2**61 - 1))
 
     def __post_init__(self) -> None:
@@ -81,7 +84,7 @@ class ElementTable:
     def variable(self, *key: Hashable) -> int:
         """Return the code of a variable."""
         if key not in self._variables:
-            self._variables[key] = int(self.variables(key, ())[0])
+            self._variables[key] = random_code(self._of_variables)
         return self._variables[key]
 
     def constant(self, element: str, raw: bytes) -> int:

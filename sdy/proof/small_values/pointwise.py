@@ -179,46 +179,56 @@ def _by_row(table: ElementTable, op: Operation, rows: Sequence[Codes], source: s
     """Return the codes of an op on integers of which some may be known; `found` for those of which none is."""
     flat = np.stack([each.reshape(-1) for each in (*rows, found)], -1)
     distinct, inverse = np.unique(flat, axis=0, return_inverse=True)
-    name = op.name.removeprefix("stablehlo.")
-    codes = [each[-1] if ARBITRARY in each else BY_ROW[name](table, op, source, each) for each in distinct.tolist()]
+    code_of = BY_ROW[op.name.removeprefix("stablehlo.")](table, op, source)
+    codes = [each[-1] if ARBITRARY in each else code_of(each) for each in distinct.tolist()]
     return np.array(codes, np.int64)[inverse.reshape(found.shape)]
 
 
-def _clamp(table: ElementTable, op: Operation, source: str, row: Sequence[int]) -> int:
-    low, value, high = map(as_integer, row[:3])
-    if low is None or high is None:
+def _clamp(table: ElementTable, op: Operation, source: str) -> CodeOfRow:
+    def clamped(row: Sequence[int]) -> int:
+        low, value, high = map(as_integer, row[:3])
+        if low is None or high is None:
+            return row[-1]
+        if value is not None:
+            return of_integer(min(max(value, low), high))
+        if low <= high:
+            table.choices.clamp(row[-1], row[1], (low, high), source)
         return row[-1]
-    if value is not None:
-        return of_integer(min(max(value, low), high))
-    if low <= high:
-        table.choices.clamp(row[-1], row[1], (low, high), source)
-    return row[-1]
+
+    return clamped
 
 
-def _convert(table: ElementTable, op: Operation, source: str, row: Sequence[int]) -> int:
-    low, high = table.choices.range_of(row[0])
+def _convert(table: ElementTable, op: Operation, source: str) -> CodeOfRow:
     limits, wanted = limits_of(source), limits_of(element_of(op.results[0]))
-    low, high = (limits[0] if low is None else low), (limits[1] if high is None else high)
-    if low < wanted[0] or high > wanted[1]:
+
+    def converted(row: Sequence[int]) -> int:
+        low, high = table.choices.range_of(row[0])
+        low, high = (limits[0] if low is None else low), (limits[1] if high is None else high)
+        if low < wanted[0] or high > wanted[1]:
+            return row[-1]
+        if as_integer(row[0]) is not None:
+            return row[0]
+        table.choices.clamp(row[-1], row[0], (None, None), source)
         return row[-1]
-    if as_integer(row[0]) is not None:
-        return row[0]
-    table.choices.clamp(row[-1], row[0], (None, None), source)
-    return row[-1]
+
+    return converted
 
 
-def _compare(table: ElementTable, op: Operation, source: str, row: Sequence[int]) -> int:
+def _compare(table: ElementTable, op: Operation, source: str) -> CodeOfRow:
     """Return the code of a comparison with a known integer: whether the other one lies in an interval."""
     direction = next(each for each in DIRECTIONS if each in str(op.properties["comparison_direction"]))
-    integer, number = row[0], as_integer(row[1])
-    if number is None:
-        integer, number = row[1], as_integer(row[0])
-        direction = direction.translate(str.maketrans("GL", "LG"))
-    if number is None:
-        return row[-1]
-    ends = DIRECTIONS[direction](number)
-    code = table.choices.of_interval(table.choices.interval(integer, *ends))
-    return int(chosen(np.array(code), np.array(0), np.array(ONE))) if direction == "NE" else code
+    swapped = direction.translate(str.maketrans("GL", "LG"))
+
+    def compared(row: Sequence[int]) -> int:
+        integer, number, ends_of = row[0], as_integer(row[1]), DIRECTIONS[direction]
+        if number is None:
+            integer, number, ends_of = row[1], as_integer(row[0]), DIRECTIONS[swapped]
+        if number is None:
+            return row[-1]
+        code = table.choices.of_interval(table.choices.interval(integer, *ends_of(number)))
+        return int(chosen(np.array(code), np.array(0), np.array(ONE))) if direction == "NE" else code
+
+    return compared
 
 
 DIRECTIONS: dict[str, Callable[[int], Ends]] = {
@@ -229,7 +239,8 @@ DIRECTIONS: dict[str, Callable[[int], Ends]] = {
     "LE": lambda number: (None, number),
     "LT": lambda number: (None, number - 1),
 }
-BY_ROW: dict[str, Callable[[ElementTable, Operation, str, Sequence[int]], int]] = {
+CodeOfRow = Callable[[Sequence[int]], int]  # of the codes of the operands, and a code if nothing is known
+BY_ROW: dict[str, Callable[[ElementTable, Operation, str], CodeOfRow]] = {
     "clamp": _clamp,
     "convert": _convert,
     "compare": _compare,

@@ -9,6 +9,7 @@ sum nor a product gives a new variable.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from sdy.proof.contributions import is_float
 from sdy.proof.relations import Codes, NotProvedError
 
 ARBITRARY = -1
-PRIMES = np.array([2**31 - 1, 2**31 - 19])
+PRIME, OTHER_PRIME = 2**31 - 1, 2**31 - 19
+PRIMES = np.array([PRIME, OTHER_PRIME])
 SMALL = 2**20  # integers below are recognized; a random code is taken for one with a probability of 2**-40
 MOST_PRODUCTS = 2**23  # of one op
 
@@ -41,8 +43,12 @@ def known(codes: Codes, *others: Codes) -> Codes:
 
 def of_integer(value: int) -> int:
     """Return the code of an integer."""
-    one, other = (value % prime for prime in PRIMES.tolist())
-    return one << 31 | other
+    return value % PRIME << 31 | value % OTHER_PRIME
+
+
+def random_code(random: Random) -> int:
+    """Return the code of a new variable."""
+    return random.randrange(PRIME) << 31 | random.randrange(OTHER_PRIME)
 
 
 def as_integers(codes: Codes) -> tuple[Codes, Codes]:
@@ -54,10 +60,9 @@ def as_integers(codes: Codes) -> tuple[Codes, Codes]:
 
 def as_integer(code: int) -> int | None:
     """Return the small integer that a code stands for; None for other codes."""
-    one, other = (
-        value - prime * (value >= prime // 2)
-        for value, prime in zip((code >> 31, code & (2**31 - 1)), PRIMES.tolist(), strict=True)
-    )
+    one, other = code >> 31, code & (2**31 - 1)
+    one -= PRIME if one >= PRIME // 2 else 0
+    other -= OTHER_PRIME if other >= OTHER_PRIME // 2 else 0
     return one if one == other and abs(one) < SMALL and code != ARBITRARY else None
 
 
