@@ -186,7 +186,7 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """A window with arbitrary elements around it: `low` before it and `high` behind it along local dim `dim`."""
+    """A window with arbitrary elements around it: `low` before it and `high` after it along local dim `dim`."""
 
     view: View
     dim: int

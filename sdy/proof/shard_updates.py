@@ -1,7 +1,7 @@
 """Lemmas of an update of a slice of a sharded dim, in a loop: each device updates its shard, with margins.
 
 The start of the update counts from the shard, and is clamped so that an update outside of the shard changes only the
-margins: as many elements before and behind the shard as the update has, which are cut off afterwards.
+margins: as many elements before and after the shard as the update has, which a slice removes.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ def updated(walk: Walk, op: Operation, value: Margins, update: View | Known, sta
 
 
 def without_margins(value: Margins, starts: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> View:
-    """Return the relation of a slice that cuts off the margins. Raises: NotProvedError if it does not."""
+    """Return the relation of a slice without the margins. Raises: NotProvedError if it has some of them."""
     start, size = starts[value.dim] - value.low, shape[value.dim]
     is_whole = all(
         each == value.dim or (starts[each] == 0 and size == value.shape[each]) for each, size in enumerate(shape)
     )
     if start < 0 or start + size > value.view.shape[value.dim] or strides[value.dim] != 1 or not is_whole:
-        raise NotProvedError("expected a slice that cuts off the margins of a shard")
+        raise NotProvedError("expected a slice without the margins of a shard")
     found = slice_along(value.view, value.dim, start, size)
     assert isinstance(found, View)
     return found
 
 
 class _Start(NamedTuple):
-    """The start of an update of a whole dim, between 0 and `last`, and the place from which that of a shard counts."""
+    """The start of an update of a global dim, between 0 and `last`, and the place from which that of a shard counts."""
 
     term: Term
     last: int
