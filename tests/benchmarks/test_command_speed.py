@@ -22,7 +22,7 @@ from sdy.tools.lit.configure import Config, configure
 
 START_UP_MOST, PROPAGATION_MOST = 1.6, 2.1  # times `import xdsl.dialects.builtin`
 SERVER_MOST, CALLS = 2.5, 30  # times the start of Python; median of so many calls
-COST_MOST, PAGE_MOST = 1.2, 1.7  # times `sdy partition`
+COST_MOST, PAGE_MOST = 1.2, 1.6  # times `sdy partition`
 PARTITION_MOST = 4.0  # seconds, with 32 layers
 PROGRAM = """sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x8xf32> {
