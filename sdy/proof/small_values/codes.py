@@ -59,15 +59,17 @@ class ElementTable:
     table: TermTable
     devices: int
     terms: dict[Term, Codes] = field(default_factory=dict[Term, Codes])
-    members: dict[tuple[str, str, int], frozenset[int]] = field(
-        default_factory=dict[tuple[str, str, int], frozenset[int]]
-    )  # of maximums and the like
+    members: dict[tuple[str, str], dict[int, frozenset[int]]] = field(
+        default_factory=dict[tuple[str, str], dict[int, frozenset[int]]]
+    )  # of maximums and the like, by kind and element type
+    constants: dict[tuple[str, int], bytes] = field(
+        default_factory=dict[tuple[str, int], bytes]
+    )  # the bytes of each so far, by element type and code
     degrees: dict[Term, int] = field(default_factory=dict[Term, int])  # of the polynomials of terms
     choices: Choices = field(init=False)
     masked: Masked = field(init=False)
     _seeds: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _variables: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    _constants: dict[tuple[str, int], bytes] = field(default_factory=dict[tuple[str, int], bytes])
     _of_variables: Random = field(default_factory=lambda: Random(2**61 - 1))
     _random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(2**61 - 1))
 
@@ -99,7 +101,7 @@ class ElementTable:
             return ONE if any(raw) else 0
         else:
             code = self.variable("constant", element, raw) if any(raw) else 0
-        self._constants[element, code] = raw
+        self.constants[element, code] = raw
         return code
 
     def minus_zero(self, element: str) -> int:
@@ -109,8 +111,8 @@ class ElementTable:
 
     def raw(self, element: str, code: int) -> bytes | None:
         """Return the bytes of a constant, or None."""
-        if element not in DTYPES or (element, code) in self._constants:
-            return self._constants.get((element, code))
+        if element not in DTYPES or (element, code) in self.constants:
+            return self.constants.get((element, code))
         number = as_integer(code)
         if number is None or not (is_integer(element) or code in (0, ONE * (element == "i1"))):
             return None

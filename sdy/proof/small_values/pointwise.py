@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from sdy.proof.contributions import IDEMPOTENT, ONES, is_float, is_neutral
+from sdy.proof.contributions import IDEMPOTENT, ONES, is_float
 from sdy.proof.factors import attributes_of
 from sdy.proof.relations import Codes, Elements, NotProvedError
 from sdy.proof.small_values.choices import Ends, limits_of
@@ -24,6 +24,7 @@ from sdy.proof.small_values.rings import (
     of_integer,
     scaled,
 )
+from sdy.proof.small_values.sets import of_sets
 from sdy.proof.walk import element_of, shape_of
 
 
@@ -89,7 +90,7 @@ def combined(table: ElementTable, kind: str, element: str, values: Sequence[Code
     Raises: NotProvedError if they are not combined by a sum, product, maximum, or the like.
     """
     if kind in IDEMPOTENT:
-        return _of_sets(table, kind, element, values)
+        return of_sets(table, kind, element, values)
     if not is_ring(element) or kind not in COMBINED:
         raise NotProvedError("elements that are combined in another way")
     found = values[0]
@@ -137,42 +138,6 @@ def _shifted(table: ElementTable, found: Codes, rows: Sequence[Codes], element: 
             ):
                 table.choices.clamp(code, integer, (None, None), element, number * factor)
     return found
-
-
-def _of_sets(table: ElementTable, kind: str, element: str, values: Sequence[Codes]) -> Codes:
-    """Return the codes of the maximums, or the like, of values."""
-    rows = np.sort(np.stack(values, -1), -1)
-    rows, inverse = np.unique(rows.reshape(-1, len(values)), axis=0, return_inverse=True)
-    codes = [_of_set(table, kind, element, row) for row in rows.tolist()]
-    return np.array(codes, np.int64)[inverse.reshape(values[0].shape)]
-
-
-def _of_set(table: ElementTable, kind: str, element: str, row: Sequence[int]) -> int:
-    if ARBITRARY in row:
-        return ARBITRARY
-    key = (kind, element)
-    members = frozenset[int]().union(*(table.members.get((*key, each), (each,)) for each in row))
-    if key == ("and", "i1"):
-        return table.choices.both(sorted(members))
-    kept = [each for each in members if not _is_neutral(table, kind, element, each)]
-    is_bounded = is_integer(element) and kind in ("maximum", "minimum")
-    known = {each: number for each in kept if is_bounded and (number := as_integer(each)) is not None}
-    if known:
-        bound = (max if kind == "maximum" else min)(known.values())
-        kept = [*(each for each in kept if each not in known), of_integer(bound)]
-        if len(kept) == 2:
-            code = table.variable(*key, frozenset(kept))
-            table.choices.clamp(code, kept[0], (bound, None) if kind == "maximum" else (None, bound), element)
-    if len(kept) < 2:
-        return kept[0] if kept else row[0]
-    code = table.variable(*key, frozenset(kept))
-    table.members[*key, code] = frozenset(kept)
-    return code
-
-
-def _is_neutral(table: ElementTable, kind: str, element: str, code: int) -> bool:
-    raw = table.raw(element, code)
-    return raw is not None and is_neutral(table.table.make("constant", raw, (), (), element), kind)
 
 
 def _by_row(table: ElementTable, op: Operation, rows: Sequence[Codes], source: str, found: Codes) -> Codes:

@@ -1,0 +1,78 @@
+"""Maximums, minimums, and, or, on codes: elements that are combined so have one code per set of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sdy.proof.contributions import is_neutral
+from sdy.proof.relations import Codes
+from sdy.proof.small_values.codes import ElementTable
+from sdy.proof.small_values.rings import ARBITRARY, as_integer, as_integers, is_integer, of_integer
+
+
+def of_sets(table: ElementTable, kind: str, element: str, values: Sequence[Codes]) -> Codes:
+    """Return the codes of the maximums, or the like, of values."""
+    rows = np.sort(np.stack(values, -1), -1)
+    rows, inverse = np.unique(rows.reshape(-1, len(values)), axis=0, return_inverse=True)
+    are_plain = _are_plain(table, kind, element, rows)
+    codes = np.empty(len(rows), np.int64)
+    plain = rows[are_plain]
+    if len(plain):
+        codes[are_plain] = _codes_of(table, kind, element, plain.T)
+        members = table.members.setdefault((kind, element), {})
+        members.update(zip(codes[are_plain].tolist(), map(frozenset, plain.tolist()), strict=True))
+    codes[~are_plain] = [_of_set(table, kind, element, row) for row in rows[~are_plain].tolist()]
+    return codes[inverse.reshape(values[0].shape)]
+
+
+def _are_plain(table: ElementTable, kind: str, element: str, rows: Codes) -> npt.NDArray[np.bool_]:
+    """Return which rows, sorted, are sets as they are: of different codes, none of them neutral or that of a set."""
+    if (kind, element) == ("and", "i1") or rows.shape[1] < 2:
+        return np.zeros(len(rows), np.bool_)
+    codes, constants = np.unique(rows), [code for name, code in table.constants if name == element]
+    known = codes[np.isin(codes, constants) | as_integers(codes)[1]].tolist()
+    if not _is_bounded(kind, element):
+        known = [each for each in known if _is_neutral(table, kind, element, each)]
+    is_special = np.isin(rows, [ARBITRARY, *known, *table.members.get((kind, element), ())])
+    return (rows[:, 1:] != rows[:, :-1]).all(-1) & ~is_special.any(-1)
+
+
+def _is_bounded(kind: str, element: str) -> bool:
+    """Return whether a known member of a set is a bound of the others."""
+    return is_integer(element) and kind in ("maximum", "minimum")
+
+
+def _of_set(table: ElementTable, kind: str, element: str, row: Sequence[int]) -> int:
+    if ARBITRARY in row:
+        return ARBITRARY
+    sets = table.members.setdefault((kind, element), {})
+    members = frozenset[int]().union(*(sets.get(each, (each,)) for each in row))
+    if (kind, element) == ("and", "i1"):
+        return table.choices.both(sorted(members))
+    kept = [each for each in members if not _is_neutral(table, kind, element, each)]
+    is_bounded = _is_bounded(kind, element)
+    known = {each: number for each in kept if is_bounded and (number := as_integer(each)) is not None}
+    bound: int | None = None
+    if known:
+        bound = (max if kind == "maximum" else min)(known.values())
+        kept = [*(each for each in kept if each not in known), of_integer(bound)]
+    if len(kept) < 2:
+        return kept[0] if kept else row[0]
+    code = int(_codes_of(table, kind, element, (np.array([each]) for each in sorted(kept)))[0])
+    if bound is not None and len(kept) == 2:
+        table.choices.clamp(code, kept[0], (bound, None) if kind == "maximum" else (None, bound), element)
+    sets[code] = frozenset(kept)
+    return code
+
+
+def _codes_of(table: ElementTable, kind: str, element: str, members: Iterable[Codes]) -> Codes:
+    """Return the codes of sets, whose members are given in order: the first ones of all sets, the second ones, ..."""
+    return table.variables(("set", kind, element), list(map(np.ascontiguousarray, members)))
+
+
+def _is_neutral(table: ElementTable, kind: str, element: str, code: int) -> bool:
+    raw = table.raw(element, code)
+    return raw is not None and is_neutral(table.table.make("constant", raw, (), (), element), kind)
