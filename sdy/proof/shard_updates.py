@@ -21,6 +21,7 @@ from sdy.proof.views import slice_along
 from sdy.proof.walk import Walk, shape_of
 
 UPDATE = "stablehlo.dynamic_update_slice"
+LARGEST_START = 2**31 - 1  # which all types of starts have
 
 
 def with_margins(op: Operation, value: View, low: Sequence[int], high: Sequence[int]) -> Margins | None:
@@ -96,6 +97,8 @@ def _start_in_shard(term: Term, last: int) -> _Start | None:
     if inner.op == "stablehlo.convert":
         inner = inner.operands[0]
     end = device_table(inner.operands[2]) if inner.op == "stablehlo.clamp" else None
-    if base is None or not isinstance(end, int) or not is_clamped(inner, end) or inner.element not in LARGE_INTEGERS:
+    if base is None or not isinstance(end, int) or end > LARGEST_START or not is_clamped(inner, end):
+        return None
+    if inner.element not in LARGE_INTEGERS:
         return None
     return _Start(inner.operands[1], end, plus(base, margin, -1))
