@@ -176,7 +176,8 @@ def try_all(op: Op, shapes: list[Shape], mesh: Mesh) -> Counts:
     return Counts(tried, proved)
 
 
-SLOW = {"scatter", "convolution", "update", "gather"}  # with their many shardings, on a mesh of two axes
+# With their many shardings, on a mesh of two axes.
+SLOW = {"scatter", "convolution", "update", "gather", "concatenate with no elements", "scatter of no elements"}
 CHOICES = [(mesh, name) for mesh in MESHES[:2] for name in CASES]
 
 

@@ -114,7 +114,7 @@ def is_right_for_all_starts(case: Case) -> bool:
 @pytest.mark.parametrize("size", [1, 2])
 def test_updates_of_shards_are_proved_where_they_are_right(size: int) -> None:
     counts = {True: 0, False: 0}
-    for low, high in product(range(4), repeat=2):
+    for low, high in product(range(size - 1, size + 2), repeat=2):
         right = right_case(size, low, high)
         has_margins = min(low, high) >= size
         assert not has_margins or is_right_for_all_starts(right)
@@ -123,5 +123,5 @@ def test_updates_of_shards_are_proved_where_they_are_right(size: int) -> None:
             counts[proved] += 1
             assert proved or case != right or not has_margins
             assert not proved or is_right_for_all_starts(case), case
-    assert counts[True] == (9 if size == 1 else 4)
-    assert counts[False] > 100
+    assert counts[True] == 4
+    assert counts[False] > 80
