@@ -7,7 +7,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr
@@ -239,6 +239,13 @@ def dynamic_slice(op: Operation) -> Factors:
         return Factors((dims, moved, *scalars), (dims,), parallel, attributes, linear=linear)
     linear = frozenset({(0,)})
     return Factors((tuple(range(rank)), *scalars), (moved,), parallel, attributes, linear=linear)
+
+
+def sliced_update(op: Operation) -> tuple[Factors, list[int]]:
+    """Return the factors of an update whose starts are those of the dims that it does not cover, and these dims."""
+    factors = dynamic_slice(op)
+    sliced = [dim for dim in range(len(shape_of(op.results[0]))) if dim not in factors.parallel]
+    return replace(factors, operands=(*factors.operands[:2], *((),) * len(sliced))), sliced
 
 
 def windows(op: Operation, body: Hashable) -> Factors:

@@ -23,6 +23,7 @@ from sdy.proof.factors import (
     elementwise,
     ints,
     number,
+    sliced_update,
 )
 from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
@@ -234,9 +235,7 @@ def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Re
         update, *starts = known_operands(operands[1:])
         return [updated(walk, op, first, update, starts)]
     value, update, *starts = known_operands(operands)
-    factors = dynamic_slice(op)
-    sliced = [dim for dim in range(len(shape_of(op.results[0]))) if dim not in factors.parallel]
-    factors = replace(factors, operands=(*factors.operands[:2], *((),) * len(sliced)))
+    factors, sliced = sliced_update(op)
     return compute(walk, op, factors, [value, update, *(starts[dim] for dim in sliced)])
 
 
@@ -261,11 +260,9 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
         return [value]
     value = cleaned(value, walk.table)
     if not walk.table.is_recording and not any(interior):
-        carried = with_margins(op, value, low, high)
-        if carried is not None:
-            return [carried]
-    if not walk.table.is_recording and not any(interior) and not filling.base:
-        found = _padded_window(value, filling, low, high, dims)
+        found = with_margins(op, value, low, high)
+        if found is None and not filling.base:
+            found = _padded_window(value, filling, low, high, dims)
         if found is not None:
             return [found]
     factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))

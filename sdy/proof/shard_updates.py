@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xdsl.ir import Operation
 
 from sdy.proof.compute import Computation, Placement, computed
-from sdy.proof.factors import dynamic_slice
+from sdy.proof.factors import sliced_update
 from sdy.proof.masks import LARGE_INTEGERS, device_table, is_clamped
 from sdy.proof.relations import FREE, Known, Margins, NotProvedError, Offset, View, dim_of, plus
 from sdy.proof.terms import Term
@@ -48,10 +48,8 @@ def updated(walk: Walk, op: Operation, value: Margins, update: View | Known, sta
     term_dim = dim_of(view.dims[dim])
     if term_dim != FREE and Placement(view.term.shape[term_dim], view.base[term_dim], view.shape[dim]) != place:
         raise NotProvedError("expected an update of the shard from whose start its start counts")
-    factors = dynamic_slice(op)
-    sliced = [each for each in range(len(value.shape)) if each not in factors.parallel]
-    operands = (*factors.operands[:2], *((),) * len(sliced))
-    factors = replace(factors, operands=operands, parallel=factors.parallel | {dim})
+    factors, sliced = sliced_update(op)
+    factors = replace(factors, parallel=factors.parallel | {dim})
     shards = ((dim, place),) if term_dim == FREE else ()
     work = Computation(op.name, factors, (view.shape,), (view.term.element,), walk.devices, shards=shards)
     whole_starts = {**dict(enumerate(starts)), dim: replace(start, term=found.term)}

@@ -29,6 +29,27 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"
 }
 """
 LENGTH = "    %n = stablehlo.constant dense<3> : tensor<i32>\n"
+
+
+def multiplied_in_a_loop(value: str, shape: str) -> str:
+    """Return the end of a program that multiplies a value by %a fifty times and returns it."""
+    return f"""  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%n = %zero, %v = {value}) : tensor<i32>, tensor<{shape}xi32>
+  cond {{
+    %end = stablehlo.constant dense<50> : tensor<i32>
+    %c = stablehlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }} do {{
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %n, %one : tensor<i32>
+    %w = stablehlo.multiply %v, %a : tensor<{shape}xi32>
+    stablehlo.return %next, %w : tensor<i32>, tensor<{shape}xi32>
+  }}
+  return %r#1 : tensor<{shape}xi32>
+}}
+"""
+
+
 PROGRAMS = {
     "loop": LOOP,
     "loop of any length": LOOP.replace(LENGTH, "").replace("@main(", "@main(%n: tensor<i32>, "),
@@ -55,21 +76,8 @@ func.func @main(%a: tensor<3x6xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x",
   %column = stablehlo.iota dim = 1 : tensor<3x6xi32>
   %0 = stablehlo.multiply %six, %row : tensor<3x6xi32>
   %1 = stablehlo.add %0, %column : tensor<3x6xi32>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %2:2 = stablehlo.while(%n = %zero, %v = %1) : tensor<i32>, tensor<3x6xi32>
-  cond {
-    %end = stablehlo.constant dense<50> : tensor<i32>
-    %c = stablehlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  } do {
-    %one = stablehlo.constant dense<1> : tensor<i32>
-    %next = stablehlo.add %n, %one : tensor<i32>
-    %w = stablehlo.multiply %v, %a : tensor<3x6xi32>
-    stablehlo.return %next, %w : tensor<i32>, tensor<3x6xi32>
-  }
-  return %2#1 : tensor<3x6xi32>
-}
-""",
+"""
+    + multiplied_in_a_loop("%1", "3x6"),
     "the same with two dims before": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<2x3x4xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {"x", "y"}]>}) -> tensor<2x3x4xi32> {
@@ -82,21 +90,8 @@ func.func @main(%a: tensor<2x3x4xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {},
   %1 = stablehlo.multiply %four, %j : tensor<2x3x4xi32>
   %2 = stablehlo.add %0, %1 : tensor<2x3x4xi32>
   %3 = stablehlo.add %2, %k : tensor<2x3x4xi32>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %4:2 = stablehlo.while(%n = %zero, %v = %3) : tensor<i32>, tensor<2x3x4xi32>
-  cond {
-    %end = stablehlo.constant dense<50> : tensor<i32>
-    %c = stablehlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  } do {
-    %one = stablehlo.constant dense<1> : tensor<i32>
-    %next = stablehlo.add %n, %one : tensor<i32>
-    %w = stablehlo.multiply %v, %a : tensor<2x3x4xi32>
-    stablehlo.return %next, %w : tensor<i32>, tensor<2x3x4xi32>
-  }
-  return %4#1 : tensor<2x3x4xi32>
-}
-""",
+"""
+    + multiplied_in_a_loop("%3", "2x3x4"),
     "a loop that writes one row of a sharded value after the other": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x4xf32>, %n: tensor<i32>)
