@@ -6,7 +6,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -176,21 +176,27 @@ def gather(op: GatherOp) -> Factors:
     return Factors((operand_factors, index_factors), results, parallel, attributes, linear=linear)
 
 
-def scatter(op: ScatterOp, kind: str, body: Hashable) -> Factors:
+def windows_of_updates(op: ScatterOp) -> dict[int, int]:
+    """Return the dims of the updates that have the windows, by dim of the input."""
+    numbers = op.scatter_dimension_numbers.data
+    excluded = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+    dims = [dim for dim in range(len(shape_of(op.inputs[0]))) if dim not in excluded]
+    return dict(zip(dims, numbers.update_window_dims, strict=True))
+
+
+def scatter(op: ScatterOp, kind: str, body: Hashable, from_zero: Collection[int] = ()) -> Factors:
     """Return the factors of a scatter: batching dims, and dims of which updates have all elements.
 
-    Updates that are added may be sharded along the dims of the indices if the input is zero.
+    If the latter are indexed, all starts must be known to be 0: they are in `from_zero`. Updates that are added may be
+    sharded along the dims of the indices if the input is zero.
     """
     numbers = op.scatter_dimension_numbers.data
     count = len(op.inputs)
     inputs, indices, updates = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
-    windows = [
-        dim for dim in range(len(inputs)) if dim not in (*numbers.inserted_window_dims, *numbers.input_batching_dims)
-    ]
     factor_of_update = {
         position: dim
-        for dim, position in zip(windows, numbers.update_window_dims, strict=True)
-        if updates[position] == inputs[dim] and dim not in numbers.scatter_dims_to_operand_dims
+        for dim, position in windows_of_updates(op).items()
+        if dim in from_zero or (updates[position] == inputs[dim] and dim not in numbers.scatter_dims_to_operand_dims)
     }
     parallel = set(factor_of_update.values())
     rank = len(inputs)

@@ -41,7 +41,6 @@ from sdy.proof.relations import (
 )
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.selections.top_k import gather, shifted, top_k
-from sdy.proof.shard_updates import updated, with_margins, without_margins
 from sdy.proof.structured import (
     BY_ROWS,
     by_rows,
@@ -55,6 +54,7 @@ from sdy.proof.structured import (
     to_view,
     window_reduction,
 )
+from sdy.proof.updates.shard_updates import updated, with_margins, without_margins
 from sdy.proof.views import broadcast, slice_along, transposed
 from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 

@@ -47,6 +47,7 @@ from sdy.proof.reshapes import cleaned
 from sdy.proof.selections.candidates import are_selected_by, combined_candidates
 from sdy.proof.selections.reducers import is_selection
 from sdy.proof.terms import Term
+from sdy.proof.updates.starts import dims_from_zero
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
 
@@ -196,11 +197,11 @@ def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     """Lemma: updates that are whole along a dim are scattered on its shards; those outside of a shard are left out."""
     assert isinstance(op, ScatterOp)
     body, kind = walk.fingerprint(op.regions[0])
-    count, factors = len(op.inputs), scatter(op, kind, body)
-    known = known_operands(operands)
+    count, known = len(op.inputs), known_operands(operands)
     if kind == "add" and count == 1:
         known[0] = as_contribution(walk, known[0])
     views = [cleaned(to_view(walk, each), walk.table) for each in known]
+    factors = scatter(op, kind, body, dims_from_zero(op, views[count]))
     numbers = op.scatter_dimension_numbers.data
     dims = numbers.scatter_dims_to_operand_dims
     shards: tuple[tuple[int, Placement], ...] = ()

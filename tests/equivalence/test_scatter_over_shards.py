@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
+from sdy.interpreter.arrays.element_types import Array
 from sdy.program.program import Program
 
 MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
@@ -69,6 +70,74 @@ def test_update_of_the_size_of_the_dim() -> None:
     program = scatter(16, 1, "i32", SET, '[{"x"}, {}]')
     values = np.arange(96, dtype=np.float32).reshape(16, 6)
     assert_same_on_shards(program, [values, np.array([[3]], np.int32), -values[None] - 1])
+
+
+# Starts along the heads of a cache, which updates cover, from positions %i and numbers %n.
+FROM_ZERO = {
+    "zero": "%h = stablehlo.constant dense<0> : tensor<4x1xi32>",
+    "between zeros": """%l = stablehlo.constant dense<0> : tensor<i32>
+  %b = stablehlo.broadcast_in_dim %l, dims = [] : (tensor<i32>) -> tensor<4x1xi32>
+  %h = stablehlo.clamp %b, %n, %b : tensor<4x1xi32>""",
+    "zero or out of bounds": """%f = stablehlo.constant dense<[[0], [64], [0], [-64]]> : tensor<4x1xi32>
+  %z = stablehlo.constant dense<0> : tensor<4x1xi32>
+  %c = stablehlo.compare LT, %i, %n : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1>
+  %h = stablehlo.select %c, %f, %z : tensor<4x1xi1>, tensor<4x1xi32>""",
+}
+NOT_FROM_ZERO = {
+    "unknown": "%h = stablehlo.add %n, %n : tensor<4x1xi32>",
+    "one": "%h = stablehlo.constant dense<1> : tensor<4x1xi32>",
+    "one of them": "%h = stablehlo.constant dense<[[0], [0], [0], [-1]]> : tensor<4x1xi32>",
+    "zero or one": """%l = stablehlo.constant dense<0> : tensor<i32>
+  %b = stablehlo.constant dense<1> : tensor<i32>
+  %h = stablehlo.clamp %l, %n, %b : (tensor<i32>, tensor<4x1xi32>, tensor<i32>) -> tensor<4x1xi32>""",
+}
+
+
+def cache_update(sharding: str, heads: int, starts: str) -> Program:
+    """Return an update of a cache (batch, positions, heads, features) at a position per sequence, as JAX writes it."""
+    cache, update = f"tensor<4x16x{heads}x2xf32>", f"tensor<4x1x{heads}x2xf32>"
+    return Program.from_text(f"""
+sdy.mesh @m = {MESHES[1]}
+func.func @main(%a: {cache} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}, %i: tensor<4x1xi32>,
+    %n: tensor<4x1xi32>, %u: {update}) -> ({cache} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}) {{
+  {starts}
+  %o = stablehlo.constant dense<0> : tensor<4x1xi32>
+  %s = stablehlo.concatenate %i, %h, %o, dim = 1
+    : (tensor<4x1xi32>, tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x3xi32>
+  %0 = "stablehlo.scatter"(%a, %s, %u) <{{indices_are_sorted = true, unique_indices = true,
+      scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 2, 3], input_batching_dims = [0],
+      scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1, 2, 3], index_vector_dim = 1>}}> ({{
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    {SET}
+  }}) : ({cache}, tensor<4x3xi32>, {update}) -> {cache}
+  return %0 : {cache}
+}}""")
+
+
+def cache_inputs(heads: int) -> list[Array]:
+    """Return a cache, positions of which one is out of bounds, numbers and updates."""
+    update = 1 + np.arange(8 * heads, dtype=np.float32).reshape(4, 1, heads, 2)
+    positions, numbers = np.array([[[3], [15], [0], [16]], [[1], [0], [7], [20]]], np.int32)
+    return [np.zeros((4, 16, heads, 2), np.float32), positions, numbers, update]
+
+
+@pytest.mark.parametrize("starts", FROM_ZERO)
+@pytest.mark.parametrize(
+    ("sharding", "heads"),
+    [('[{"x"}, {}, {"y"}, {}]', 8), ('[{}, {}, {"y", "x"}, {}]', 8), ('[{}, {}, {"x"}, {}]', 6)],
+)
+def test_heads_of_a_cache_are_updated_on_their_devices(starts: str, sharding: str, heads: int) -> None:
+    program = cache_update(sharding, heads, FROM_ZERO[starts])
+    assert count_of_collectives(program) == {}
+    assert_same_on_shards(program, cache_inputs(heads))
+    assert program.prove().is_proved
+
+
+@pytest.mark.parametrize("starts", NOT_FROM_ZERO)
+def test_heads_are_gathered_if_updates_may_start_elsewhere(starts: str) -> None:
+    program = cache_update('[{"x"}, {}, {"y"}, {}]', 8, NOT_FROM_ZERO[starts])
+    assert count_of_collectives(program) != {}
+    assert_same_on_shards(program, cache_inputs(8))
 
 
 @pytest.mark.parametrize("starts", [(0, 0), (3, 1), (7, 2), (-1, 1), (6, 3)])

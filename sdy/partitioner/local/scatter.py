@@ -26,7 +26,7 @@ from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.combiners import combiners_of
 from sdy.partitioner.on_shards.shard_facts import unit_update_factors
 from sdy.partitioner.on_shards.shard_rules import known_rule, with_need_replication
-from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
+from sdy.partitioner.on_shards.shard_windows import dims_covered_from_zero, window_dim_of_update
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
@@ -69,16 +69,21 @@ def scatter(op: ScatterOp) -> LocalForm:
     """Emit the scatter with indices relative to the shard.
 
     Of the devices that have different updates, only the first scatters into the input; the others start from identity
-    elements. The shard is padded by margins, which receive the elements of updates that belong to other shards.
+    elements. The shard is padded by margins, which receive the elements of updates that belong to other shards. Along a
+    dim that updates cover from index 0, each device has its part of them.
     """
     global_shape = shape_of(op.inputs[0])
-    numbers = op.scatter_dimension_numbers.data
+    numbers, covered = op.scatter_dimension_numbers.data, dims_covered_from_zero(op)
 
     def lower(lowering: Lowering) -> None:
         axes = _reduction_axes(op, lowering)
-        shard, margins = shape_of(op.inputs[0]), _margins(op, lowering)
+        shard = shape_of(op.inputs[0])
+        axes_of_dim = [
+            () if dim in covered else lowering.shardings.dim_axes(op.inputs[0], dim) for dim in range(len(shard))
+        ]
+        margins = _margins(op, axes_of_dim)
         indexed = [
-            IndexedDim(global_shape[dim], shard[dim], lowering.shardings.dim_axes(op.inputs[0], dim), margins[dim])
+            IndexedDim(global_shape[dim], shard[dim], axes_of_dim[dim], margins[dim])
             for dim in numbers.scatter_dims_to_operand_dims
         ]
         is_indexed = any(dim.axes for dim in indexed)
@@ -109,12 +114,12 @@ def scatter(op: ScatterOp) -> LocalForm:
     return lower
 
 
-def _margins(op: ScatterOp, lowering: Lowering) -> list[int]:
+def _margins(op: ScatterOp, axes_of_dim: Sequence[AxisList]) -> list[int]:
     """Return for each dim of the input how far an update that overlaps a shard may extend beyond it."""
     margins = [0] * len(shape_of(op.inputs[0]))
     for dim in op.scatter_dimension_numbers.data.scatter_dims_to_operand_dims:
         window = window_dim_of_update(op, dim)
-        if window is not None and lowering.shardings.dim_axes(op.inputs[0], dim):
+        if window is not None and axes_of_dim[dim]:
             margins[dim] = max(0, shape_of(op.updates[0])[window] - 1)
     return margins
 

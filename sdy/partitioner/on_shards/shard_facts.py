@@ -21,7 +21,7 @@ from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
-from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
+from sdy.partitioner.on_shards.shard_windows import dims_covered_from_zero, window_dim_of_update
 from sdy.rules.tensors import shape_or_empty
 
 Factors = Iterable[FactorIndex]
@@ -123,15 +123,15 @@ def _indexed_partial_dims(op: Operation, rule: OpShardingRule) -> Factors:
 
 
 def _unindexed_or_covered_dims(op: Operation, rule: OpShardingRule) -> Factors:
-    """Yield inserted dims that no index addresses, and indexed dims that an update covers."""
+    """Yield inserted dims that no index addresses, and indexed dims that an update covers unless it starts at 0."""
     assert isinstance(op, gather_scatter.ScatterOp)
-    numbers = op.scatter_dimension_numbers.data
+    numbers, from_zero = op.scatter_dimension_numbers.data, dims_covered_from_zero(op)
     for dim, size in enumerate(shape_or_empty(op.inputs[0])):
         update_dim = window_dim_of_update(op, dim)
         is_indexed = dim in numbers.scatter_dims_to_operand_dims
         is_unindexed = dim in numbers.inserted_window_dims and not is_indexed
         is_covered = is_indexed and update_dim is not None and shape_or_empty(op.updates[0])[update_dim] == size
-        if is_unindexed or is_covered:
+        if is_unindexed or (is_covered and dim not in from_zero):
             yield from _factors_of_dim(rule, 0, dim)
 
 

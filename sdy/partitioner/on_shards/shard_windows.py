@@ -17,6 +17,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.partitioner.on_shards.index_ranges import Part, integer_ranges
 
 PoolingOp = ReduceWindowOp | SelectAndScatterOp
 HaloAlong = Callable[[int, int], "Halo | None"]
@@ -170,3 +171,25 @@ def window_dim_of_update(op: ScatterOp, dim: int) -> int | None:
     excluded = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
     window_dims = [each for each in range(len(shape_of(op.inputs[0]))) if each not in excluded]
     return numbers.update_window_dims[window_dims.index(dim)] if dim in window_dims else None
+
+
+def dims_covered_from_zero(op: ScatterOp) -> frozenset[int]:
+    """Return the indexed dims of the input that updates cover, if their starts are known to be 0.
+
+    Starts so far away that they move each element of an update out of bounds do so on shards too. The elements of an
+    update that starts elsewhere belong to other shards.
+    """
+    numbers, inputs, updates = op.scatter_dimension_numbers.data, shape_of(op.inputs[0]), shape_of(op.updates[0])
+    found: set[int] = set()
+    for component, dim in enumerate(numbers.scatter_dims_to_operand_dims):
+        window = window_dim_of_update(op, dim)
+        if window is None or not updates[window] == inputs[dim] > 1:
+            continue
+        is_vector = numbers.index_vector_dim < len(shape_of(op.scatter_indices))
+        part = Part(numbers.index_vector_dim, component) if is_vector else None
+        starts = integer_ranges(op.scatter_indices, part)
+        if starts is not None and all(
+            each == (0, 0) or each.largest <= -inputs[dim] or each.least >= inputs[dim] for each in starts
+        ):
+            found.add(dim)
+    return frozenset(found)

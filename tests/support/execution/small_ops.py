@@ -148,6 +148,12 @@ def scattered(shapes: Sequence[Shape]) -> Shape:
     return shapes[0]
 
 
+def scattered_windows(shapes: Sequence[Shape]) -> Shape:
+    if shapes[1][1] != 2 or shapes[1][0] != shapes[2][0] or shapes[2][1] > shapes[0][1]:
+        raise ValueError
+    return shapes[0]
+
+
 def convolved(shapes: Sequence[Shape]) -> Shape:
     (batch, size, features), (window, inner, out) = shapes
     if features != inner or window > size:
@@ -178,6 +184,10 @@ GATHER = (
 SCATTER = (
     "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
     "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
+)
+SCATTER_OF_WINDOWS = (  # whose rows and columns are indexed
+    "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>"
 )
 CONVOLUTION = (
     "dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, "

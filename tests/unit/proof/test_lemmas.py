@@ -22,6 +22,7 @@ from support.execution.small_ops import (
     CONVOLUTION,
     LESS,
     SCATTER,
+    SCATTER_OF_WINDOWS,
     SUM,
     Op,
     branches,
@@ -41,6 +42,7 @@ from support.execution.small_ops import (
     reverse,
     same_sizes,
     scattered,
+    scattered_windows,
     sliced,
     text_of,
     transpose,
@@ -82,6 +84,11 @@ CASES: dict[str, tuple[Op, list[Shape]]] = {
     "update": (generic("dynamic_update_slice", "", "", updated, "1", "0"), [(4, 2), (2, 2)]),
     "gather": (gather, [(4, 2), (2, 1)]),
     "scatter": (generic("scatter", SCATTER, SUM, scattered), [(4, 2), (2, 1), (2, 2)]),
+    "scatter along two dims": (
+        generic("scatter", SCATTER_OF_WINDOWS, SUM, scattered_windows),
+        [(4, 4), (2, 2), (2, 4)],
+    ),
+    "scatter of parts": (generic("scatter", SCATTER_OF_WINDOWS, SUM, scattered_windows), [(4, 4), (2, 2), (2, 2)]),
     "sort": (generic("sort", "dimension = 0 : i64, is_stable = true", LESS, lambda shapes: shapes[0]), [(4, 4)]),
     "largest of a row": (largest, [(4, 4)]),
     "branch": (branches(""), [(4, 4), (4, 4), ()]),
@@ -177,7 +184,16 @@ def try_all(op: Op, shapes: list[Shape], mesh: Mesh) -> Counts:
 
 
 # With their many shardings, on a mesh of two axes.
-SLOW = {"scatter", "convolution", "update", "gather", "concatenate with no elements", "scatter of no elements"}
+SLOW = {
+    "scatter",
+    "scatter along two dims",
+    "scatter of parts",
+    "convolution",
+    "update",
+    "gather",
+    "concatenate with no elements",
+    "scatter of no elements",
+}
 CHOICES = [(mesh, name) for mesh in MESHES[:2] for name in CASES]
 
 

@@ -1,0 +1,236 @@
+"""The ranges of integers that a value can have, from the ops that compute it: are the indices of a scatter 0?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.constants.elements import IntCodec, codec_of
+from sdy.dialects.ir.symbols import calls_of, functions_of
+from sdy.dialects.sdy import collectives as sdy_collectives
+from sdy.dialects.sdy import ops as sdy_ops
+from sdy.dialects.stablehlo import elementwise, shape, slicing
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.on_shards.combiners import index_bounds
+
+MOST_RANGES = 4  # of one value; more are joined
+MOST_STEPS = 200  # values that are followed
+
+
+class Range(NamedTuple):
+    """The integers from `least` to `largest`."""
+
+    least: int
+    largest: int
+
+
+class Part(NamedTuple):
+    """The elements of a tensor at one position along a dim."""
+
+    dim: int
+    position: int
+
+
+Ranges = tuple[Range, ...]
+Following = Callable[["_Search", Operation, Part | None], "Ranges | None"]
+
+
+def integer_ranges(value: SSAValue, part: Part | None) -> Ranges | None:
+    """Return ranges that contain each integer of a part of a tensor, of all its elements for None; None if unknown."""
+    return _Search().ranges(value, part)
+
+
+def _joined(ranges: Iterable[Range]) -> Ranges:
+    found = tuple(sorted(set(ranges)))
+    if len(found) <= MOST_RANGES:
+        return found
+    return (Range(min(each.least for each in found), max(each.largest for each in found)),)
+
+
+@dataclass(slots=True)
+class _Search:
+    """A search from a value back to constants. `steps` counts the values that were followed."""
+
+    steps: int = 0
+    known: dict[tuple[SSAValue, Part | None], Ranges | None] = field(
+        default_factory=dict[tuple[SSAValue, Part | None], Ranges | None]
+    )
+
+    def ranges(self, value: SSAValue, part: Part | None) -> Ranges | None:
+        """Return the ranges of a part of a value, None if they are not known."""
+        key = value, part
+        if key not in self.known:
+            self.steps += 1
+            self.known[key] = None  # also where the search comes back to it
+            self.known[key] = self._found(value, part) if self.steps <= MOST_STEPS else None
+        return self.known[key]
+
+    def union(self, values: Iterable[tuple[SSAValue, Part | None]]) -> Ranges | None:
+        """Return the ranges of all the values, None if those of one are not known."""
+        found = [self.ranges(value, part) for value, part in values]
+        known = [each for each in found if each is not None]
+        return _joined(one for each in known for one in each) if len(known) == len(found) and found else None
+
+    def hull(self, value: SSAValue, part: Part | None) -> Range | None:
+        """Return the range from the least to the largest integer of a value."""
+        found = self.ranges(value, part)
+        return None if not found else Range(min(each.least for each in found), max(each.largest for each in found))
+
+    def _found(self, value: SSAValue, part: Part | None) -> Ranges | None:
+        owner = value.owner
+        if isinstance(owner, Block):
+            return self._of_argument(owner, value, part)
+        if isinstance(owner, CallOp):
+            return self._of_call(owner, value, part)
+        if isinstance(owner, SAME_VALUES):
+            return self.ranges(owner.operands[0], part)
+        follow = FOLLOWING.get(type(owner))
+        return None if follow is None else follow(self, owner, part)
+
+    def _of_argument(self, block: Block, value: SSAValue, part: Part | None) -> Ranges | None:
+        """Return the ranges of what calls pass for an argument of a function."""
+        func = block.parent_op()
+        module = func.parent_op() if isinstance(func, FuncOp) else None
+        if not isinstance(func, FuncOp) or not isinstance(module, ModuleOp) or func.body.blocks.first is not block:
+            return None
+        index = block.args.index(value)
+        return self.union((call.operands[index], part) for call in calls_of(module, func))
+
+    def _of_call(self, call: CallOp, value: SSAValue, part: Part | None) -> Ranges | None:
+        module: Operation | None = call
+        while module is not None and not isinstance(module, ModuleOp):
+            module = module.parent_op()
+        func = None if module is None else functions_of(module).get(call.callee.root_reference.data)
+        terminator = None if func is None or func.is_declaration else func.body.block.last_op
+        return None if terminator is None else self.ranges(terminator.operands[call.results.index(value)], part)
+
+
+def _of_constant(_search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    literal = op.properties.get("value")
+    if not isinstance(literal, DenseElementsAttr) or not isinstance(literal.data.codec, IntCodec):
+        return None
+    if part is None or literal.is_splat:
+        values = literal.data.codec.decode_all(literal.data.raw)
+    else:
+        sizes = shape_of(op.results[0])
+        inner = prod(sizes[part.dim + 1 :])
+        rows = range(part.position * inner, literal.data.count, sizes[part.dim] * inner)
+        every = literal.get_values()
+        values = [each for row in rows for each in every[row : row + inner]]
+    return _joined(Range(each, each) for each in values if isinstance(each, int))
+
+
+def _of_broadcast(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    assert isinstance(op, shape.BroadcastInDimOp)
+    dims = ints_of(op.broadcast_dimensions)
+    if part is None or part.dim not in dims:
+        return search.ranges(op.operand, None)
+    dim = dims.index(part.dim)
+    return search.ranges(op.operand, None if shape_of(op.operand)[dim] == 1 else Part(dim, part.position))
+
+
+def _of_reshape(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    """Return the ranges of the operand, of the same part if only dims of size 1 are inserted or removed."""
+    assert isinstance(op, shape.ReshapeOp)
+    values = op.operand, op.result
+    before, after = ([(dim, size) for dim, size in enumerate(shape_of(each)) if size != 1] for each in values)
+    same = [size for _, size in before] == [size for _, size in after]
+    kept = {new: old for (old, _), (new, _) in zip(before, after, strict=False)} if same else {}
+    dim = None if part is None else kept.get(part.dim)
+    return search.ranges(op.operand, None if part is None or dim is None else Part(dim, part.position))
+
+
+def _of_concatenation(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    assert isinstance(op, slicing.ConcatenateOp)
+    dim = op.dimension.value.data
+    if part is None or part.dim != dim:
+        return search.union((each, part) for each in op.inputs)
+    start = 0
+    for each in op.inputs:
+        size = shape_of(each)[dim]
+        if part.position < start + size:
+            return search.ranges(each, Part(dim, part.position - start))
+        start += size
+    return None
+
+
+def _of_slice(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    assert isinstance(op, slicing.SliceOp)
+    if part is None:
+        return search.ranges(op.operand, None)
+    start, step = ints_of(op.start_indices)[part.dim], ints_of(op.strides)[part.dim]
+    return search.ranges(op.operand, Part(part.dim, start + part.position * step))
+
+
+def _of_pad(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    """Return the ranges of the operand and of the padding value; of the same part along a dim without padding."""
+    assert isinstance(op, slicing.PadOp)
+    amounts = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
+    is_padded = part is not None and any(ints_of(each)[part.dim] for each in amounts)
+    return search.union([(op.operand, None if is_padded else part), (op.padding_value, None)])
+
+
+def _of_select(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    assert isinstance(op, elementwise.SelectOp)
+    return search.union([(op.on_true, part), (op.on_false, part)])
+
+
+def _of_convert(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    """Return the ranges of the operand if the new type has all its integers."""
+    found, element_type = search.ranges(op.operands[0], part), element_type_of(op.results[0])
+    if found is None or not isinstance(codec_of(element_type), IntCodec):
+        return None
+    least, largest = index_bounds(element_type)
+    return found if all(least <= each.least and each.largest <= largest for each in found) else None
+
+
+def _of_extremes(combine: Callable[[Iterable[int]], int]) -> Following:
+    """Return how to follow a minimum or maximum of two values: the ends of its range are those of theirs."""
+
+    def follow(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+        found = [search.hull(each, part) for each in op.operands]
+        if None in found:
+            return None
+        known = [each for each in found if each is not None]
+        return (Range(combine(each.least for each in known), combine(each.largest for each in known)),)
+
+    return follow
+
+
+def _of_clamp(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+    """Return the ranges of the bounds and, if they are known, of the operand between them."""
+    assert isinstance(op, elementwise.ClampOp)
+    low, value, high = (search.hull(each, part if shape_of(each) else None) for each in (op.min, op.operand, op.max))
+    if low is None or high is None:
+        return None
+    least, largest = (low.least, high.largest) if value is None else value
+    return (Range(min(max(least, low.least), high.least), min(max(largest, low.largest), high.largest)),)
+
+
+# Ops whose result has the elements of the operand; on global tensors, so have collectives.
+SAME_VALUES = (
+    *(sdy_ops.ReshardOp, sdy_ops.ShardingConstraintOp, sdy_ops.DataFlowEdgeOp, sdy_ops.PropagationBarrierOp),
+    *sdy_collectives.OPS,
+)
+FOLLOWING: dict[type[Operation], Following] = {
+    shape.ConstantOp: _of_constant,
+    sdy_ops.ConstantOp: _of_constant,
+    shape.BroadcastInDimOp: _of_broadcast,
+    shape.ReshapeOp: _of_reshape,
+    slicing.ConcatenateOp: _of_concatenation,
+    slicing.SliceOp: _of_slice,
+    slicing.PadOp: _of_pad,
+    elementwise.SelectOp: _of_select,
+    elementwise.ConvertOp: _of_convert,
+    elementwise.MinimumOp: _of_extremes(min),
+    elementwise.MaximumOp: _of_extremes(max),
+    elementwise.ClampOp: _of_clamp,
+}

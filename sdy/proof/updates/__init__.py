@@ -1,0 +1,1 @@
+"""Lemmas of updates: of sharded dims in a loop, and from starts that are known to be 0."""
