@@ -121,13 +121,21 @@ def plain_readings(view: View, table: TermTable) -> list[View]:
         raise error or NotProvedError("the window has no plain view")
     if found[0].term is not view.term:
         found += [each for each in moved_readings(found[0], table) if is_plain(each)]
-    return sorted(found, key=_windows_of_all_devices)
+    return found if len(found) == 1 else sorted(found, key=_unlikeliness)
 
 
-def _windows_of_all_devices(view: View) -> int:
-    """Return the number of dims of which all devices have the same part: as in a slice that the term is not."""
-    sizes = zip(view.base, extents(view), view.term.shape, strict=True)
-    return sum(isinstance(base, int) and (base, extent) != (0, size) for base, extent, size in sizes)
+def _unlikeliness(view: View) -> tuple[int, int]:
+    """Return how many elements lie outside of the term, and of how many dims all devices have the same part.
+
+    A window of another slice than that which the program takes has many.
+    """
+    sizes = list(zip(view.base, extents(view), view.term.shape, strict=True))
+    outside = sum(
+        min(extent, max(0, -start)) + min(extent, max(0, start + extent - size))
+        for base, extent, size in sizes
+        for start in spread(base)
+    )
+    return outside, sum(isinstance(base, int) and (base, extent) != (0, size) for base, extent, size in sizes)
 
 
 def moved_readings(view: View, table: TermTable) -> list[View]:

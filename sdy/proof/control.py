@@ -10,7 +10,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.proof.compute import Computation, computed
+from sdy.proof.compute import Computation, computed, plain_readings
 from sdy.proof.factors import Factors
 from sdy.proof.known import as_view, stitched
 from sdy.proof.relations import (
@@ -114,9 +114,25 @@ def _by_induction(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Rel
         after = {number: _placed(walk, found[number], guesses[number]) for number in carried}
         if all(_is_kept(guesses[number], after[number]) for number in carried):
             return _results(walk, operands, carried, guesses, after, condition)
+        cause = state.first_new_reason(walk)
         walk.restore(state)
+        before = guesses
         guesses = {number: _next_guess(walk, guesses[number], found[number], after[number]) for number in carried}
+        for number in carried:
+            if isinstance(guesses[number], Unknown) and not isinstance(before[number], Unknown):
+                walk.lost.setdefault(*(cause or (op, _lost(number, before[number], after[number]))))
     raise NotProvedError("no relation of the carried values is kept by an iteration")
+
+
+def _lost(number: int, before: Relation, after: Relation) -> str:
+    """Return why a carried value has no relation that an iteration keeps."""
+    texts = [
+        f"windows of {each.term} from {[each if isinstance(each, int) else each[:8] for each in each.base]}"
+        if isinstance(each, View)
+        else "unknown"
+        for each in (before, after)
+    ]
+    return f"expected an iteration to keep carried value {number}, which is {texts[0]}; got {texts[1]}"
 
 
 def _unchanged(value: SSAValue) -> SSAValue:
@@ -130,10 +146,15 @@ def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
     if not isinstance(relation, View | Known):
         return Unknown(relation.shape)
-    view = cleaned(as_view(relation, walk.table) if isinstance(relation, Known) else relation, walk.table)
+    view = _likely(walk, as_view(relation, walk.table) if isinstance(relation, Known) else relation)
     if view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected a carried value that is neither partial nor depends on the device")
     return view
+
+
+def _likely(walk: Walk, view: View) -> View:
+    """Return the likeliest plain view of a window: of a slice rather than of a part that all devices have."""
+    return cleaned(view, walk.table) if walk.table.is_recording else plain_readings(view, walk.table)[0]
 
 
 def _variable(walk: Walk, position: int, guess: Relation) -> Relation:
@@ -160,7 +181,7 @@ def placed_like(walk: Walk, found: View | Known, guess: View) -> View:
         else:
             view = as_view(found, walk.table)
     else:
-        view = cleaned(found, walk.table)
+        view = _likely(walk, found)
     if view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected a value that is neither partial nor depends on the device")
     return _spread_like(walk, view, guess)

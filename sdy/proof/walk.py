@@ -45,6 +45,22 @@ class Step(NamedTuple):
     results: list[Relation]
 
 
+class State(NamedTuple):
+    """The findings of a walk up to some op, to go back to; `calls` is the number of calls."""
+
+    unproved: set[Operation]
+    reasons: dict[Operation, str]
+    pending: dict[Operation, str]
+    lost: dict[Operation, str]
+    calls: int
+
+    def first_new_reason(self, walk: Walk) -> tuple[Operation, str] | None:
+        """Return the first op that the walk could not prove since, with the reason; None if it proved all."""
+        new = [each for each in walk.reasons.items() if each[0] not in self.reasons]
+        new += [each for each in walk.pending.items() if each[0] not in self.pending]
+        return new[0] if new else None
+
+
 @dataclass(slots=True)
 class Walk:
     """The state of a walk over one program: all terms, and which ops were proved."""
@@ -65,6 +81,8 @@ class Walk:
     last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
     # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
     pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    # Why loops do not keep the relation of a carried value: the first op of each that is not proved then.
+    lost: dict[Operation, str] = field(default_factory=dict[Operation, str])
     steps: list[Step] = field(default_factory=list["Step"])  # in the global program
     entered: dict[Operation, list[Relation]] = field(
         default_factory=dict[Operation, list[Relation]]
@@ -163,8 +181,13 @@ class Walk:
                 rest += value.op.operands
 
     def give_up_pending(self) -> None:
-        """Count ops whose elements led to no value of the program as not proved; the first ones are named."""
+        """Count ops whose elements led to no value of the program as not proved; the first ones are named.
+
+        So are those because of which loops keep no relation of a carried value.
+        """
         self.unproved.update(self.pending)
+        for op, reason in self.lost.items():
+            self.reasons.setdefault(op, reason)
         for op, reason in self.pending.items():
             if not any(each.owner in self.pending for each in op.operands):
                 self.reasons.setdefault(op, reason)
@@ -204,13 +227,13 @@ class Walk:
             return [returned_by(region)[value.index] for region in op.regions]
         return [op.operands[value.index]] if op.name in (*UNCHANGED, "stablehlo.optimization_barrier") else []
 
-    def state(self) -> tuple[set[Operation], dict[Operation, str], dict[Operation, str], int]:
-        """Return which ops are not proved so far, and how many calls were; see `restore`."""
-        return set(self.unproved), dict(self.reasons), dict(self.pending), len(self._calls)
+    def state(self) -> State:
+        """Return what was found so far; see `restore`."""
+        return State(set(self.unproved), dict(self.reasons), dict(self.pending), dict(self.lost), len(self._calls))
 
-    def restore(self, state: tuple[set[Operation], dict[Operation, str], dict[Operation, str], int]) -> None:
+    def restore(self, state: State) -> None:
         """Forget what was found since `state` was taken."""
-        self.unproved, self.reasons, self.pending, count = state
+        self.unproved, self.reasons, self.pending, self.lost, count = state
         for key in list(self._calls)[count:]:
             del self._calls[key]
 

@@ -22,9 +22,9 @@ from sdy.proof.small_values.rings import (
     as_integer,
     as_integers,
     chosen,
+    difference_of,
     is_integer,
-    lanes,
-    packed,
+    product_of,
     scaled,
 )
 
@@ -68,6 +68,7 @@ class Choices:
     clamps: dict[int, Clamp] = field(default_factory=dict[int, Clamp])
     intervals: dict[int, tuple[Interval, ...]] = field(default_factory=dict[int, tuple[Interval, ...]])
     selected: dict[int, tuple[Selected, int]] = field(default_factory=dict[int, tuple[Selected, int]])
+    _origins: dict[int, int] = field(default_factory=dict[int, int])  # of clamps, or integers on the way to them
     _ranges: dict[int, Ends] = field(default_factory=dict[int, Ends])  # of clamps: sums have long chains of them
 
     def range_of(self, code: int) -> Ends:
@@ -89,10 +90,7 @@ class Choices:
 
     def clamp(self, code: int, integer: int, ends: Ends, element: str, shift: int = 0) -> None:
         """Note that a code is an integer that is clamped, then shifted; unless that integer was computed from it."""
-        origin = integer
-        while origin in self.clamps and origin != code:
-            origin = self.clamps[origin].integer
-        if origin == code:
+        if code in self.clamps or self._origin_of(integer) == code:
             return
         limits = limits_of(element)
         low, high = _clamped(self.range_of(integer), ends)
@@ -100,7 +98,16 @@ class Choices:
         if is_exact and shift:
             is_exact = limits[0] <= cast("int", low) + shift and cast("int", high) + shift <= limits[1]
         if as_integer(code) is None:
-            self.clamps.setdefault(code, Clamp(integer, *ends, shift, limits, is_exact))
+            self.clamps[code] = Clamp(integer, *ends, shift, limits, is_exact)
+
+    def _origin_of(self, code: int) -> int:
+        """Return the integer from which one was clamped and shifted, again and again."""
+        found = code
+        while found in self.clamps:
+            found = self._origins.get(found, self.clamps[found].integer)
+        if found != code:
+            self._origins[code] = found
+        return found
 
     def interval(self, code: int, low: int | None, high: int | None) -> Interval | bool:
         """Return an interval of an integer as one of the integer that it was computed from, or whether it holds."""
@@ -134,7 +141,7 @@ class Choices:
             return ONE * interval
         above = ONE if interval.high is None else self.variable("below", interval.integer, interval.high + 1)
         below = 0 if interval.low is None else self.variable("below", interval.integer, interval.low)
-        code = int(packed(lanes(np.array(above)) - lanes(np.array(below))))
+        code = difference_of(above, below)
         self.intervals.setdefault(code, (interval,))
         return code
 
@@ -161,7 +168,7 @@ class Choices:
         tidied = [self.interval(code, *ends) for code, ends in intervals.items()]
         code = ONE
         for each in (*others, *map(self.of_interval, tidied)):
-            code = int(scaled(np.array(code), np.array(each)))
+            code = product_of(code, each)
         if not others and False not in tidied:
             self.intervals.setdefault(code, tuple(each for each in tidied if not isinstance(each, bool)))
         return code

@@ -19,13 +19,14 @@ from sdy.proof.relations import Codes, NotProvedError
 ARBITRARY = -1
 PRIME, OTHER_PRIME = 2**31 - 1, 2**31 - 19
 PRIMES = np.array([PRIME, OTHER_PRIME])
+LAST_LANE = 2**31 - 1  # the bits of a code that have the remainder by the second prime
 SMALL = 2**20  # integers below are recognized; a random code is taken for one with a probability of 2**-40
 MOST_PRODUCTS = 2**23  # of one op
 
 
 def lanes(codes: Codes) -> Codes:
     """Return the remainders by both primes, along a last dim."""
-    return np.stack([codes >> 31, codes & (2**31 - 1)], -1)
+    return np.stack([codes >> 31, codes & LAST_LANE], -1)
 
 
 def packed(values: Codes) -> Codes:
@@ -60,7 +61,7 @@ def as_integers(codes: Codes) -> tuple[Codes, Codes]:
 
 def as_integer(code: int) -> int | None:
     """Return the small integer that a code stands for; None for other codes."""
-    one, other = code >> 31, code & (2**31 - 1)
+    one, other = code >> 31, code & LAST_LANE
     one -= PRIME if one >= PRIME // 2 else 0
     other -= OTHER_PRIME if other >= OTHER_PRIME // 2 else 0
     return one if one == other and abs(one) < SMALL and code != ARBITRARY else None
@@ -83,6 +84,18 @@ def added(one: Codes, other: Codes) -> Codes:
 def scaled(one: Codes, other: Codes) -> Codes:
     """Return the codes of products, where a factor 0 gives 0."""
     return known(packed(lanes(one) * lanes(other)), one, other)
+
+
+def product_of(one: int, other: int) -> int:
+    """Return the code of a product, like `scaled`."""
+    if ARBITRARY in (one, other):
+        return ARBITRARY
+    return (one >> 31) * (other >> 31) % PRIME << 31 | (one & LAST_LANE) * (other & LAST_LANE) % OTHER_PRIME
+
+
+def difference_of(one: int, other: int) -> int:
+    """Return the code of a difference of two codes that are not arbitrary."""
+    return ((one >> 31) - (other >> 31)) % PRIME << 31 | ((one & LAST_LANE) - (other & LAST_LANE)) % OTHER_PRIME
 
 
 def chosen(mask: Codes, one: Codes, other: Codes) -> Codes:

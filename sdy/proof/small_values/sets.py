@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ def of_sets(table: ElementTable, kind: str, element: str, values: Sequence[Codes
         codes[are_plain] = _codes_of(table, kind, element, plain.T)
         members = table.members.setdefault((kind, element), {})
         members.update(zip(codes[are_plain].tolist(), map(frozenset, plain.tolist()), strict=True))
-    codes[~are_plain] = [_of_set(table, kind, element, row) for row in rows[~are_plain].tolist()]
+    codes[~are_plain] = _of_other_rows(table, kind, element, rows[~are_plain].tolist())
     return codes[inverse.reshape(values[0].shape)]
 
 
@@ -45,10 +46,38 @@ def _is_bounded(kind: str, element: str) -> bool:
     return is_integer(element) and kind in ("maximum", "minimum")
 
 
-def _of_set(table: ElementTable, kind: str, element: str, row: Sequence[int]) -> int:
+class _Set(NamedTuple):
+    """The codes of a set of at least two, in order; the least or largest integer among them, if there is one."""
+
+    codes: tuple[int, ...]
+    bound: int | None
+
+
+def _of_other_rows(table: ElementTable, kind: str, element: str, rows: Sequence[Sequence[int]]) -> list[int]:
+    """Return the codes of rows with equal, neutral or known codes, or with those of sets."""
+    found = [_reduced(table, kind, element, row) for row in rows]
+    by_size: dict[int, list[_Set]] = {}
+    for each in {each for each in found if isinstance(each, _Set)}:
+        by_size.setdefault(len(each.codes), []).append(each)
+    code_of: dict[_Set, int] = {}
+    for sets in by_size.values():
+        code_of.update(
+            zip(sets, _codes_of(table, kind, element, np.array([each.codes for each in sets]).T).tolist(), strict=True)
+        )
+    members = table.members.setdefault((kind, element), {})
+    for each, code in code_of.items():
+        if each.bound is not None and len(each.codes) == 2:
+            other = next(one for one in each.codes if one != of_integer(each.bound))
+            table.choices.clamp(code, other, (each.bound, None) if kind == "maximum" else (None, each.bound), element)
+        members[code] = frozenset(each.codes)
+    return [code_of[each] if isinstance(each, _Set) else each for each in found]
+
+
+def _reduced(table: ElementTable, kind: str, element: str, row: Sequence[int]) -> _Set | int:
+    """Return the set of the codes of a row, or its only code."""
     if ARBITRARY in row:
         return ARBITRARY
-    sets = table.members.setdefault((kind, element), {})
+    sets = table.members.get((kind, element), {})
     members = frozenset[int]().union(*(sets.get(each, (each,)) for each in row))
     if (kind, element) == ("and", "i1"):
         return table.choices.both(sorted(members))
@@ -61,11 +90,7 @@ def _of_set(table: ElementTable, kind: str, element: str, row: Sequence[int]) ->
         kept = [*(each for each in kept if each not in known), of_integer(bound)]
     if len(kept) < 2:
         return kept[0] if kept else row[0]
-    code = int(_codes_of(table, kind, element, (np.array([each]) for each in sorted(kept)))[0])
-    if bound is not None and len(kept) == 2:
-        table.choices.clamp(code, kept[0], (bound, None) if kind == "maximum" else (None, bound), element)
-    sets[code] = frozenset(kept)
-    return code
+    return _Set(tuple(sorted(kept)), bound)
 
 
 def _codes_of(table: ElementTable, kind: str, element: str, members: Iterable[Codes]) -> Codes:
