@@ -37,6 +37,7 @@ class Schedule:
     strategies: tuple[PropagationStrategy, ...] = (aggressive,)
     levels: tuple[DirectionFunction, ...] = OP_PRIORITIES
     conservative: bool = False
+    until_stable: bool = False  # whether nodes that Shardy's sweeps miss are visited at the end
 
 
 class Engine:
@@ -66,6 +67,7 @@ class Engine:
         self._worklist: Worklist | None = None
         self._dead = {node for node in graph.nodes if node.is_dead}
         self._stale = StaleNodes(graph)
+        self._changes = 0  # of shardings so far
 
     def run(self) -> None:
         """Run all levels, each with all strategies. Shardings accumulate."""
@@ -73,6 +75,19 @@ class Engine:
             for strategy in self._schedule.strategies:
                 self._start_level(level, self._steps[strategy])
                 self._sweep()
+
+    def finish(self) -> None:
+        """Visit the nodes that the sweeps missed, until no visit has an effect, if the schedule asks for it.
+
+        Like Shardy, a sweep does not queue the edges of a function that is called in a loop when an argument of the
+        loop changes.
+        """
+        if not self._schedule.until_stable:
+            return
+        before = -1
+        while before != self._changes and any(self._stale.flags):
+            before = self._changes
+            self._sweep()
 
     def _start_level(self, level: int, step: StepFunction) -> None:
         """Visit again the nodes for which another strategy, or other directions, could have an effect."""
@@ -97,6 +112,7 @@ class Engine:
         if sharding != holder.sharding:
             holder.sharding = sharding
             holder.is_changed = True
+            self._changes += 1
             self._stale.mark_users_of(holder)
 
     def _sweep(self) -> None:

@@ -24,6 +24,8 @@ Hidden = list[tuple[Value, TensorSharding]]  # holders, and the shardings that t
 def run_by_user_priority(graph: Graph, engine: Engine, before_next: Callable[[int], None] | None = None) -> None:
     """Run the engine for priority 0, then for each other priority in ascending order, revealing its dims first.
 
+    At the end, the engine finishes.
+
     `before_next` is called with each finished priority except the last.
     """
     for_priority = hide(graph, engine)
@@ -38,6 +40,7 @@ def run_by_user_priority(graph: Graph, engine: Engine, before_next: Callable[[in
                 engine.assign(holder, graph.shardings.number(revealed(current, original, priority)))
         engine.run()
         finished = priority
+    engine.finish()
 
 
 def hide(graph: Graph, engine: Engine) -> dict[int, Hidden]:

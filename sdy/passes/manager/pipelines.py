@@ -105,8 +105,12 @@ def propagation(
     enable_auto_partitioning: bool = False,
     through_chlo: bool = True,
     on_one_mesh: bool = True,
+    until_stable: bool = True,
 ) -> Passes:
-    """Return the passes from the user's program to shardings on every value. Rules stay for the export."""
+    """Return the passes from the user's program to shardings on every value. Rules stay for the export.
+
+    With `until_stable`, ops are visited that Shardy misses although axes could be propagated through them.
+    """
     before = before_propagation(
         dedup_functions_fully=dedup_functions_fully, through_chlo=through_chlo, on_one_mesh=on_one_mesh
     )
@@ -115,7 +119,7 @@ def propagation(
         back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
     return (
         *before,
-        UserPriorityPropagatePass(keep_sharding_rules=True),
+        UserPriorityPropagatePass(keep_sharding_rules=True, until_stable=until_stable),
         *((DropChloShardingRulesPass(),) if through_chlo else ()),
         *back,
         UnflattenCallGraphPass(),
@@ -233,6 +237,7 @@ class PropagationPipeline(Pipeline):
     enable_auto_partitioning: bool = False
     through_chlo: bool = False  # whether to propagate through CHLO ops like XLA, which lowers them to StableHLO first
     on_one_mesh: bool = False  # whether to express the shardings on all meshes on the first one, and propagate across
+    until_stable: bool = False  # whether to visit ops that Shardy misses, until no sharding changes
 
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes; mesh symbols stay."""
@@ -241,6 +246,7 @@ class PropagationPipeline(Pipeline):
             enable_auto_partitioning=self.enable_auto_partitioning,
             through_chlo=self.through_chlo,
             on_one_mesh=self.on_one_mesh,
+            until_stable=self.until_stable,
         )
         # Propagation may leave axes unreduced that later reshards reduce.
         export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)

@@ -50,7 +50,7 @@ def _traced(module: ModuleOp, flat: FlatModule) -> TracedPropagation:
     graph = flat.graph
     initial = {holder: sharding for holder in graph.holders if (sharding := graph.sharding(holder)) is not None}
     trace = Trace()
-    schedule = UserPriorityPropagatePass().schedule()
+    schedule = UserPriorityPropagatePass(until_stable=True).schedule()
     run_by_user_priority(graph, Engine(graph, schedule, on_update=trace.record))
     return TracedPropagation(module, flat, initial, History(initial, trace.steps))
 

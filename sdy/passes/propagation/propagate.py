@@ -192,13 +192,15 @@ class UserPriorityPropagatePass(PropagatePass):
 
     propagation_strategy: str = "aggressive"
     run_op_priority_propagation: bool = True
+    until_stable: bool = False  # whether to visit ops that Shardy misses, until no sharding changes
 
     by_user_priority: ClassVar[bool] = True
 
     def schedule(self) -> Schedule:
         """Return a schedule of the chosen strategies, with op priorities if requested."""
         levels = OP_PRIORITIES if self.run_op_priority_propagation else NO_PRIORITIES
-        return Schedule(_strategies(self.propagation_strategy), levels, self.conservative_propagation)
+        strategies = _strategies(self.propagation_strategy)
+        return Schedule(strategies, levels, self.conservative_propagation, self.until_stable)
 
 
 def _strategies(name: str) -> tuple[PropagationStrategy, ...]:
