@@ -150,7 +150,11 @@ def combined(view: View, kind: str, groups: Sequence[Sequence[int]]) -> View:
 
 
 def masked(view: View, is_kept: Sequence[bool]) -> View:
-    """Return the view of a value that is kept on some devices, and zero on the others."""
+    """Return the view of a value that is kept on some devices, and zero on the others.
+
+    Where it is zero, its window may be any: that of the others, along dims of which these have the same part.
+    """
+    base = tuple(_of_kept(each, is_kept) for each in view.base)
     partial = Partial("add", tuple(map(int, is_kept)), 1)
     if view.partial is not None:
         if view.partial.kind != "add":
@@ -158,4 +162,10 @@ def masked(view: View, is_kept: Sequence[bool]) -> View:
         whole = view.partial
         masks = tuple(mask if kept else 0 for mask, kept in zip(whole.masks, is_kept, strict=True))
         partial = partial_of("add", masks, whole.whole)
-    return View(view.term, view.base, view.dims, view.outside, partial)
+    return View(view.term, base, view.dims, view.outside, partial)
+
+
+def _of_kept(base: Offset, is_kept: Sequence[bool]) -> Offset:
+    """Return the offset of the devices that keep their value if it is the same, otherwise all offsets."""
+    kept = {at(base, device) for device, each in enumerate(is_kept) if each}
+    return kept.pop() if len(kept) == 1 else base

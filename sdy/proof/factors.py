@@ -7,7 +7,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr
@@ -228,30 +228,16 @@ def scatter(op: ScatterOp, kind: str, body: Hashable, from_zero: Collection[int]
     )
 
 
-def dynamic_slice(op: Operation) -> Factors:
-    """Return the factors of a dynamic slice or update: dims that it covers are parallel, whatever their start."""
-    whole, part = shape_of(op.operands[0]), shape_of(op.results[0])
-    if op.name.endswith("update_slice"):
-        part = shape_of(op.operands[1])
+def sliced_update(op: Operation) -> tuple[Factors, list[int]]:
+    """Return the factors of an update of a slice, and the dims that it does not cover, whose starts are operands."""
+    whole, part = shape_of(op.operands[0]), shape_of(op.operands[1])
     sliced = [dim for dim, (one, other) in enumerate(zip(whole, part, strict=True)) if one != other]
     rank = len(whole)
-    moved = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
-    parallel = frozenset(range(rank)) - frozenset(sliced)
-    scalars = ((),) * (len(op.operands) - (2 if op.name.endswith("update_slice") else 1))
+    dims, moved = tuple(range(rank)), tuple(rank + dim if dim in sliced else dim for dim in range(rank))
     attributes = tuple((dim, part[dim]) for dim in sliced)
-    if op.name.endswith("update_slice"):
-        dims = tuple(range(rank))
-        linear = frozenset({(0, 1)})
-        return Factors((dims, moved, *scalars), (dims,), parallel, attributes, linear=linear)
-    linear = frozenset({(0,)})
-    return Factors((tuple(range(rank)), *scalars), (moved,), parallel, attributes, linear=linear)
-
-
-def sliced_update(op: Operation) -> tuple[Factors, list[int]]:
-    """Return the factors of an update whose starts are those of the dims that it does not cover, and these dims."""
-    factors = dynamic_slice(op)
-    sliced = [dim for dim in range(len(shape_of(op.results[0]))) if dim not in factors.parallel]
-    return replace(factors, operands=(*factors.operands[:2], *((),) * len(sliced))), sliced
+    parallel = frozenset(dims) - frozenset(sliced)
+    operands = (dims, moved, *((),) * len(sliced))
+    return Factors(operands, (dims,), parallel, attributes, linear=frozenset({(0, 1)})), sliced
 
 
 def windows(op: Operation, body: Hashable) -> Factors:

@@ -19,13 +19,12 @@ from sdy.proof.factors import (
     along,
     attributes_of,
     batched,
-    dynamic_slice,
     elementwise,
     ints,
     number,
     sliced_update,
 )
-from sdy.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole, windows_of_global
+from sdy.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import (
     FREE,
@@ -41,6 +40,7 @@ from sdy.proof.relations import (
 )
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.selections.top_k import gather, shifted, top_k
+from sdy.proof.slices import slice_by_index
 from sdy.proof.structured import (
     BY_ROWS,
     by_rows,
@@ -201,31 +201,6 @@ def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
         if shape[dim] != value.shape[dim] or start:
             value = slice_along(value, dim, start, shape[dim], stride)
     return [value]
-
-
-def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a slice whose start is known on each device is a window; other starts are those of the global slice."""
-    value, *starts = known_operands(operands)
-    shape = shape_of(op.results[0])
-    tables = [ints_of(each, walk.devices) if isinstance(each, Known) else None for each in starts]
-    for dim, (size, table) in enumerate(zip(shape, tables, strict=True)):
-        last = value.shape[dim] - size
-        if last and table is not None:
-            clamped = min(max(table, 0), last) if isinstance(table, int) else tuple(min(max(s, 0), last) for s in table)
-            value = slice_along(value, dim, clamped, size)
-    if value.shape == shape:
-        return [value]
-    factors = dynamic_slice(op)
-    sliced = [dim for dim, size in enumerate(shape) if size != value.shape[dim]]
-    attributes = tuple((dim, shape[dim]) for dim in sliced)
-    rank = len(shape)
-    moved_dims = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
-    operand_factors = (tuple(range(rank)), *((),) * len(sliced))
-    parallel = frozenset(range(rank)) - frozenset(sliced)
-    factors = replace(
-        factors, operands=operand_factors, results=(moved_dims,), parallel=parallel, attributes=attributes
-    )
-    return compute(walk, op, factors, [value, *(starts[dim] for dim in sliced)])
 
 
 def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

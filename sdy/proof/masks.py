@@ -15,12 +15,13 @@ from sdy.proof.terms import Arguments, Term, TermTable
 
 
 class Shard(NamedTuple):
-    """The attributes of a gather from the windows of a dim: which they are, and the attributes of the gather."""
+    """The attributes of a gather from the windows of a dim: which they are, and the gather from the full dim."""
 
     base: Offset
     extent: int
     size: int
     own: Hashable
+    op: str = "stablehlo.gather"
 
 
 LARGE_INTEGERS = frozenset({"i32", "i64", "ui32", "ui64"})
@@ -135,7 +136,7 @@ def gathered_by_mask(mask: View, found: View, other: View, devices: int, table: 
     attributes = term.attributes
     assert isinstance(attributes, Arguments)
     assert isinstance(attributes.own, Shard)
-    base, extent, size, own = attributes.own
+    base, extent, size, own, op = attributes.own
     indices, bounds = term.operands[1], _bounds(mask.term)
     if bounds is None or bounds[0] is not indices or not is_clamped(indices, size - 1):
         return None
@@ -147,7 +148,7 @@ def gathered_by_mask(mask: View, found: View, other: View, devices: int, table: 
         return None
     partial = contributions("add", base, extent, size, devices, may_reach_over=False)
     operands = (term.operands[0], indices.operands[1] if _is_in_order(indices, 1) else indices)
-    whole = table.make("stablehlo.gather", attributes._replace(own=own), operands, term.shape, term.element)
+    whole = table.make(op, attributes._replace(own=own), operands, term.shape, term.element)
     return replace(found, term=whole, partial=partial)
 
 

@@ -1,23 +1,33 @@
 """Determine which ops are linear in which operands, so that partial values can pass: f(a) + f(b) = f(a + b).
 
 An op is linear in some of its operands together (both sides of an addition), or in each alone (the sides of a
-product). What it does to values that are added up later it may do to the partial ones.
+product). What it does to values that are added up later it may do to the partial ones. Looked-up values are added up
+before they are multiplied: devices that do not hold an element hold zero, which times infinity is NaN.
 """
 
 from __future__ import annotations
+
+import cmath
 
 from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.sdy.ops import ConstantOp
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.ops import ConstantOp, ReshardOp
 from sdy.dialects.stablehlo import contraction, elementwise, gather_scatter, reduction, shape, slicing, window
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.partitioner.layout_search.node import Mode
-from sdy.partitioner.on_shards.combiners import combiners_of
+from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar
 
 Modes = tuple[Mode, ...]
+
+MOVING = (  # ops that move elements, or add contributions, and keep zeros
+    *(AllReduceOp, ReshardOp, elementwise.ConvertOp, elementwise.NegateOp, shape.BroadcastInDimOp, shape.ReshapeOp),
+    *(shape.ReverseOp, shape.TransposeOp, slicing.DynamicSliceOp, slicing.SliceOp),
+)
+MOST_STEPS = 16  # from a value back to the op that computes it
 
 MODES = OpTable[Modes]()
 NONE: Modes = ()
@@ -47,7 +57,8 @@ def _linear_in_first(op: Operation) -> Modes:
 
 @MODES.of(elementwise.DivideOp)
 def _linear_in_dividend(op: elementwise.DivideOp) -> Modes:
-    return NONE if isinstance(element_type_of(op.result), IntegerType) else ((True, False),)
+    is_exact = isinstance(element_type_of(op.result), IntegerType)
+    return NONE if is_exact or (_is_looked_up(op.lhs) and not _is_finite(op.rhs)) else ((True, False),)
 
 
 @MODES.of(elementwise.AddOp, elementwise.SubtractOp, slicing.ConcatenateOp)
@@ -57,7 +68,34 @@ def _linear_in_all(op: Operation) -> Modes:
 
 @MODES.of(elementwise.MultiplyOp, contraction.DotGeneralOp, contraction.DotOp, window.ConvolutionOp)
 def _linear_in_each(op: Operation) -> Modes:
-    return ((True, False), (False, True))
+    left, right = op.operands
+    modes: list[Mode] = []
+    if _is_finite(right) or not _is_looked_up(left):
+        modes.append((True, False))
+    if _is_finite(left) or not _is_looked_up(right):
+        modes.append((False, True))
+    return tuple(modes)
+
+
+def _is_looked_up(value: SSAValue) -> bool:
+    """Return whether a value consists of looked-up elements: a device holds zero in place of those of other devices.
+
+    Zero times infinity, and zero by zero, are NaN.
+    """
+    for _ in range(MOST_STEPS):
+        owner = value.owner
+        if isinstance(owner, gather_scatter.GatherOp):
+            return True
+        if not isinstance(owner, MOVING):
+            return False
+        value = owner.operands[0]
+    return False
+
+
+def _is_finite(value: SSAValue) -> bool:
+    """Return whether a value is a finite constant other than zero, or a broadcast of one."""
+    number = constant_scalar(value)
+    return number is not None and number != 0 and cmath.isfinite(number)
 
 
 @MODES.of(elementwise.SelectOp)

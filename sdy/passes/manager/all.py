@@ -79,6 +79,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-verify-unreduced-axes": "verify_unreduced_axes.VerifyUnreducedAxesPass",
     },
     "export.optimize": {
+        "sdy-look-up-slices": "look_up_slices.LookUpSlicesPass",
         "sdy-optimize-communication": "optimize_communication.OptimizeCommunicationPass",
     },
     "export.collectives": {

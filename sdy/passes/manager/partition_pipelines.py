@@ -15,6 +15,7 @@ from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
+from sdy.passes.export.optimize.look_up_slices import LookUpSlicesPass
 from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
 from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
@@ -36,6 +37,7 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
     """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded."""
     to_collectives = (
         DropUnevenAxesPass(),
+        *((LookUpSlicesPass(),) if optimize_communication else ()),
         PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
         CanonicalizePass(("sdy-reshard",)),

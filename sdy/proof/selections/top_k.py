@@ -17,6 +17,7 @@ from sdy.proof.factors import ints
 from sdy.proof.known import ints_of
 from sdy.proof.relations import SELECTION, Candidates, Known, NotProvedError, Positions, Relation, View, offset, plus
 from sdy.proof.selections.candidates import are_selected_by, candidates_of, combined_candidates
+from sdy.proof.slices import gather_one_slice
 from sdy.proof.structured import compute, gather_elements, known_operands, row_factors
 from sdy.proof.terms import Arguments
 from sdy.proof.walk import Walk, shape_of
@@ -56,7 +57,7 @@ def gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation
     """Lemma: the indices at the positions of those candidates that are the largest ones are the indices of these."""
     values, positions = operands
     if not isinstance(values, Candidates) or not isinstance(positions, Positions):
-        return gather_elements(walk, op, operands)
+        return gather_one_slice(walk, op, operands) or gather_elements(walk, op, operands)
     candidates = positions.candidates
     term = candidates.view.term
     is_of_same = are_selected_by(term.op, cast("Arguments", term.attributes).own, [candidates, values])

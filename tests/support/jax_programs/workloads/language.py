@@ -82,6 +82,12 @@ def decode_at_own_positions(cache: Any, new: Any, positions: Any) -> Any:
     return cache, jnp.einsum("bhk,bkhd->bhd", jax.nn.softmax(scores), cache)
 
 
+@workload(floats((8, 64, 128), None, "data"), floats((128, 50), None, "model"), xla_bytes=16_384)
+def logits_of_the_last_position(x: Any, weight: Any) -> Any:
+    """Multiply the last of sharded positions, and return the first one."""
+    return x[:, -1] @ weight, x[:, 0]
+
+
 @workload(floats((8, 128), "data"), floats((128, 64), "model"), integers((8,), "data"), xla_bytes=4_608)
 def windows_at_own_positions(x: Any, weight: Any, starts: Any) -> Any:
     """Take a window of each sequence."""

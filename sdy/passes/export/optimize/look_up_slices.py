@@ -1,0 +1,133 @@
+"""Look up one element of a sharded dim, such as the last position, instead of moving the tensor to slice it.
+
+    before  %1 = slice %0 [0:8, 63:64]      %0 : tensor<8x64xf32>, [{}, {"x"}]
+    after   %1 = gather %0 at 63            each device contributes the element that it holds; an all-reduce adds them
+
+A lookup sends about twice the bytes of the slice. To slice the tensor, its shards are moved first.
+Requires: closed shardings that divide their dims; slices have no reshards yet.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.constants.elements import codec_of
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.symbols import calls_of
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
+from sdy.dialects.stablehlo.control import WhileOp
+from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.axis_list import sharded_size
+from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
+from sdy.partitioner.emit.sharded_emitter import annotated
+from sdy.passes.rewriting.insertion import erase
+
+Slice = SliceOp | DynamicSliceOp
+
+
+class LookUpSlicesPass(ModulePass):
+    """Replace slices of one element along a sharded dim by lookups."""
+
+    name = "sdy-look-up-slices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit all slices.
+
+        Those of a value that a loop does not change stay, since it is gathered before the loop; so do those that take
+        half of the elements of a dim, which cost more than to gather it.
+        """
+        meshes = meshes_of(op)
+        slices: dict[tuple[SSAValue, int], list[Slice]] = {}
+        for inner in pre_order(op):
+            if isinstance(inner, SliceOp | DynamicSliceOp) and (dim := _looked_up_dim(inner, meshes)) is not None:
+                slices.setdefault((inner.operand, dim), []).append(inner)
+        for (value, dim), taken in slices.items():
+            if 2 * len(taken) < shape_of(value)[dim]:
+                for inner in taken:
+                    if not _is_sliced_again(inner, value, op):
+                        _look_up(inner, dim)
+
+
+def _looked_up_dim(op: Slice, meshes: MeshTable) -> int | None:
+    """Return the only sharded dim that is sliced, if the slice has one element of it, and each shard as many."""
+    sharding = sharding_of(op.operand)
+    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
+    if sharding is None or mesh is None or sharding.unreduced:
+        return None
+    sizes, kept = static_shape(op.operand.type), static_shape(op.result.type)
+    if sizes is None or kept is None or codec_of(element_type_of(op.operand)) is None:
+        return None  # quantized elements cannot be added up
+    counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
+    sliced = [dim for dim, count in enumerate(counts) if count > 1 and kept[dim] != sizes[dim]]
+    return sliced[0] if len(sliced) == 1 and kept[sliced[0]] == 1 and 0 not in kept else None
+
+
+def _is_sliced_again(op: Operation, value: SSAValue, module: ModuleOp) -> bool:
+    """Return whether a loop around an op does not change a value: also a loop that calls the function of the op."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, WhileOp | FuncOp):
+        parent = parent.parent_op()
+    if isinstance(parent, WhileOp):
+        return not _is_changed_by(parent, value)
+    if not isinstance(parent, FuncOp) or not isinstance(value, BlockArgument):
+        return False
+    return any(_is_sliced_again(call, call.operands[value.index], module) for call in calls_of(module, parent))
+
+
+def _is_changed_by(loop: WhileOp, value: SSAValue) -> bool:
+    """Return whether the body of a loop computes a value, or another one for its next iteration."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        returned = loop.body.block.last_op
+        assert returned is not None  # verified
+        return owner is loop.body.block and returned.operands[owner.args.index(value)] is not value
+    parent = owner.parent_op()
+    while parent is not None and parent is not loop:
+        parent = parent.parent_op()
+    return parent is loop
+
+
+def _look_up(op: Slice, dim: int) -> None:
+    """Replace a slice by one along its other dims, and a gather."""
+    emit = Emitter(op, Style())
+    operand, sharding = op.operand, sharding_of(op.operand)
+    sizes, kept = shape_of(operand), list(shape_of(op.result))
+    wide = [*kept[:dim], sizes[dim], *kept[dim + 1 :]]
+    if isinstance(op, SliceOp):
+        starts, limits, strides = (list(ints_of(each)) for each in (op.start_indices, op.limit_indices, op.strides))
+        index = emit.constant(TensorType(i64, [1]), [starts[dim]])
+        starts[dim], limits[dim], strides[dim] = 0, sizes[dim], 1
+        properties = {"start_indices": ints(starts), "limit_indices": ints(limits), "strides": ints(strides)}
+        if wide != list(sizes):
+            operand = annotated(emit.value(SliceOp, [operand], with_shape(operand, wide), dict(properties)), sharding)
+    else:
+        index = emit.reshape(op.start_indices[dim], [1])
+        if wide != list(sizes):
+            values = [operand, *op.start_indices]
+            rest = emit.value(DynamicSliceOp, values, with_shape(operand, wide), {"slice_sizes": ints(wide)})
+            operand = annotated(rest, sharding)
+    numbers = GatherDimensionNumbers(offset_dims=tuple(range(len(kept))), start_index_map=(dim,), index_vector_dim=0)
+    found = emit.value(
+        GatherOp,
+        [operand, index],
+        with_shape(operand, kept),
+        {
+            "dimension_numbers": GatherDimensionNumbersAttr(numbers),
+            "slice_sizes": ints(kept),
+            "indices_are_sorted": FALSE,
+        },
+    )
+    replace_uses(op.result, annotated(found, sharding_of(op.result)))
+    erase(op)
