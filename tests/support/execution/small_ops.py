@@ -181,6 +181,10 @@ GATHER = (
     "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
     "index_vector_dim = 1>, slice_sizes = array<i64: 1, {columns}>"
 )
+GATHER_ONE = (
+    "dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0]>, "
+    "slice_sizes = array<i64: 1, {columns}>"
+)
 SCATTER = (
     "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
     "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
@@ -197,6 +201,17 @@ CONVOLUTION = (
 
 def gather(shapes: Sequence[Shape]) -> tuple[str, Shape]:
     return generic("gather", GATHER.replace("{columns}", str(shapes[0][1])), "", looked_up)(shapes)
+
+
+def gather_one(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+    """Return a gather of one row at a start that is a vector of one element."""
+
+    def result(shapes: Sequence[Shape]) -> Shape:
+        if shapes[1] != (1,):
+            raise ValueError
+        return (1, shapes[0][1])
+
+    return generic("gather", GATHER_ONE.replace("{columns}", str(shapes[0][1])), "", result)(shapes)
 
 
 def branches(index: str) -> Op:

@@ -32,6 +32,7 @@ from support.execution.small_ops import (
     dot,
     elementwise,
     gather,
+    gather_one,
     generic,
     largest,
     loop,
@@ -83,6 +84,7 @@ CASES: dict[str, tuple[Op, list[Shape]]] = {
     "split and merge": (reshaped(lambda shape: (shape[0] // 2, shape[1] * 2)), [(4, 2)]),
     "update": (generic("dynamic_update_slice", "", "", updated, "1", "0"), [(4, 2), (2, 2)]),
     "gather": (gather, [(4, 2), (2, 1)]),
+    "gather of one slice": (gather_one, [(4, 2), (1,)]),
     "scatter": (generic("scatter", SCATTER, SUM, scattered), [(4, 2), (2, 1), (2, 2)]),
     "scatter along two dims": (
         generic("scatter", SCATTER_OF_WINDOWS, SUM, scattered_windows),
