@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.proof.factors import Factors
-from sdy.proof.known import ints_of, known_slice
+from sdy.proof.known import ints_of, known_slice, moved
 from sdy.proof.masks import Shard, sharded_index
 from sdy.proof.relations import Known, Relation, View
 from sdy.proof.reshapes import cleaned
 from sdy.proof.structured import compute, known_operands
 from sdy.proof.views import slice_along
 from sdy.proof.walk import Walk, shape_of
+
+ZERO = Known("i64", (), None, np.zeros((1, 1), np.int64))
 
 
 def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -24,8 +27,8 @@ def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[
     return sliced_at(walk, op, value, starts)
 
 
-def sliced_at(walk: Walk, op: Operation, value: View | Known, starts: Sequence[View | Known | None]) -> list[Relation]:
-    """Return the relation of a slice of the shape of the result of `op`; None is the start of a dim that it covers."""
+def sliced_at(walk: Walk, op: Operation, value: View | Known, starts: Sequence[View | Known]) -> list[Relation]:
+    """Return the relation of a slice of the shape of the result of `op`, with a start for each dim."""
     shape = shape_of(op.results[0])
     tables = [ints_of(each, walk.devices) if isinstance(each, Known) else None for each in starts]
     for dim, (size, table) in enumerate(zip(shape, tables, strict=True)):
@@ -36,18 +39,17 @@ def sliced_at(walk: Walk, op: Operation, value: View | Known, starts: Sequence[V
     if value.shape == shape:
         return [value]
     factors, sliced = _factors(value.shape, shape)
-    rest = [each for dim, each in enumerate(starts) if dim in sliced and each is not None]
-    return compute(walk, op, factors, [value, *rest], "stablehlo.dynamic_slice")
+    return compute(walk, op, factors, [value, *(starts[dim] for dim in sliced)], "stablehlo.dynamic_slice")
 
 
 def _factors(whole: Sequence[int], part: Sequence[int]) -> tuple[Factors, list[int]]:
     """Return the factors of a slice of a value, whose operands are the starts along the dims that it does not cover."""
     rank, sliced = len(whole), [dim for dim, (one, other) in enumerate(zip(whole, part, strict=True)) if one != other]
     attributes = tuple((dim, part[dim]) for dim in sliced)
-    moved = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
+    kept = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
     operands = (tuple(range(rank)), *((),) * len(sliced))
     parallel = frozenset(range(rank)) - frozenset(sliced)
-    return Factors(operands, (moved,), parallel, attributes, linear=frozenset({(0,)})), sliced
+    return Factors(operands, (kept,), parallel, attributes, linear=frozenset({(0,)})), sliced
 
 
 def gather_one_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation] | None:
@@ -62,10 +64,10 @@ def gather_one_slice(walk: Walk, op: Operation, operands: list[Relation]) -> lis
         return None
     value, starts = known_operands(operands)
     indexed = numbers.start_index_map
-    of_dims: list[View | Known | None] = [None] * len(shape)
+    of_dims: list[View | Known] = [ZERO] * len(shape)  # the start along a dim without one is 0
     if isinstance(starts, Known):
         for number, dim in enumerate(indexed):
-            of_dims[dim] = _scalar(known_slice(starts, 0, number, 1))
+            of_dims[dim] = moved(known_slice(starts, 0, number, 1), (), None)
         return sliced_at(walk, op, value, of_dims)
     if len(indexed) != 1 or starts.base:
         return None
@@ -84,8 +86,3 @@ def gather_one_slice(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     own = own._replace(op="stablehlo.dynamic_slice")
     local = replace(factors, parallel=factors.parallel | {dim}, attributes=own)
     return compute(walk, op, local, [operand, start], "local_gather")
-
-
-def _scalar(value: Known) -> Known:
-    """Return the only element of a known value."""
-    return Known(value.element, (), None, value.rows[:, :1])

@@ -126,11 +126,19 @@ SHIFTED_BACK = """%c = stablehlo.constant dense<1> : tensor<2xi32>
 %v = stablehlo.subtract %arg0, %c : tensor<2xi32>
 %w = stablehlo.select %m, %c, %c : tensor<2xi1>, tensor<2xi32>
 %r = stablehlo.add %v, %w : tensor<2xi32>"""
+ONE_SLICE = """%r = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1],
+  start_index_map = [DIM]>, slice_sizes = array<i64: 1, 1>}> : (tensor<2x2xi32>, tensor<1xi32>) -> tensor<1x1xi32>"""
 MINIMUM = """%c = stablehlo.constant dense<3> : tensor<2xi32>
 %r = stablehlo.minimum %arg0, %c : tensor<2xi32>"""
 PAIRS = {
     "an integer that is shifted there and back": Pair(
         SHIFTED_BACK, MINIMUM, [np.array([1, 9], np.int32)], ("2xi32", "2xi32")
+    ),
+    "a start along another dim": Pair(
+        ONE_SLICE.replace("DIM", "0"),
+        ONE_SLICE.replace("DIM", "1"),
+        [np.array([[1, 2], [3, 4]], np.int32), np.array([1], np.int32)],
+        ("2x2xi32", "1xi32", "1x1xi32"),
     ),
     "a conversion of shards of any": Pair(
         any_of("%r").replace("SIZE", "2"),
