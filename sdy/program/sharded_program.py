@@ -86,7 +86,7 @@ class PropagatedProgram(ShardedProgram[R]):
 def propagated_program(module: ModuleOp, origin: Origin[R]) -> PropagatedProgram[R]:
     """Propagate the shardings of a copy of a module. Raises: SdyError if propagation does not support it."""
     copy = copy_with_regions(module)
-    pipeline = PropagationPipeline(through_chlo=True, on_one_mesh=True, until_stable=True)
+    pipeline = PropagationPipeline.beyond_shardy()
     with origin.named_lines():
         run_passes(make_context(), copy, [pipeline], verify_each=False)
         verify_module(copy)

@@ -167,5 +167,7 @@ def masked(view: View, is_kept: Sequence[bool]) -> View:
 
 def _of_kept(base: Offset, is_kept: Sequence[bool]) -> Offset:
     """Return the offset of the devices that keep their value if it is the same, otherwise all offsets."""
+    if isinstance(base, int):
+        return base
     kept = {at(base, device) for device, each in enumerate(is_kept) if each}
     return kept.pop() if len(kept) == 1 else base

@@ -126,13 +126,15 @@ def _by_induction(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Rel
 
 def _lost(number: int, before: Relation, after: Relation) -> str:
     """Return why a carried value has no relation that an iteration keeps."""
-    texts = [
-        f"windows of {each.term} from {[each if isinstance(each, int) else each[:8] for each in each.base]}"
-        if isinstance(each, View)
-        else "unknown"
-        for each in (before, after)
-    ]
-    return f"expected an iteration to keep carried value {number}, which is {texts[0]}; got {texts[1]}"
+    return f"expected an iteration to keep carried value {number}, which is {_text(before)}; got {_text(after)}"
+
+
+def _text(relation: Relation) -> str:
+    """Return a relation in words, with the starts of its windows on the first devices."""
+    if not isinstance(relation, View):
+        return "unknown"
+    starts = [start if isinstance(start, int) else start[:8] for start in relation.base]
+    return f"windows of {relation.term} from {starts}"
 
 
 def _unchanged(value: SSAValue) -> SSAValue:

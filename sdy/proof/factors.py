@@ -7,7 +7,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr
@@ -228,16 +228,25 @@ def scatter(op: ScatterOp, kind: str, body: Hashable, from_zero: Collection[int]
     )
 
 
+def slice_factors(whole: Sequence[int], part: Sequence[int]) -> tuple[Factors, list[int]]:
+    """Return the factors of a slice at starts that are operands, and the dims that it does not cover, which have them.
+
+    Dims that it covers are parallel, whatever their start.
+    """
+    rank, sliced = len(whole), [dim for dim, (one, other) in enumerate(zip(whole, part, strict=True)) if one != other]
+    attributes = tuple((dim, part[dim]) for dim in sliced)
+    kept = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
+    operands = (tuple(range(rank)), *((),) * len(sliced))
+    parallel = frozenset(range(rank)) - frozenset(sliced)
+    return Factors(operands, (kept,), parallel, attributes, linear=frozenset({(0,)})), sliced
+
+
 def sliced_update(op: Operation) -> tuple[Factors, list[int]]:
     """Return the factors of an update of a slice, and the dims that it does not cover, whose starts are operands."""
-    whole, part = shape_of(op.operands[0]), shape_of(op.operands[1])
-    sliced = [dim for dim, (one, other) in enumerate(zip(whole, part, strict=True)) if one != other]
-    rank = len(whole)
-    dims, moved = tuple(range(rank)), tuple(rank + dim if dim in sliced else dim for dim in range(rank))
-    attributes = tuple((dim, part[dim]) for dim in sliced)
-    parallel = frozenset(dims) - frozenset(sliced)
-    operands = (dims, moved, *((),) * len(sliced))
-    return Factors(operands, (dims,), parallel, attributes, linear=frozenset({(0, 1)})), sliced
+    found, sliced = slice_factors(shape_of(op.operands[0]), shape_of(op.operands[1]))
+    (value, *starts), (update,) = found.operands, found.results
+    operands = (value, update, *starts)
+    return replace(found, operands=operands, results=(value,), linear=frozenset({(0, 1)})), sliced
 
 
 def windows(op: Operation, body: Hashable) -> Factors:

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
-from sdy.proof.factors import Factors
+from sdy.proof.factors import slice_factors
 from sdy.proof.known import ints_of, known_slice, moved
 from sdy.proof.masks import Shard, sharded_index
 from sdy.proof.relations import Known, Relation, View
@@ -38,18 +38,8 @@ def sliced_at(walk: Walk, op: Operation, value: View | Known, starts: Sequence[V
             value = slice_along(value, dim, clamped, size)
     if value.shape == shape:
         return [value]
-    factors, sliced = _factors(value.shape, shape)
+    factors, sliced = slice_factors(value.shape, shape)
     return compute(walk, op, factors, [value, *(starts[dim] for dim in sliced)], "stablehlo.dynamic_slice")
-
-
-def _factors(whole: Sequence[int], part: Sequence[int]) -> tuple[Factors, list[int]]:
-    """Return the factors of a slice of a value, whose operands are the starts along the dims that it does not cover."""
-    rank, sliced = len(whole), [dim for dim, (one, other) in enumerate(zip(whole, part, strict=True)) if one != other]
-    attributes = tuple((dim, part[dim]) for dim in sliced)
-    kept = tuple(rank + dim if dim in sliced else dim for dim in range(rank))
-    operands = (tuple(range(rank)), *((),) * len(sliced))
-    parallel = frozenset(range(rank)) - frozenset(sliced)
-    return Factors(operands, (kept,), parallel, attributes, linear=frozenset({(0,)})), sliced
 
 
 def gather_one_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation] | None:
@@ -71,18 +61,17 @@ def gather_one_slice(walk: Walk, op: Operation, operands: list[Relation]) -> lis
         return sliced_at(walk, op, value, of_dims)
     if len(indexed) != 1 or starts.base:
         return None
-    found = sharded_index(cleaned(value, walk.table), indexed, starts) if isinstance(value, View) else None
-    start = replace(starts if found is None else found[1], dims=())
-    if found is None:
-        of_dims[indexed[0]] = start
+    operand = cleaned(value, walk.table) if isinstance(value, View) else value
+    found = sharded_index(operand, indexed, starts) if isinstance(operand, View) else None
+    if found is None or isinstance(operand, Known):
+        of_dims[indexed[0]] = replace(starts, dims=())
         return sliced_at(walk, op, value, of_dims)
-    assert isinstance(value, View)
-    operand, dim = cleaned(value, walk.table), found[0]
+    dim, start = found[0], replace(found[1], dims=())
     term_dim = operand.dims[dim][0].dim
-    factors, sliced = _factors(operand.shape, shape_of(op.results[0]))
+    factors, sliced = slice_factors(operand.shape, shape_of(op.results[0]))
     if sliced != [dim]:
         return None
-    own = Shard(operand.base[term_dim], operand.dims[dim][0].size, operand.term.shape[term_dim], factors.attributes)
-    own = own._replace(op="stablehlo.dynamic_slice")
+    extent, size = operand.dims[dim][0].size, operand.term.shape[term_dim]
+    own = Shard(operand.base[term_dim], extent, size, factors.attributes, "stablehlo.dynamic_slice")
     local = replace(factors, parallel=factors.parallel | {dim}, attributes=own)
     return compute(walk, op, local, [operand, start], "local_gather")

@@ -88,9 +88,7 @@ def _other_than_planned(
     """Return the values to which propagation gives another sharding than planned, in program order."""
     copy, _ = edited(module, edits)
     once_per_function = has_folded_layers(module)
-    pipeline = PropagationPipeline(
-        dedup_functions_fully=once_per_function, through_chlo=True, on_one_mesh=True, until_stable=True
-    )
+    pipeline = PropagationPipeline.beyond_shardy(dedup_functions_fully=once_per_function)
     run_passes(make_context(), copy, [pipeline], verify_each=False)
     found: dict[SSAValue, TensorSharding | None] = {}
     counterparts = Counterparts(module, copy)

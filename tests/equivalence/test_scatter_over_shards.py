@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.execution.covered_starts import FROM_ZERO, NOT_FROM_ZERO, starts_of
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
 from sdy.interpreter.arrays.element_types import Array
@@ -72,27 +73,6 @@ def test_update_of_the_size_of_the_dim() -> None:
     assert_same_on_shards(program, [values, np.array([[3]], np.int32), -values[None] - 1])
 
 
-# Starts along the heads of a cache, which updates cover, from positions %i and numbers %n.
-FROM_ZERO = {
-    "zero": "%h = stablehlo.constant dense<0> : tensor<4x1xi32>",
-    "between zeros": """%l = stablehlo.constant dense<0> : tensor<i32>
-  %b = stablehlo.broadcast_in_dim %l, dims = [] : (tensor<i32>) -> tensor<4x1xi32>
-  %h = stablehlo.clamp %b, %n, %b : tensor<4x1xi32>""",
-    "zero or out of bounds": """%f = stablehlo.constant dense<[[0], [64], [0], [-64]]> : tensor<4x1xi32>
-  %z = stablehlo.constant dense<0> : tensor<4x1xi32>
-  %c = stablehlo.compare LT, %i, %n : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1>
-  %h = stablehlo.select %c, %f, %z : tensor<4x1xi1>, tensor<4x1xi32>""",
-}
-NOT_FROM_ZERO = {
-    "unknown": "%h = stablehlo.add %n, %n : tensor<4x1xi32>",
-    "one": "%h = stablehlo.constant dense<1> : tensor<4x1xi32>",
-    "one of them": "%h = stablehlo.constant dense<[[0], [0], [0], [-1]]> : tensor<4x1xi32>",
-    "zero or one": """%l = stablehlo.constant dense<0> : tensor<i32>
-  %b = stablehlo.constant dense<1> : tensor<i32>
-  %h = stablehlo.clamp %l, %n, %b : (tensor<i32>, tensor<4x1xi32>, tensor<i32>) -> tensor<4x1xi32>""",
-}
-
-
 def cache_update(sharding: str, heads: int, starts: str) -> Program:
     """Return an update of a cache (batch, positions, heads, features) at a position per sequence, as JAX writes it."""
     cache, update = f"tensor<4x16x{heads}x2xf32>", f"tensor<4x1x{heads}x2xf32>"
@@ -100,7 +80,7 @@ def cache_update(sharding: str, heads: int, starts: str) -> Program:
 sdy.mesh @m = {MESHES[1]}
 func.func @main(%a: {cache} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}, %i: tensor<4x1xi32>,
     %n: tensor<4x1xi32>, %u: {update}) -> ({cache} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}) {{
-  {starts}
+  {starts_of(starts, "%i", "%n", heads)}
   %o = stablehlo.constant dense<0> : tensor<4x1xi32>
   %s = stablehlo.concatenate %i, %h, %o, dim = 1
     : (tensor<4x1xi32>, tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x3xi32>

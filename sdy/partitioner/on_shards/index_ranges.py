@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.ir.symbols import calls_of, functions_of
+from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.sdy import collectives as sdy_collectives
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.stablehlo import elementwise, shape, slicing
@@ -50,9 +50,12 @@ def integer_ranges(value: SSAValue, part: Part | None) -> Ranges | None:
 
 def _joined(ranges: Iterable[Range]) -> Ranges:
     found = tuple(sorted(set(ranges)))
-    if len(found) <= MOST_RANGES:
-        return found
-    return (Range(min(each.least for each in found), max(each.largest for each in found)),)
+    return found if len(found) <= MOST_RANGES else (_hull(found),)
+
+
+def _hull(ranges: Ranges) -> Range:
+    """Return the range from the least to the largest integer of ranges."""
+    return Range(min(each.least for each in ranges), max(each.largest for each in ranges))
 
 
 @dataclass(slots=True)
@@ -82,7 +85,7 @@ class _Search:
     def hull(self, value: SSAValue, part: Part | None) -> Range | None:
         """Return the range from the least to the largest integer of a value."""
         found = self.ranges(value, part)
-        return None if not found else Range(min(each.least for each in found), max(each.largest for each in found))
+        return _hull(found) if found else None
 
     def _found(self, value: SSAValue, part: Part | None) -> Ranges | None:
         owner = value.owner
@@ -98,16 +101,14 @@ class _Search:
     def _of_argument(self, block: Block, value: SSAValue, part: Part | None) -> Ranges | None:
         """Return the ranges of what calls pass for an argument of a function."""
         func = block.parent_op()
-        module = func.parent_op() if isinstance(func, FuncOp) else None
-        if not isinstance(func, FuncOp) or not isinstance(module, ModuleOp) or func.body.blocks.first is not block:
+        module = enclosing_module(func) if isinstance(func, FuncOp) else None
+        if not isinstance(func, FuncOp) or module is None or func.body.blocks.first is not block:
             return None
         index = block.args.index(value)
         return self.union((call.operands[index], part) for call in calls_of(module, func))
 
     def _of_call(self, call: CallOp, value: SSAValue, part: Part | None) -> Ranges | None:
-        module: Operation | None = call
-        while module is not None and not isinstance(module, ModuleOp):
-            module = module.parent_op()
+        module = enclosing_module(call)
         func = None if module is None else functions_of(module).get(call.callee.root_reference.data)
         terminator = None if func is None or func.is_declaration else func.body.block.last_op
         return None if terminator is None else self.ranges(terminator.operands[call.results.index(value)], part)

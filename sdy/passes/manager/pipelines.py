@@ -239,6 +239,11 @@ class PropagationPipeline(Pipeline):
     on_one_mesh: bool = False  # whether to express the shardings on all meshes on the first one, and propagate across
     until_stable: bool = False  # whether to visit ops that Shardy misses, until no sharding changes
 
+    @staticmethod
+    def beyond_shardy(*, dedup_functions_fully: bool = False) -> PropagationPipeline:
+        """Return the pipeline of the commands of sdy, which propagate further than Shardy."""
+        return PropagationPipeline(dedup_functions_fully, through_chlo=True, on_one_mesh=True, until_stable=True)
+
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes; mesh symbols stay."""
         shardings = propagation(

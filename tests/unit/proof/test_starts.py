@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.execution.covered_starts import FROM_ZERO, NOT_FROM_ZERO, starts_of
 from support.execution.one_op import MESHES, is_proved, is_right, placement, program, small_array
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.model.devices.placement import ProgramPlacement
 
 ROWS, COLUMNS, COUNT = 256, 1024, 4  # too many elements to follow one by one
-FROM_ZERO = {
-    "zero": "%h = stablehlo.constant dense<0> : tensor<4x1xi32>",
-    "zero out of bounds": "%h = stablehlo.constant dense<[[0], [1024], [0], [-1024]]> : tensor<4x1xi32>",
-    "between zeros": """%b = stablehlo.constant dense<0> : tensor<4x1xi32>
-  %h = stablehlo.clamp %b, %arg2, %b : tensor<4x1xi32>""",
-    "one of two": """%f = stablehlo.constant dense<-5000> : tensor<4x1xi32>
-  %z = stablehlo.constant dense<0> : tensor<4x1xi32>
-  %c = stablehlo.compare LT, %arg1, %arg2 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1>
-  %h = stablehlo.select %c, %f, %z : tensor<4x1xi1>, tensor<4x1xi32>""",
-}
-NOT_FROM_ZERO = {
-    "unknown": "%h = stablehlo.add %arg2, %arg2 : tensor<4x1xi32>",
-    "one": "%h = stablehlo.constant dense<1> : tensor<4x1xi32>",
-    "some of them": "%h = stablehlo.constant dense<[[0], [-1], [-1], [-1]]> : tensor<4x1xi32>",
-    "in bounds on one device": "%h = stablehlo.constant dense<512> : tensor<4x1xi32>",
-    "zero or one": """%b = stablehlo.constant dense<0> : tensor<4x1xi32>
-  %d = stablehlo.constant dense<1> : tensor<4x1xi32>
-  %h = stablehlo.clamp %b, %arg2, %d : tensor<4x1xi32>""",
-    "minus one or zero": """%b = stablehlo.constant dense<0> : tensor<4x1xi32>
-  %d = stablehlo.constant dense<-1> : tensor<4x1xi32>
-  %h = stablehlo.clamp %d, %arg2, %b : tensor<4x1xi32>""",
-    "one of two": """%f = stablehlo.constant dense<5> : tensor<4x1xi32>
-  %z = stablehlo.constant dense<0> : tensor<4x1xi32>
-  %c = stablehlo.compare LT, %arg1, %arg2 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1>
-  %h = stablehlo.select %c, %f, %z : tensor<4x1xi1>, tensor<4x1xi32>""",
-}
 
 
 def pair(starts: str, order: str = "%arg1, %h") -> tuple[str, str, ProgramPlacement]:
@@ -46,7 +21,7 @@ def pair(starts: str, order: str = "%arg1, %h") -> tuple[str, str, ProgramPlacem
 
     def on(columns: int) -> str:
         types = [f"tensor<{ROWS}x{columns}xi32>", *["tensor<4x1xi32>"] * 2, f"tensor<{COUNT}x{columns}xi32>"]
-        body = f"""{starts}
+        body = f"""{starts_of(starts, "%arg1", "%arg2", COLUMNS)}
   %s = stablehlo.concatenate {order}, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
   %r = "stablehlo.scatter"(%arg0, %s, %arg3) <{{scatter_dimension_numbers = #stablehlo.scatter<
       update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = {dims},

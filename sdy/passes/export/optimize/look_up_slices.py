@@ -93,10 +93,7 @@ def _is_changed_by(loop: WhileOp, value: SSAValue) -> bool:
         returned = loop.body.block.last_op
         assert returned is not None  # verified
         return owner is loop.body.block and returned.operands[owner.args.index(value)] is not value
-    parent = owner.parent_op()
-    while parent is not None and parent is not loop:
-        parent = parent.parent_op()
-    return parent is loop
+    return loop.is_ancestor(owner)
 
 
 def _look_up(op: Slice, dim: int) -> None:
