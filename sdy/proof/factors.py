@@ -6,6 +6,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -14,9 +15,10 @@ from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, S
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, ScatterDimensionNumbers
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
+from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 
 Dims = tuple[int, ...]
 
@@ -120,21 +122,24 @@ def reduced_along(dims: Dims, rank: int, kind: str, body: Hashable, count: int =
 
 
 def along(op: Operation, dims: Sequence[int], attributes: Hashable) -> Factors:
-    """Return the factors of an op on operands of equal rank that needs the dims `dims` whole; others are parallel."""
-    rank = len(shape_of(op.results[0]))
-    whole, count = set(dims), rank
-    operands: list[Dims] = []
-    for operand in op.operands:
-        factors: list[int] = []
-        for dim in range(len(shape_of(operand))):
-            factors.append(count if dim in whole else dim)
-            count += dim in whole
-        operands.append(tuple(factors))
-    results: list[Dims] = []
-    for _ in op.results:
-        results.append(tuple(count + dim if dim in whole else dim for dim in range(rank)))
-        count += rank
-    return Factors(tuple(operands), tuple(results), frozenset(range(rank)) - whole, attributes)
+    """Return the factors of an op that needs the dims `dims` of all values whole; others are parallel."""
+    ranks = [len(shape_of(each)) for each in op.operands]
+    return along_dims(ranks, len(shape_of(op.results[0])), len(op.results), dims, attributes)
+
+
+def along_dims(operands: Sequence[int], rank: int, results: int, dims: Sequence[int], attributes: Hashable) -> Factors:
+    """Return the factors of an op on operands of these ranks, with results of one rank, that needs some dims whole."""
+    numbers = itertools.count(rank)
+
+    def of_value(rank: int) -> Dims:
+        return tuple(next(numbers) if dim in dims else dim for dim in range(rank))
+
+    return Factors(
+        tuple(map(of_value, operands)),
+        tuple(of_value(rank) for _ in range(results)),
+        frozenset(range(rank)) - set(dims),
+        attributes,
+    )
 
 
 def pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -148,9 +153,8 @@ def pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list
     )
 
 
-def gather(op: GatherOp) -> Factors:
+def gather(op: GatherOp, numbers: GatherDimensionNumbers) -> Factors:
     """Return the factors of a gather: dims of indices, batching dims, and dims of which slices are whole."""
-    numbers = op.dimension_numbers.data
     operand, indices, result = shape_of(op.operand), shape_of(op.start_indices), shape_of(op.result)
     sizes = ints(op, "slice_sizes")
     batch = [dim for dim in range(len(result)) if dim not in numbers.offset_dims]
@@ -170,7 +174,7 @@ def gather(op: GatherOp) -> Factors:
     index_factors = tuple(factor_of_index.get(dim, count) for dim in range(len(indices)))
     parallel = frozenset((*batch, *factor_of_operand.values()))
     partial = tuple((dim, size) for dim, size in enumerate(sizes) if dim not in factor_of_operand)
-    attributes = (str(op.dimension_numbers), partial)
+    attributes = (numbers, partial)
     results = (tuple(range(len(result))),)
     linear = frozenset({(0,)})
     return Factors((operand_factors, index_factors), results, parallel, attributes, linear=linear)
@@ -184,13 +188,14 @@ def windows_of_updates(op: ScatterOp) -> dict[int, int]:
     return dict(zip(dims, numbers.update_window_dims, strict=True))
 
 
-def scatter(op: ScatterOp, kind: str, body: Hashable, from_zero: Collection[int] = ()) -> Factors:
+def scatter(
+    op: ScatterOp, numbers: ScatterDimensionNumbers, kind: str, body: Hashable, from_zero: Collection[int] = ()
+) -> Factors:
     """Return the factors of a scatter: batching dims, and dims of which updates have all elements.
 
     If the latter are indexed, all starts must be known to be 0: they are in `from_zero`. Updates that are added may be
     sharded along the dims of the indices if the input is zero.
     """
-    numbers = op.scatter_dimension_numbers.data
     count = len(op.inputs)
     inputs, indices, updates = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
     factor_of_update = {
@@ -214,7 +219,7 @@ def scatter(op: ScatterOp, kind: str, body: Hashable, from_zero: Collection[int]
     index_factors = tuple(factor_of_index.get(dim, next_factor) for dim in range(len(indices)))
     update_factors = tuple(factor_of_update.get(dim, next_factor + 1 + dim) for dim in range(len(updates)))
     operands = (*(input_factors,) * count, index_factors, *(update_factors,) * count)
-    attributes = (str(op.scatter_dimension_numbers), str(op.properties.get("unique_indices")), body)
+    attributes = (numbers, op.unique_indices not in (None, FALSE), body)
     linear = frozenset({(0, 2)}) if kind == "add" and count == 1 else frozenset[tuple[int, ...]]()
     return Factors(
         operands,

@@ -24,6 +24,8 @@ from sdy.proof.factors import (
     number,
     sliced_update,
 )
+from sdy.proof.indexing.elements import scatter_elements
+from sdy.proof.indexing.slices import slice_by_index
 from sdy.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.relations import (
@@ -40,17 +42,16 @@ from sdy.proof.relations import (
 )
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.selections.top_k import gather, shifted, top_k
-from sdy.proof.slices import slice_by_index
 from sdy.proof.structured import (
     BY_ROWS,
     by_rows,
     compute,
+    concatenated,
     contraction,
     convolution,
     known_operands,
     reduction,
     reverse,
-    scatter_elements,
     to_view,
     window_reduction,
 )
@@ -222,8 +223,7 @@ def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
         return [known[0]]
     dim = number(op, "dimension")
     sizes = tuple(shape_of(op.operands[each])[dim] for each in kept)
-    factors = along(op, (dim,), (dim, sizes))
-    return compute(walk, op, replace(factors, operands=tuple(factors.operands[each] for each in kept)), known)
+    return [concatenated(walk, op, known, sizes)]
 
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

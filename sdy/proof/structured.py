@@ -1,4 +1,4 @@
-"""Lemmas of contractions, reductions, gathers, scatters, windows and sorts."""
+"""Lemmas of contractions, reductions, windows and sorts."""
 
 from __future__ import annotations
 
@@ -11,26 +11,23 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 from sdy.proof.compute import Computation, Placement, computed
 from sdy.proof.contributions import is_neutral, masked
 from sdy.proof.factors import (
     Factors,
     along,
+    along_dims,
     attributes_of,
     batch_of,
     batched,
     contraction_factors,
-    gather,
     ints,
     number,
     reduce,
-    scatter,
     windows,
 )
 from sdy.proof.known import as_view, combined_copies, moved
-from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
 from sdy.proof.relations import (
     FREE,
     SELECTION,
@@ -47,7 +44,6 @@ from sdy.proof.reshapes import cleaned
 from sdy.proof.selections.candidates import are_selected_by, combined_candidates
 from sdy.proof.selections.reducers import is_selection
 from sdy.proof.terms import Term
-from sdy.proof.updates.starts import dims_from_zero
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 
 
@@ -75,6 +71,15 @@ def compute(
     shapes, elements = tuple(map(shape_of, op.results)), tuple(map(element_of, op.results))
     work = Computation(name or op.name, factors, shapes, elements, walk.devices, is_elementwise, shards)
     return list(computed(work, operands, walk.table))
+
+
+def concatenated(walk: Walk, op: Operation, operands: Sequence[View | Known], sizes: tuple[int, ...]) -> View:
+    """Return what a concatenation of some operands of `op` is, given their sizes along its dim, which are whole."""
+    dim, shape = number(op, "dimension"), list(shape_of(op.results[0]))
+    shape[dim] = sum(sizes)
+    factors = along_dims([len(shape)] * len(operands), len(shape), 1, (dim,), (dim, sizes))
+    work = Computation(op.name, factors, (tuple(shape),), (element_of(op.results[0]),), walk.devices)
+    return computed(work, operands, walk.table)[0]
 
 
 def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -170,51 +175,6 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     """Lemma: windows of one element along a dim are computed on its shards."""
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
     return compute(walk, op, windows(op, body), known_operands(operands))
-
-
-def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: slices that are whole along a dim, and batches of indices, are gathered on their shards."""
-    assert isinstance(op, GatherOp)
-    operand, indices = (cleaned(to_view(walk, each), walk.table) for each in known_operands(operands))
-    factors, numbers = gather(op), op.dimension_numbers.data
-    if len(numbers.start_index_map) == 1:
-        (dim,) = numbers.start_index_map
-        term_dim = dim_of(operand.dims[dim])
-        found = sharded_index(operand, numbers.start_index_map, indices)
-        takes_one = ints(op, "slice_sizes")[dim] == 1 and factors.operands[0][dim] not in factors.results[0]
-        if found is not None and term_dim >= 0 and takes_one:
-            extent, size = operand.dims[dim][0].size, operand.term.shape[term_dim]
-            attributes = Shard(operand.base[term_dim], extent, size, factors.attributes)
-            parallel = factors.parallel | {factors.operands[0][dim]}
-            local = replace(factors, parallel=parallel, attributes=attributes)
-            return compute(walk, op, local, [operand, found[1]], "local_gather")
-        size = operand.term.shape[term_dim] if term_dim >= 0 else operand.shape[dim]
-        indices = without_clamp(indices, size - ints(op, "slice_sizes")[dim])
-    return compute(walk, op, factors, [operand, indices])
-
-
-def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: updates that are whole along a dim are scattered on its shards; those outside of a shard are left out."""
-    assert isinstance(op, ScatterOp)
-    body, kind = walk.fingerprint(op.regions[0])
-    count, known = len(op.inputs), known_operands(operands)
-    if kind == "add" and count == 1:
-        known[0] = as_contribution(walk, known[0])
-    views = [cleaned(to_view(walk, each), walk.table) for each in known]
-    factors = scatter(op, kind, body, dims_from_zero(op, views[count]))
-    numbers = op.scatter_dimension_numbers.data
-    dims = numbers.scatter_dims_to_operand_dims
-    shards: tuple[tuple[int, Placement], ...] = ()
-    shifted = unshifted(views[1]) if count == 1 and len(dims) == 1 and dims[0] in numbers.inserted_window_dims else None
-    if shifted is not None and not isinstance(shifted[1], int):
-        term_dim, base = dim_of(views[0].dims[dims[0]]), shifted[1]
-        extent = shape_of(op.inputs[0])[dims[0]]
-        if term_dim == FREE:
-            shards = ((dims[0], Placement(max(base) + extent, base, extent)),)
-        if term_dim == FREE or views[0].base[term_dim] == base:
-            views[1] = shifted[0]
-            factors = replace(factors, parallel=factors.parallel | {dims[0]})
-    return compute(walk, op, factors, views, shards=shards)
 
 
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

@@ -4,13 +4,15 @@
             gather(%a, %c)  collapsed_slice_dims = [0], start_index_map = [0, 1]
     after   gather(%a, %k)  operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]
 
-The remaining indices are positions within a batch, so the batch dim can be sharded. Equal constants are merged and dead
-ops are erased, as in Shardy. Source: docs/spec/04, 2.5.
+The remaining indices are positions within a batch, so the batch dim can be sharded. Unless `all-dims` is set, equal
+constants are merged and dead ops are erased, as in Shardy. Source: docs/spec/04, 2.5.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, i64
@@ -23,91 +25,159 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
+from sdy.dialects.verification.attribute_checks import SHARDING_RULE
 from sdy.passes.import_.position_index import position_dim
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import insert_before
 from sdy.passes.rewriting.unique_constants import unique_constants
 
 DimIndices = tuple[int, ...]
-BATCH = (0,)
 
 
+class Indexing(NamedTuple):
+    """The operand and the indices of a gather or scatter, and the dims that the numbers of the op name."""
+
+    operand: SSAValue
+    indices: SSAValue
+    index_map: DimIndices  # the operand dim of each component of the indices
+    dropped: DimIndices  # the operand dims that slices do not have, each of which has a component or not
+    batching: DimIndices  # the operand dims that are batch dims already
+    indices_batching: DimIndices  # their dims in the indices
+    vector_dim: int  # the dim of the indices that holds the components
+
+
+class Batch(NamedTuple):
+    """A component of the indices that is the position along a dim of the operand and one of the indices."""
+
+    component: int
+    dim: int
+    index_dim: int
+
+
+@dataclass(frozen=True)
 class ExplicitGatherScatterBatchingPass(ModulePass):
-    """Make dim 0 an explicit batching dim if one component of the indices is the position along it."""
+    """Make dim 0 an explicit batching dim if one component of the indices is the position along it.
+
+    With `all_dims`, other dims than 0, several of them, and ops that have batching dims already are rewritten too, and
+    only the ops that this leaves without users are erased.
+    """
 
     name = "sdy-explicit-gather-scatter-batching"
+
+    all_dims: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite the gathers and scatters of each function."""
         for func in op.ops:
-            if isinstance(func, FuncOp):
+            if isinstance(func, FuncOp) and not self.all_dims:
                 unique_constants(pre_order(func))
-                for inner in pre_order(func):
-                    if isinstance(inner, GatherOp):
-                        _rewrite_gather(inner)
-                    elif isinstance(inner, ScatterOp):
-                        _rewrite_scatter(inner)
+                _rewrite(func, _first_dim_batch)
                 erase_dead_ops(pre_order(func))
+            elif isinstance(func, FuncOp):
+                for indices in _rewrite(func, _any_batch):
+                    _erase_unused(indices)
 
 
-def _rewrite_gather(op: GatherOp) -> None:
-    numbers = op.dimension_numbers.data
-    component = batch_component(
-        op.operand, op.start_indices, numbers.start_index_map, numbers.collapsed_slice_dims, numbers.index_vector_dim
-    )
-    if component is None or numbers.operand_batching_dims:
-        return
-    explicit = numbers._replace(
-        collapsed_slice_dims=_without_batch(numbers.collapsed_slice_dims),
-        operand_batching_dims=BATCH,
-        start_indices_batching_dims=BATCH,
-        start_index_map=_without_batch(numbers.start_index_map),
-    )
-    op.operands[1] = _without_component(op, op.start_indices, component, numbers.index_vector_dim)
-    op.dimension_numbers = GatherDimensionNumbersAttr(explicit)
-    op.indices_are_sorted = FALSE  # sorted indices need not be sorted without the leading batch component
+def _rewrite(func: FuncOp, find: Callable[[Indexing], Batch | None]) -> list[SSAValue]:
+    """Make the batch dims that `find` finds explicit, one by one; return the indices that were replaced."""
+    replaced: list[SSAValue] = []
+    for op in pre_order(func):
+        if isinstance(op, GatherOp | ScatterOp) and SHARDING_RULE not in op.attributes:
+            while (batch := find(indexing := _indexing(op))) is not None:
+                replaced.append(indexing.indices)
+                _make_explicit(op, indexing, batch)
+    return replaced
 
 
-def _rewrite_scatter(op: ScatterOp) -> None:
-    numbers = op.scatter_dimension_numbers.data
-    component = batch_component(
+def _indexing(op: GatherOp | ScatterOp) -> Indexing:
+    if isinstance(op, GatherOp):
+        gather = op.dimension_numbers.data
+        return Indexing(
+            op.operand,
+            op.start_indices,
+            gather.start_index_map,
+            gather.collapsed_slice_dims,
+            gather.operand_batching_dims,
+            gather.start_indices_batching_dims,
+            gather.index_vector_dim,
+        )
+    scatter = op.scatter_dimension_numbers.data
+    return Indexing(
         op.inputs[0],
         op.scatter_indices,
-        numbers.scatter_dims_to_operand_dims,
-        numbers.inserted_window_dims,
-        numbers.index_vector_dim,
+        scatter.scatter_dims_to_operand_dims,
+        scatter.inserted_window_dims,
+        scatter.input_batching_dims,
+        scatter.scatter_indices_batching_dims,
+        scatter.index_vector_dim,
     )
-    if component is None or numbers.input_batching_dims:
+
+
+def _make_explicit(op: GatherOp | ScatterOp, indexing: Indexing, batch: Batch) -> None:
+    """Remove the component of the batch from the indices, and make its dims a pair of batching dims."""
+    pairs = sorted([*zip(indexing.batching, indexing.indices_batching, strict=True), (batch.dim, batch.index_dim)])
+    batching, indices_batching = tuple(dim for dim, _ in pairs), tuple(dim for _, dim in pairs)
+    index_map, dropped = (_without(dims, batch.dim) for dims in (indexing.index_map, indexing.dropped))
+    indices = _without_component(op, indexing.indices, batch.component, indexing.vector_dim)
+    op.indices_are_sorted = FALSE  # sorted indices need not be sorted without the leading batch component
+    if isinstance(op, GatherOp):
+        op.operands[1] = indices
+        op.dimension_numbers = GatherDimensionNumbersAttr(
+            op.dimension_numbers.data._replace(
+                collapsed_slice_dims=dropped,
+                operand_batching_dims=batching,
+                start_indices_batching_dims=indices_batching,
+                start_index_map=index_map,
+            )
+        )
         return
-    explicit = numbers._replace(
-        inserted_window_dims=_without_batch(numbers.inserted_window_dims),
-        input_batching_dims=BATCH,
-        scatter_indices_batching_dims=BATCH,
-        scatter_dims_to_operand_dims=_without_batch(numbers.scatter_dims_to_operand_dims),
-    )
-    op.operands[len(op.inputs)] = _without_component(op, op.scatter_indices, component, numbers.index_vector_dim)
-    op.scatter_dimension_numbers = ScatterDimensionNumbersAttr(explicit)
-    op.indices_are_sorted = FALSE
+    op.operands[len(op.inputs)] = indices
     op.unique_indices = op.unique_indices or FALSE
+    op.scatter_dimension_numbers = ScatterDimensionNumbersAttr(
+        op.scatter_dimension_numbers.data._replace(
+            inserted_window_dims=dropped,
+            input_batching_dims=batching,
+            scatter_indices_batching_dims=indices_batching,
+            scatter_dims_to_operand_dims=index_map,
+        )
+    )
 
 
-def batch_component(
-    operand: SSAValue, indices: SSAValue, index_map: DimIndices, dropped: DimIndices, vector_dim: int
-) -> int | None:
-    """Return the component of the indices that is the position along dim 0 of operand and indices; None if there is
-    none.
-
-    `index_map` has the operand dim of each component, `dropped` the operand dims that slices do not have; `vector_dim`
-    is the dim of the indices that holds the components.
-    """
-    shape, indices_shape = static_shape(operand.type), static_shape(indices.type)
-    if not shape or not indices_shape or not 0 < vector_dim < len(indices_shape) or indices_shape[vector_dim] < 2:
+def _first_dim_batch(indexing: Indexing) -> Batch | None:
+    """Return dim 0 of operand and indices as a batch, as Shardy does: only if there are no batching dims yet."""
+    if indexing.batching or indexing.vector_dim == 0 or 0 not in indexing.index_map:
         return None
-    if shape[0] != indices_shape[0] or 0 not in index_map or 0 not in dropped:
+    found = _batch(indexing, indexing.index_map.index(0))
+    return found if found is not None and found.index_dim == 0 else None
+
+
+def _any_batch(indexing: Indexing) -> Batch | None:
+    """Return the first component of the indices that is the position along dims of equal size; None without one."""
+    found = (_batch(indexing, component) for component in range(len(indexing.index_map)))
+    return next((each for each in found if each is not None), None)
+
+
+def _batch(indexing: Indexing, component: int) -> Batch | None:
+    """Return a component of the indices as a batch; None if it is none, or the only component."""
+    shape, sizes = static_shape(indexing.operand.type), static_shape(indexing.indices.type)
+    if not shape or not sizes or indexing.vector_dim == len(sizes) or sizes[indexing.vector_dim] < 2:
         return None
-    component = index_map.index(0)
-    values = _component(indices, component, vector_dim)
-    return component if values is not None and position_dim(values) == 0 else None
+    dim = indexing.index_map[component]
+    values = _component(indexing.indices, component, indexing.vector_dim) if dim in indexing.dropped else None
+    index_dim = None if values is None else position_dim(values)
+    if index_dim is None or index_dim in (indexing.vector_dim, *indexing.indices_batching):
+        return None
+    return Batch(component, dim, index_dim) if shape[dim] == sizes[index_dim] else None
+
+
+def _erase_unused(value: SSAValue) -> None:
+    """Erase the op of a value if nothing uses it, and then those that only it used."""
+    op = value.owner
+    if isinstance(op, Operation):
+        operands = tuple(op.operands)
+        if erase_dead_ops([op]):
+            for operand in operands:
+                _erase_unused(operand)
 
 
 def _component(indices: SSAValue, component: int, vector_dim: int) -> SSAValue | None:
@@ -173,5 +243,5 @@ def _size(value: SSAValue, dim: int) -> int:
     return (static_shape(value.type) or ())[dim]
 
 
-def _without_batch(dims: DimIndices) -> DimIndices:
-    return tuple(dim for dim in dims if dim != 0)
+def _without(dims: DimIndices, removed: int) -> DimIndices:
+    return tuple(dim for dim in dims if dim != removed)

@@ -14,11 +14,12 @@ from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.proof.factors import ints
+from sdy.proof.indexing.elements import gather_elements
+from sdy.proof.indexing.slices import gather_one_slice
 from sdy.proof.known import ints_of
 from sdy.proof.relations import SELECTION, Candidates, Known, NotProvedError, Positions, Relation, View, offset, plus
 from sdy.proof.selections.candidates import are_selected_by, candidates_of, combined_candidates
-from sdy.proof.slices import gather_one_slice
-from sdy.proof.structured import compute, gather_elements, known_operands, row_factors
+from sdy.proof.structured import compute, known_operands, row_factors
 from sdy.proof.terms import Arguments
 from sdy.proof.walk import Walk, shape_of
 

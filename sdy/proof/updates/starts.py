@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from sdy.dialects.stablehlo.attributes.attrs import ScatterDimensionNumbers
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.proof.factors import windows_of_updates
@@ -14,12 +15,12 @@ from sdy.proof.relations import FREE, View, dim_of, extents, is_plain
 from sdy.proof.terms import Arguments, Term
 
 
-def dims_from_zero(op: ScatterOp, indices: View) -> frozenset[int]:
+def dims_from_zero(op: ScatterOp, numbers: ScatterDimensionNumbers, indices: View) -> frozenset[int]:
     """Return the indexed dims that updates cover from start 0, or with starts so far away that they write nothing.
 
     Along them, each element of an update has the position of its element of the input, on shards too.
     """
-    numbers, inputs, updates = op.scatter_dimension_numbers.data, shape_of(op.inputs[0]), shape_of(op.updates[0])
+    inputs, updates = shape_of(op.inputs[0]), shape_of(op.updates[0])
     if not is_plain(indices) or indices.partial is not None:
         return frozenset()
     has_vectors = numbers.index_vector_dim < len(indices.dims)

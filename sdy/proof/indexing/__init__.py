@@ -1,0 +1,1 @@
+"""Lemmas of ops that index a value: slices at starts, gathers and scatters."""

@@ -1,0 +1,71 @@
+"""Lemmas of gathers and scatters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from xdsl.ir import Operation
+
+from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, ScatterDimensionNumbers
+from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
+from sdy.proof.compute import Placement
+from sdy.proof.factors import gather, ints, scatter
+from sdy.proof.indexing.batching import Indexed, with_batching
+from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
+from sdy.proof.relations import FREE, Relation, dim_of
+from sdy.proof.reshapes import cleaned
+from sdy.proof.structured import as_contribution, compute, known_operands, to_view
+from sdy.proof.updates.starts import dims_from_zero
+from sdy.proof.walk import Walk, shape_of
+
+
+def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: slices that are whole along a dim, and batches of indices, are gathered on their shards."""
+    assert isinstance(op, GatherOp)
+    value, starts = known_operands(operands)
+    given = Indexed(value, starts, op.dimension_numbers.data)
+    found = with_batching(walk, given, op.start_indices, may_window=True)
+    operand, indices = (cleaned(to_view(walk, each), walk.table) for each in (found.value, found.indices))
+    numbers = cast("GatherDimensionNumbers", found.numbers)
+    factors = gather(op, numbers)
+    if len(numbers.start_index_map) == 1:
+        (dim,) = numbers.start_index_map
+        term_dim = dim_of(operand.dims[dim])
+        shard = sharded_index(operand, numbers.start_index_map, indices)
+        takes_one = ints(op, "slice_sizes")[dim] == 1 and factors.operands[0][dim] not in factors.results[0]
+        if shard is not None and term_dim >= 0 and takes_one:
+            extent, size = operand.dims[dim][0].size, operand.term.shape[term_dim]
+            attributes = Shard(operand.base[term_dim], extent, size, factors.attributes)
+            parallel = factors.parallel | {factors.operands[0][dim]}
+            local = replace(factors, parallel=parallel, attributes=attributes)
+            return compute(walk, op, local, [operand, shard[1]], "local_gather")
+        size = operand.term.shape[term_dim] if term_dim >= 0 else operand.shape[dim]
+        indices = without_clamp(indices, size - ints(op, "slice_sizes")[dim])
+    return compute(walk, op, factors, [operand, indices])
+
+
+def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: updates that are whole along a dim are scattered on its shards; those outside of a shard are left out."""
+    assert isinstance(op, ScatterOp)
+    body, kind = walk.fingerprint(op.regions[0])
+    count, known = len(op.inputs), known_operands(operands)
+    if kind == "add" and count == 1:
+        known[0] = as_contribution(walk, known[0])
+    found = with_batching(walk, Indexed(known[0], known[count], op.scatter_dimension_numbers.data), op.scatter_indices)
+    numbers = cast("ScatterDimensionNumbers", found.numbers)
+    known[count] = found.indices
+    views = [cleaned(to_view(walk, each), walk.table) for each in known]
+    factors = scatter(op, numbers, kind, body, dims_from_zero(op, numbers, views[count]))
+    dims = numbers.scatter_dims_to_operand_dims
+    shards: tuple[tuple[int, Placement], ...] = ()
+    shifted = unshifted(views[1]) if count == 1 and len(dims) == 1 and dims[0] in numbers.inserted_window_dims else None
+    if shifted is not None and not isinstance(shifted[1], int):
+        term_dim, base = dim_of(views[0].dims[dims[0]]), shifted[1]
+        extent = shape_of(op.inputs[0])[dims[0]]
+        if term_dim == FREE:
+            shards = ((dims[0], Placement(max(base) + extent, base, extent)),)
+        if term_dim == FREE or views[0].base[term_dim] == base:
+            views[1] = shifted[0]
+            factors = replace(factors, parallel=factors.parallel | {dims[0]})
+    return compute(walk, op, factors, views, shards=shards)
