@@ -25,6 +25,7 @@ from sdy.proof.known import DTYPES, as_known, as_view, combined_copies
 from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.proof.reshapes import cleaned
+from sdy.proof.segments.lemmas import either, part, sent_segments
 from sdy.proof.selections.candidates import gathered_candidates
 from sdy.proof.terms import Term
 from sdy.proof.views import slice_along
@@ -108,8 +109,13 @@ def all_to_all(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rela
 
 def collective_permute(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a permutation gives each target the window of its source."""
-    pairs = pairs_of(op)
-    return [permuted(_view(walk, each), pairs, walk.devices, zero(walk, op)) for each in operands]
+    pairs, nothing = pairs_of(op), zero(walk, op)
+    (value,) = map(part, operands)
+
+    def of_windows() -> Relation:
+        return permuted(_view(walk, value), pairs, walk.devices, nothing)
+
+    return [either(of_windows, lambda: sent_segments(walk, value, pairs, nothing))]
 
 
 def pairs_of(op: Operation) -> list[tuple[int, int]]:

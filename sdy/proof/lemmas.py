@@ -35,12 +35,23 @@ from sdy.proof.relations import (
     Margins,
     NotProvedError,
     Relation,
+    Segments,
     View,
     dim_of,
     is_inside,
     plus,
 )
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
+from sdy.proof.segments.lemmas import (
+    concatenated_segments,
+    either,
+    on_one_device,
+    padded_segments,
+    part,
+    selected_segments,
+    sliced_segments,
+    updated_segments,
+)
 from sdy.proof.selections.top_k import gather, shifted, top_k
 from sdy.proof.structured import (
     BY_ROWS,
@@ -111,8 +122,12 @@ def convert(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
 
 def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a mask that tells shards or padding apart gives contributions, or known padding."""
+    if any(isinstance(each, Segments) for each in operands):
+        return [selected_segments(walk, *(part(each) for each in operands))]
     mask, kept, other = known_operands(operands)
     if isinstance(mask, Known) and not (isinstance(kept, Known) and isinstance(other, Known)):
+        if on_one_device(walk, op) and (padded := padded_segments(walk, mask, kept, other)):
+            return [padded]
         found = selected(mask, _readable(walk, kept), _readable(walk, other), walk.devices)
         if found is not None:
             return [found]
@@ -120,7 +135,11 @@ def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation
         result = gathered_by_mask(cleaned(mask, walk.table), kept, to_view(walk, other), walk.devices, walk.table)
         if result is not None:
             return [result]
-    return pointwise(walk, op, [mask, kept, other])
+    if not isinstance(mask, Known) or not on_one_device(walk, op):
+        return pointwise(walk, op, [mask, kept, other])
+    return [
+        either(lambda: pointwise(walk, op, [mask, kept, other])[0], lambda: selected_segments(walk, mask, kept, other))
+    ]
 
 
 def _readable(walk: Walk, relation: View | Known) -> View | Known:
@@ -197,6 +216,8 @@ def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
     shape = shape_of(op.results[0])
     if isinstance(operands[0], Margins):
         return [without_margins(operands[0], ints(op, "start_indices"), shape, ints(op, "strides"))]
+    if isinstance(operands[0], Segments):
+        return [sliced_segments(walk, operands[0], ints(op, "start_indices"), shape, ints(op, "strides"))]
     (value,) = known_operands(operands)
     for dim, (start, stride) in enumerate(zip(ints(op, "start_indices"), ints(op, "strides"), strict=True)):
         if shape[dim] != value.shape[dim] or start:
@@ -210,20 +231,37 @@ def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Re
     if isinstance(first, Margins):
         update, *starts = known_operands(operands[1:])
         return [updated(walk, op, first, update, starts)]
-    value, update, *starts = known_operands(operands)
-    factors, sliced = sliced_update(op)
-    return compute(walk, op, factors, [value, update, *(starts[dim] for dim in sliced)])
+    value, update, *starts = (part(each) for each in operands)
+    places = known_operands(starts)
+
+    def of_windows() -> Relation:
+        factors, sliced = sliced_update(op)
+        return compute(walk, op, factors, [*known_operands([value, update]), *(places[dim] for dim in sliced)])[0]
+
+    if not on_one_device(walk, op):
+        return [of_windows()]
+    return [either(of_windows, lambda: updated_segments(walk, value, update, places))]
 
 
 def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: values that are unsharded along a dim are concatenated like the global ones; empty ones do not count."""
     kept = [position for position, each in enumerate(op.operands) if 0 not in shape_of(each)]
-    known = known_operands([operands[each] for each in kept])
-    if len(known) == 1:
-        return [known[0]]
+    parts = [part(operands[each]) for each in kept]
+    if len(parts) == 1:
+        return [parts[0]]
     dim = number(op, "dimension")
     sizes = tuple(shape_of(op.operands[each])[dim] for each in kept)
-    return [concatenated(walk, op, known, sizes)]
+
+    def of_windows() -> View | Segments:
+        return concatenated(walk, op, known_operands(parts), sizes)
+
+    if not on_one_device(walk, op):
+        return [of_windows()]
+    found = either(of_windows, lambda: concatenated_segments(walk, parts, dim))
+    if isinstance(found, View) and not walk.table.is_global(found.term):
+        other = either(lambda: concatenated_segments(walk, parts, dim), lambda: found)
+        return [other if isinstance(other, View) else found]
+    return [found]
 
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

@@ -200,6 +200,31 @@ class Margins:
         return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
 
 
+class Segment(NamedTuple):
+    """Elements next to each other along a dim: `size` of a source from `start` on; of no source for ARBITRARY."""
+
+    size: int
+    source: int
+    start: int
+
+
+ARBITRARY = -1  # of elements that may be any
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """A local value whose elements along local dim `dim` are segments of several terms, other ones on each device.
+
+    `rows` has, per device, the segments along the dim. A source is a view of one element along the dim, at 0, of a term
+    that is not partial; a source that does not vary along the dim has no digit there, or a free one.
+    """
+
+    shape: Shape
+    dim: int
+    sources: tuple[View, ...]
+    rows: tuple[tuple[Segment, ...], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """No relation is known."""
@@ -207,7 +232,7 @@ class Unknown:
     shape: Shape
 
 
-Relation = View | Known | Elements | Candidates | Positions | Margins | Unknown
+Relation = View | Known | Elements | Candidates | Positions | Margins | Segments | Unknown
 
 
 @lru_cache(maxsize=65536)

@@ -79,7 +79,10 @@ def concatenated(walk: Walk, op: Operation, operands: Sequence[View | Known], si
     shape[dim] = sum(sizes)
     factors = along_dims([len(shape)] * len(operands), len(shape), 1, (dim,), (dim, sizes))
     work = Computation(op.name, factors, (tuple(shape),), (element_of(op.results[0]),), walk.devices)
-    return computed(work, operands, walk.table)[0]
+    result = computed(work, operands, walk.table)[0]
+    for each in result.term.operands:
+        walk.table.put_together(each, result.term)
+    return result
 
 
 def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

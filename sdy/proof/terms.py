@@ -103,6 +103,13 @@ class TermTable:
             if term.op == "slice":
                 self._slices[source, parts] = term
 
+    def put_together(self, part: Term, term: Term) -> None:
+        """Note that the global program makes `term` of `part` and others, and of what that is a slice of."""
+        self.derive(part, term)
+        while part.op == "slice":
+            part = part.operands[0]
+            self.derive(part, term)
+
     def slice_of(self, source: Term, parts: Parts) -> Term | None:
         """Return the term of the global program that is a slice of another one, or a slice of a slice."""
         return self._slices.get((source, parts))

@@ -27,6 +27,7 @@ from sdy.proof.relations import (
     NotProvedError,
     Positions,
     Relation,
+    Segments,
     Unknown,
     View,
     tidy,
@@ -152,22 +153,21 @@ class Walk:
             raise NotProvedError("expected tensors of static shape")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
             raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
+        found: list[Relation] | None = None
+        error = NotProvedError("expected windows of a value of the program, got segments of windows")
         try:
             if op.name not in PASSING and any(isinstance(each, Elements) for each in operands):
                 raise NotProvedError("expected windows of a value of the program, got other elements")
-            return lemma(self, op, operands)
-        except NotProvedError as error:
-            if self.last_resort is None:
-                raise
-            try:
-                found = self.last_resort(self, op, operands)
-            except NotProvedError:
-                raise error from None
-            if any(isinstance(each, Elements) for each in found):
-                self.pending[op] = str(error)
-            else:
-                self.confirm(op.operands)
+            found = lemma(self, op, operands)
+        except NotProvedError as failure:
+            error = failure
+        if found is not None and not (self.level and any(isinstance(each, Segments) for each in found)):
             return found
+        # Also for segments in a loop: where a value is carried by the loop, its elements could not be followed later.
+        followed = _followed(self, op, operands, error)
+        if followed is None and found is None:
+            raise error
+        return followed or found or []
 
     def confirm(self, values: Sequence[SSAValue]) -> None:
         """Note that the elements of values led to a value of the program."""
@@ -273,6 +273,21 @@ class Walk:
         return terms, kinds
 
 
+def _followed(walk: Walk, op: Operation, operands: list[Relation], error: NotProvedError) -> list[Relation] | None:
+    """Return the relations of an op by its elements, None if they cannot be followed."""
+    if walk.last_resort is None:
+        return None
+    try:
+        found = walk.last_resort(walk, op, operands)
+    except NotProvedError:
+        return None
+    if any(isinstance(each, Elements) for each in found):
+        walk.pending[op] = str(error)
+    else:
+        walk.confirm(op.operands)
+    return found
+
+
 PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
     f"stablehlo.{name}" for name in ("while", "case", "if")
 }
@@ -358,4 +373,6 @@ def known_or_view(relation: Relation) -> View | Known:
         raise NotProvedError("expected windows of a value of the program, got contributions of several devices")
     if isinstance(relation, Margins):
         raise NotProvedError("expected windows of a value of the program, got a window with margins")
+    if isinstance(relation, Segments):
+        raise NotProvedError("expected windows of a value of the program, got segments of windows")
     return relation

@@ -20,7 +20,8 @@ import sdy
 
 CASES = library_cases()
 KNOWN = {"approx_max_k": "on CPUs, XLA sorts instead; on TPUs, which have an op for it, Shardy's rule is ours"}
-KNOWN |= dict.fromkeys(("jax.numpy.diag", "jax.numpy.diagonal"), "their positions become batch dims, which are sharded")
+for function in ("jax.numpy.diag", "jax.numpy.diagonal"):
+    KNOWN[function] = "their positions become batch dims, which are sharded"
 if not IS_NEWER:
     KNOWN["jax.lax.erf"] = "before JAX 0.12, nothing propagates through erf"
 SAMPLE = frozenset(random.Random(0).sample(sorted(CASES), 40)) | {"jax.numpy.square", "top_k", "layer_norm", "rms_norm"}

@@ -53,6 +53,23 @@ def test_one_element_is_added_up(start: int, sharding: str, mesh: str) -> None:
     assert_same_on_shards(program, random_inputs(program.module, 3))
 
 
+@pytest.mark.parametrize(("start", "end"), [(0, 3), (1, 4), (13, 16), (5, 7), (7, 10), (3, 5)])
+@pytest.mark.parametrize("sharding", ['[{}, {"x"}, {}]', '[{"y"}, {"x"}, {}]', '[{}, {"y", "x"}, {}]'])
+@pytest.mark.parametrize("mesh", MESHES)
+def test_a_few_elements_are_added_up(start: int, end: int, sharding: str, mesh: str) -> None:
+    program = Program.from_text(f"""
+sdy.mesh @m = {mesh}
+func.func @main(%a: tensor<8x16x6xf32> {{sdy.sharding = #sdy.sharding<@m, {sharding}>}})
+    -> (tensor<8x{end - start}x3xf32> {{sdy.sharding = #sdy.sharding<@m, [{{}}, {{}}, {{}}]>}}) {{
+  %0 = stablehlo.slice %a [0:8, {start}:{end}, 0:6:2] : (tensor<8x16x6xf32>) -> tensor<8x{end - start}x3xf32>
+  return %0 : tensor<8x{end - start}x3xf32>
+}}""")
+    sent = sum(each.bytes_sent for each in program.cost("tpu_v5e").collectives)
+    assert sent <= 2 * (8 * (end - start) * 3 * 4)
+    assert program.prove().is_proved
+    assert_same_on_shards(program, random_inputs(program.module, 3))
+
+
 @pytest.mark.parametrize("element", ["bf16", "f64", "i8", "ui32", "i1", "complex<f32>"])
 def test_every_element_type_is_looked_up(element: str) -> None:
     program = static(9, '[{}, {"x"}, {}]', element)

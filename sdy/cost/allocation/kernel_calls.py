@@ -47,6 +47,8 @@ class KernelCalls:
         return self._known[name]
 
     def _kernel(self, func: FuncOp) -> Kernel | None:
+        if func.is_declaration:
+            return None
         end = func.body.block.last_op
         returned = () if end is None else operands_of(end)
         if len(returned) != 1 or not isinstance(returned[0], OpResult):

@@ -25,10 +25,12 @@ from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.emit.slices import slice_at
 from sdy.partitioner.local.edge_exchange import ShardedDim, exchanged
 from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.regroup import regrouped
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
+from sdy.partitioner.on_shards.regrouping import Regrouping
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
 from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
-from sdy.partitioner.on_shards.shard_spans import spans_of
+from sdy.partitioner.on_shards.shard_spans import exchange_of
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
@@ -68,7 +70,7 @@ class _ShardMovement:
     def __init__(self, op: ops.SliceOp | ops.PadOp) -> None:
         self._op = op
         self._shifts_along = shard_shifts_of(op)
-        self._span_along = spans_of(op)
+        self._exchange_along = exchange_of(op)
 
     def exchange(self, lowering: Lowering) -> DeviceShifts:
         """Replace the operand by one that includes the required elements of other shards.
@@ -86,9 +88,14 @@ class _ShardMovement:
             count = sharded_size(axes, mesh)
             shard_shifts = self._shifts_along(dim, count)
             if shard_shifts is None:
-                span = self._span_along(dim, count)
-                assert span is not None  # checked
-                value = exchanged(lowering.emitter(op), value, ShardedDim(dim, axes, mesh), span, filler)
+                plan, emit = self._exchange_along(dim, count), lowering.emitter(op)
+                assert plan is not None  # checked
+                sharded = ShardedDim(dim, axes, mesh)
+                value = (
+                    regrouped(emit, value, sharded, plan, filler)
+                    if isinstance(plan, Regrouping)
+                    else exchanged(emit, value, sharded, plan, filler)
+                )
                 shard_shifts = (0,) * count
             shifts.append(tuple(shard_shifts[index] for index in shard_coordinates(axes, mesh)))
         op.operands[0] = value

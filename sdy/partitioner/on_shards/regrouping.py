@@ -1,7 +1,7 @@
-"""Plans for concatenating sharded tensors along a sharded dim: which slices to send, and where to copy them.
+"""Plans for moving the elements of sharded tensors along a sharded dim: which slices to send, and where to copy them.
 
-Positions are indices along the concatenated dim. A device that holds shard i of every operand starts with their
-concatenation and ends with shard i of the result, which has the same length.
+Positions are indices along the dim. A device that holds shard i of every operand starts with their concatenation and
+ends with shard i of the result.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class Permute:
 class ShardCopy:
     """A copy of `length` positions within each shard, from `starts` to `targets`.
 
-    `starts` index the concatenation of the own shard and the slices received by the permutes, in order. For some shards
-    only the first positions are meaningful: the next copy overwrites the others, or they are past the end of the shard.
+    `starts` index the concatenation of the own shard, the slices received by the permutes, in order, and the filler.
+    For some shards only the first positions are meaningful: the next copy overwrites the others, or they are past the
+    end of the shard.
     """
 
     length: int
@@ -40,11 +41,18 @@ class ShardCopy:
 
 @dataclass(frozen=True, slots=True)
 class Regrouping:
-    """A plan: the permutes, then the copies that assemble each shard of `shard` positions, in order."""
+    """A plan: the permutes, then the copies that assemble each shard of the result, in order."""
 
-    shard: int
+    held: int  # positions of the own shards
+    shard: int  # positions of a shard of the result
     permutes: tuple[Permute, ...]
     copies: tuple[ShardCopy, ...]
+    filled: int  # positions of the filler
+
+    @property
+    def permute_count(self) -> int:
+        """Return the number of slices that are sent."""
+        return len(self.permutes)
 
     @property
     def received(self) -> int:
@@ -52,9 +60,12 @@ class Regrouping:
         return sum(permute.length for permute in self.permutes)
 
 
+NO_SENDER = -1  # of the filler
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A slice of a shard of the operands that one shard of the result contains."""
+    """A slice of a shard of the operands, or of the filler, that one shard of the result contains."""
 
     sender: int
     receiver: int
@@ -65,30 +76,62 @@ class _Run:
 
 @lru_cache(maxsize=1024)
 def regrouping(sizes: tuple[int, ...], count: int) -> Regrouping:
-    """Return a plan with the minimum number of permutes for operands of these sizes, each split into `count` shards.
+    """Return a plan with the fewest permutes for the concatenation of operands of these sizes, each in `count` shards.
 
     >>> plan = regrouping((8, 8), 4)
     >>> [(permute.length, permute.pairs) for permute in plan.permutes]
     [(2, ((0, 2), (1, 0), (2, 1))), (2, ((1, 2), (2, 3), (3, 1)))]
     """
     shard = sum(sizes) // count
-    runs = _runs(sizes, count, shard)
-    sent = sorted((run for run in runs if run.sender != run.receiver), key=lambda run: -run.length)
+    return _plan(_runs(sizes, count, shard), shard, shard, count)
+
+
+@lru_cache(maxsize=1024)
+def moving(moved: int, shard: int, result_shard: int, count: int) -> Regrouping:
+    """Return a plan with the fewest permutes for elements in `count` shards that all move by `moved`, as in a slice.
+
+    Positions of the result without an element have the filler.
+
+    >>> [(permute.length, permute.starts, permute.pairs) for permute in moving(0, 8, 4, 4).permutes]
+    [(4, (4, 0, 0, 0), ((0, 1), (1, 2))), (4, (0, 4, 0, 0), ((1, 3),))]
+    """
+    runs: list[_Run] = []
+    for receiver in range(count):
+        position, end = receiver * result_shard, (receiver + 1) * result_shard
+        while position < end:
+            element = position - moved
+            sender, start = divmod(element, shard)
+            limit = moved + (sender + 1) * shard
+            if not 0 <= sender < count:
+                sender, start, limit = NO_SENDER, 0, moved if element < 0 else end
+            length = min(limit, end) - position
+            runs.append(_Run(sender, receiver, start, position - receiver * result_shard, length))
+            position += length
+    return _plan(runs, shard, result_shard, count)
+
+
+def _plan(runs: Sequence[_Run], held: int, shard: int, count: int) -> Regrouping:
+    """Return the plan for runs of shards of `held` positions that become shards of `shard` positions."""
+    sent = [run for run in runs if run.sender not in (run.receiver, NO_SENDER)]
+    sent.sort(key=lambda run: -run.length)
     colors = edge_colors([(run.sender, run.receiver) for run in sent])
     permutes: list[Permute] = []
     available_at = {run: run.start for run in runs if run.sender == run.receiver}
-    end = shard
+    end = held
     for color in range(max(colors, default=-1) + 1):
         same_color = [run for run, run_color in zip(sent, colors, strict=True) if run_color == color]
         length = max(run.length for run in same_color)
         starts = [0] * count
         for run in same_color:
-            starts[run.sender] = min(run.start, shard - length)
+            starts[run.sender] = min(run.start, held - length)
             available_at[run] = end + run.start - starts[run.sender]
         pairs = tuple(sorted((run.sender, run.receiver) for run in same_color))
         permutes.append(Permute(length, tuple(starts), pairs))
         end += length
-    return Regrouping(shard, tuple(permutes), _shard_copies(available_at, count, shard))
+    fillers = [run for run in runs if run.sender == NO_SENDER]
+    available_at |= dict.fromkeys(fillers, end)
+    filled = max((run.length for run in fillers), default=0)
+    return Regrouping(held, shard, tuple(permutes), _shard_copies(available_at, count, shard), filled)
 
 
 def _runs(sizes: Sequence[int], count: int, shard: int) -> list[_Run]:

@@ -19,7 +19,7 @@ from sdy.partitioner.on_shards.combiners import ORDER_INDEPENDENT, combiners_of,
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.regrouping import regrouping
 from sdy.partitioner.on_shards.selecting_bodies import can_reduce_shards_first
-from sdy.partitioner.on_shards.shard_spans import spans_of
+from sdy.partitioner.on_shards.shard_spans import exchange_of
 from sdy.partitioner.on_shards.shard_windows import scan_direction
 
 MOST_PERMUTES = 4  # more cost at least as much as an all-gather
@@ -91,11 +91,11 @@ def _needs_few_permutes(op: ConcatenateOp, dim: int, count: int) -> bool:
     if any(size % count for size in sizes):
         return False
     plans = [regrouping(sizes, divisor) for divisor in range(2, count + 1) if count % divisor == 0]
-    return all(len(plan.permutes) <= MOST_PERMUTES and plan.received <= plan.shard for plan in plans)
+    return all(plan.permute_count <= MOST_PERMUTES and plan.received <= plan.shard for plan in plans)
 
 
 def _has_cheap_exchange(op: SliceOp | PadOp, dim: int, count: int) -> bool:
     """Return whether few permutes suffice and send no more than an all-gather of the operand."""
     shard = shape_of(op.operand)[dim] // count
-    exchange = spans_of(op)(dim, count)
-    return exchange is not None and exchange.permutes <= MOST_PERMUTES and exchange.received <= (count - 1) * shard
+    exchange = exchange_of(op)(dim, count)
+    return exchange is not None and exchange.permute_count <= MOST_PERMUTES and exchange.received <= (count - 1) * shard

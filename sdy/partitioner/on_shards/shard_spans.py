@@ -1,7 +1,8 @@
 """Plans for slices and pads that require elements of other shards: which slices of shards to exchange.
 
 Positions are indices along the dim; in a span they are relative to the first element of the own shard of a device. All
-devices send the same slice of their shards to the device that is a given number of shards away.
+devices send the same slice of their shards to the device that is a given number of shards away. If devices need
+different slices, a regrouping sends less.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from functools import lru_cache
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.on_shards.regrouping import PerShard
+from sdy.partitioner.on_shards.regrouping import PerShard, Regrouping, moving
 
-SpanAlong = Callable[[int, int], "ExchangeSpan | None"]
+ExchangeAlong = Callable[[int, int], "ExchangeSpan | Regrouping | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class ExchangeSpan:
         return self.first <= 0 and self.end >= self.length * len(self.starts)
 
     @property
-    def permutes(self) -> int:
+    def permute_count(self) -> int:
         """Return the number of slices that are sent."""
         return sum(part.is_sent for part in self.slices)
 
@@ -66,18 +67,23 @@ class ExchangeSpan:
         return sum(part.length for part in self.slices if part.is_sent)
 
 
-def spans_of(op: SliceOp | PadOp) -> SpanAlong:
-    """Return a function of a dim and its shard count for an op with global shapes: the span, None if there is none."""
+def exchange_of(op: SliceOp | PadOp) -> ExchangeAlong:
+    """Return a function of a dim and its shard count for an op with global shapes: its exchange, None if it has none.
+
+    That is a regrouping if it sends less than a span.
+    """
     sizes, results = shape_of(op.operand), shape_of(op.result)
     moved = [_moved_by(op, dim) for dim in range(len(sizes))]
 
-    def span_along(dim: int, count: int) -> ExchangeSpan | None:
+    def exchange_along(dim: int, count: int) -> ExchangeSpan | Regrouping | None:
         size, result, shift = sizes[dim], results[dim], moved[dim]
         if shift is None or not size or not result or size % count or result % count:
             return None
-        return span(shift, size // count, result // count, count)
+        shards = size // count, result // count
+        plans = span(shift, *shards, count), moving(shift, *shards, count)
+        return min(plans, key=lambda plan: (plan.received, plan.permute_count))
 
-    return span_along
+    return exchange_along
 
 
 def _moved_by(op: SliceOp | PadOp, dim: int) -> int | None:

@@ -80,6 +80,7 @@ _ROOMS: dict[str, dict[str, str]] = {
     },
     "export.optimize": {
         "sdy-look-up-slices": "look_up_slices.LookUpSlicesPass",
+        "sdy-merge-slices": "merge_slices.MergeSlicesPass",
         "sdy-optimize-communication": "optimize_communication.OptimizeCommunicationPass",
     },
     "export.collectives": {

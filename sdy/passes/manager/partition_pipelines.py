@@ -16,6 +16,7 @@ from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
 from sdy.passes.export.optimize.look_up_slices import LookUpSlicesPass
+from sdy.passes.export.optimize.merge_slices import MergeSlicesPass
 from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
 from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
@@ -53,6 +54,7 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
         return (FoldLayersPass(), *to_collectives)
     return (
         RemoveCopiesPass(),
+        MergeSlicesPass(),  # before uneven dims are padded or unsharded: what it merges may have some
         FoldLayersPass(),  # so that all later passes process each layer once
         MergeEqualOpsPass(),  # after folding: the first layer would compute constant values for all layers
         PadWhereCheaperPass((*to_collectives, TO_SHARDS, MergePermutesPass())),  # before uneven dims become unsharded

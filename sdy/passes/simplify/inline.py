@@ -33,7 +33,7 @@ class InlinePass(ModulePass):
         for func in callees_first(op):
             calls = [call for call in calls_in(func) if callee_name(call) in ready]
             for call in calls:
-                _inline(call, functions[callee_name(call)])
+                inline_call(call, functions[callee_name(call)])
             if calls:
                 simplify(func)
             if func.sym_name.data not in map(callee_name, calls_in(func)):
@@ -42,7 +42,8 @@ class InlinePass(ModulePass):
         SymbolDcePass().apply(ctx, op)
 
 
-def _inline(call: CallOp, callee: FuncOp) -> None:
+def inline_call(call: CallOp, callee: FuncOp) -> None:
+    """Replace a call by the body of its function."""
     body = callee.body.clone().block
     returned = body.last_op
     assert returned is not None  # verified: a body ends in a return

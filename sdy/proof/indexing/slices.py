@@ -12,8 +12,9 @@ from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.proof.factors import slice_factors
 from sdy.proof.known import ints_of, known_slice, moved
 from sdy.proof.masks import Shard, sharded_index
-from sdy.proof.relations import Known, Relation, View
+from sdy.proof.relations import Known, Relation, Segments, View
 from sdy.proof.reshapes import cleaned
+from sdy.proof.segments.lemmas import sliced_segments
 from sdy.proof.structured import compute, known_operands
 from sdy.proof.views import slice_along
 from sdy.proof.walk import Walk, shape_of
@@ -23,6 +24,9 @@ ZERO = Known("i64", (), None, np.zeros((1, 1), np.int64))
 
 def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a slice whose start is known on each device is a window; other starts are those of the global slice."""
+    first, *rest = operands
+    if isinstance(first, Segments):
+        return [sliced_segments(walk, first, known_operands(rest), shape_of(op.results[0]))]
     value, *starts = known_operands(operands)
     return sliced_at(walk, op, value, starts)
 

@@ -24,6 +24,7 @@ from sdy.proof.relations import (
     Offset,
     Positions,
     Relation,
+    Segments,
     Unknown,
     View,
     at,
@@ -118,7 +119,7 @@ class Follower:
         """
         table, relation = self.elements, walk.environment.get(value, Unknown(()))
         is_window = isinstance(relation, View) and relation.partial is None and relation.term in table.terms
-        if is_window or not isinstance(relation, View | Candidates | Positions):
+        if is_window or not isinstance(relation, View | Candidates | Positions | Segments):
             return table.lifted(relation)
         kept = self._kept.get(value)
         if kept is None or kept[0] is not relation:

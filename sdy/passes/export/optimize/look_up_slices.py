@@ -1,13 +1,21 @@
-"""Look up one element of a sharded dim, such as the last position, instead of moving the tensor to slice it.
+"""Look up a few elements of a sharded dim, such as the last position, instead of moving the tensor to slice it.
 
-    before  %1 = slice %0 [0:8, 63:64]      %0 : tensor<8x64xf32>, [{}, {"x"}]
+    before  %1 = slice %0 [0:8, 63:64]      %0 : tensor<8x64xf32>, [{}, {"x"}]      "x"=4
     after   %1 = gather %0 at 63            each device contributes the element that it holds; an all-reduce adds them
+
+Several elements are looked up as one element of a dim of shards, or as one of each shard that has some of them.
+
+    before  %1 = slice %0 [0:8, 61:64]
+    after   %1 = slice (reshape %0 : 8x4x16) [0:8, 0:4, 13:16]
+            %2 = reshape (gather %1 at 3 : 8x1x3)
 
 A lookup sends about twice the bytes of the slice. To slice the tensor, its shards are moved first.
 Requires: closed shardings that divide their dims; slices have no reshards yet.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
@@ -20,6 +28,8 @@ from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import calls_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import TensorShardingAttr
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
@@ -30,15 +40,19 @@ from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.model.sharding import DimSharding
+from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
-from sdy.partitioner.emit.sharded_emitter import annotated
+from sdy.partitioner.emit.sharded_emitter import annotated, sliced
+from sdy.partitioner.emit.slices import slice_along
 from sdy.passes.rewriting.insertion import erase
 
 Slice = SliceOp | DynamicSliceOp
+UNSHARDED = DimSharding(())
 
 
 class LookUpSlicesPass(ModulePass):
-    """Replace slices of one element along a sharded dim by lookups."""
+    """Replace slices of a few elements along a sharded dim by lookups."""
 
     name = "sdy-look-up-slices"
 
@@ -54,14 +68,17 @@ class LookUpSlicesPass(ModulePass):
             if isinstance(inner, SliceOp | DynamicSliceOp) and (dim := _looked_up_dim(inner, meshes)) is not None:
                 slices.setdefault((inner.operand, dim), []).append(inner)
         for (value, dim), taken in slices.items():
-            if 2 * len(taken) < shape_of(value)[dim]:
+            if 2 * sum(shape_of(inner.result)[dim] for inner in taken) < shape_of(value)[dim]:
                 for inner in taken:
                     if not _is_sliced_again(inner, value, op):
-                        _look_up(inner, dim)
+                        _look_up(inner, dim, meshes)
 
 
 def _looked_up_dim(op: Slice, meshes: MeshTable) -> int | None:
-    """Return the only sharded dim that is sliced, if the slice has one element of it, and each shard as many."""
+    """Return the only sharded dim that is sliced, if the slice has one element of it, and each shard as many.
+
+    Or if it has several elements next to each other that are not to be sharded, or fewer of them than shards.
+    """
     sharding = sharding_of(op.operand)
     mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     if sharding is None or mesh is None or sharding.unreduced:
@@ -70,8 +87,14 @@ def _looked_up_dim(op: Slice, meshes: MeshTable) -> int | None:
     if sizes is None or kept is None or codec_of(element_type_of(op.operand)) is None:
         return None  # quantized elements cannot be added up
     counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
-    sliced = [dim for dim, count in enumerate(counts) if count > 1 and kept[dim] != sizes[dim]]
-    return sliced[0] if len(sliced) == 1 and kept[sliced[0]] == 1 and 0 not in kept else None
+    partial = [dim for dim, count in enumerate(counts) if count > 1 and kept[dim] != sizes[dim]]
+    if len(partial) != 1 or 0 in kept:
+        return None
+    (dim,) = partial
+    result = sharding_of(op.result)
+    is_whole = result is None or not result.dims[dim].axes or kept[dim] < counts[dim]
+    is_range = isinstance(op, SliceOp) and ints_of(op.strides)[dim] == 1 and sizes[dim] % counts[dim] == 0
+    return dim if kept[dim] == 1 or (is_range and is_whole) else None
 
 
 def _is_sliced_again(op: Operation, value: SSAValue, module: ModuleOp) -> bool:
@@ -96,27 +119,67 @@ def _is_changed_by(loop: WhileOp, value: SSAValue) -> bool:
     return loop.is_ancestor(owner)
 
 
-def _look_up(op: Slice, dim: int) -> None:
-    """Replace a slice by one along its other dims, and a gather."""
+def _look_up(op: Slice, dim: int, meshes: MeshTable) -> None:
+    """Replace a slice by one along its other dims, and lookups."""
     emit = Emitter(op, Style())
     operand, sharding = op.operand, sharding_of(op.operand)
     sizes, kept = shape_of(operand), list(shape_of(op.result))
     wide = [*kept[:dim], sizes[dim], *kept[dim + 1 :]]
     if isinstance(op, SliceOp):
         starts, limits, strides = (list(ints_of(each)) for each in (op.start_indices, op.limit_indices, op.strides))
-        index = emit.constant(TensorType(i64, [1]), [starts[dim]])
+        start = starts[dim]
         starts[dim], limits[dim], strides[dim] = 0, sizes[dim], 1
-        properties = {"start_indices": ints(starts), "limit_indices": ints(limits), "strides": ints(strides)}
         if wide != list(sizes):
-            operand = annotated(emit.value(SliceOp, [operand], with_shape(operand, wide), dict(properties)), sharding)
+            operand = sliced(emit, operand, starts, limits, sharding, strides)
+        found = (
+            _element(emit, operand, dim, emit.constant(TensorType(i64, [1]), [start]))
+            if kept[dim] == 1
+            else _elements(emit, operand, dim, start, kept[dim], meshes)
+        )
     else:
         index = emit.reshape(op.start_indices[dim], [1])
         if wide != list(sizes):
             values = [operand, *op.start_indices]
             rest = emit.value(DynamicSliceOp, values, with_shape(operand, wide), {"slice_sizes": ints(wide)})
             operand = annotated(rest, sharding)
+        found = _element(emit, operand, dim, index)
+    target = sharding_of(op.result)
+    if target is not None and target.dims[dim].axes:
+        found = annotated(found, with_dim(target, dim, UNSHARDED))
+        found = emit.value(ReshardOp, [found], found.type, {"sharding": TensorShardingAttr(target)})
+    replace_uses(op.result, annotated(found, target))
+    erase(op)
+
+
+def _elements(emit: Emitter, operand: SSAValue, dim: int, start: int, count: int, meshes: MeshTable) -> SSAValue:
+    """Return `count` elements along a sharded dim: those in each shard as one element of a dim of shards."""
+    sharding, sizes = sharding_of(operand), shape_of(operand)
+    assert sharding is not None
+    mesh = resolve_mesh(sharding.mesh, meshes)
+    assert mesh is not None  # the dim is sharded
+    dims = sharding.dims
+    shards = sharded_size(dims[dim].axes, mesh)
+    size = sizes[dim] // shards
+    by_shard = replace(sharding, dims=(*dims[: dim + 1], UNSHARDED, *dims[dim + 1 :]))
+    unsharded = with_dim(by_shard, dim, UNSHARDED)
+    split = annotated(emit.reshape(operand, [*sizes[:dim], shards, size, *sizes[dim + 1 :]]), by_shard)
+    parts: list[SSAValue] = []
+    for shard in range(start // size, (start + count - 1) // size + 1):
+        first, end = max(start, shard * size), min(start + count, (shard + 1) * size)
+        part = slice_along(emit, split, dim + 1, first - shard * size, end - shard * size)
+        part = part if part is split else annotated(part, by_shard)
+        found = annotated(_element(emit, part, dim, emit.constant(TensorType(i64, [1]), [shard])), unsharded)
+        part_sizes = [*sizes[:dim], end - first, *sizes[dim + 1 :]]
+        parts.append(annotated(emit.reshape(found, part_sizes), with_dim(sharding, dim, UNSHARDED)))
+    return parts[0] if len(parts) == 1 else emit.concatenate(parts, dim)
+
+
+def _element(emit: Emitter, operand: SSAValue, dim: int, index: SSAValue) -> SSAValue:
+    """Return the element at an index along a dim, as a gather of one slice."""
+    kept = list(shape_of(operand))
+    kept[dim] = 1
     numbers = GatherDimensionNumbers(offset_dims=tuple(range(len(kept))), start_index_map=(dim,), index_vector_dim=0)
-    found = emit.value(
+    return emit.value(
         GatherOp,
         [operand, index],
         with_shape(operand, kept),
@@ -126,5 +189,3 @@ def _look_up(op: Slice, dim: int) -> None:
             "indices_are_sorted": FALSE,
         },
     )
-    replace_uses(op.result, annotated(found, sharding_of(op.result)))
-    erase(op)

@@ -195,3 +195,10 @@ def samples_by_own_keys(keys: Any) -> Any:
         return jax.random.normal(first, (8,)), jax.random.categorical(second, jnp.zeros(5))
 
     return jax.vmap(drawn)(keys), jax.vmap(lambda key: jax.random.permutation(key, 6))(keys)
+
+
+@workload(floats((16, 32), "data"), floats((32, 128), None, "model"), xla_bytes=2_560)
+def gates_of_one_product(x: Any, weight: Any) -> Any:
+    """Split the columns of a product into gates and values."""
+    gates, values = jnp.split(x @ weight, 2, -1)
+    return jax.nn.silu(gates) * values

@@ -1,4 +1,4 @@
-"""Plans for concatenation, simulated on lists."""
+"""Plans for concatenation, slices and pads, simulated on lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.partitioner.on_shards.regrouping import Regrouping, regrouping
+from sdy.partitioner.on_shards.regrouping import Regrouping, moving, regrouping
+
+FILLER = -7
 
 
 def regrouped(plan: Regrouping, shards: list[list[int]]) -> list[list[int]]:
@@ -18,9 +20,10 @@ def regrouped(plan: Regrouping, shards: list[list[int]]) -> list[list[int]]:
         assert len({receiver for _, receiver in permute.pairs}) == len(permute.pairs)
         for sender, receiver in permute.pairs:
             start = permute.starts[sender]
-            assert start + permute.length <= plan.shard
+            assert start + permute.length <= plan.held
             received[receiver] = shards[sender][start : start + permute.length]
         available = [before + more for before, more in zip(available, received, strict=True)]
+    available = [each + [FILLER] * plan.filled for each in available]
     results = [[0] * plan.shard for _ in shards]
     for copy in plan.copies:
         for device, result in enumerate(results):
@@ -42,6 +45,33 @@ def test_plan_assembles_the_result(shard_sizes: list[int], count: int) -> None:
     everything = list(range(1, first))
     expected = [everything[index * plan.shard : (index + 1) * plan.shard] for index in range(count)]
     assert regrouped(plan, shards) == expected
+
+
+@given(st.integers(-30, 30), st.integers(1, 6), st.integers(1, 6), st.integers(2, 6))
+def test_plan_moves_the_elements(moved: int, shard: int, result_shard: int, count: int) -> None:
+    size = shard * count
+    plan = moving(moved, shard, result_shard, count)
+    positions = range(result_shard * count)
+    values = [position - moved if 0 <= position - moved < size else FILLER for position in positions]
+    expected = [values[index * result_shard : (index + 1) * result_shard] for index in range(count)]
+    assert regrouped(plan, [list(range(index * shard, (index + 1) * shard)) for index in range(count)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("moved", "shard", "result_shard", "count", "lengths"),
+    [
+        (0, 16, 8, 4, [8, 8]),  # the first half
+        (-32, 16, 8, 4, [8, 8]),  # the second half
+        (0, 8, 4, 8, [4, 4]),
+        (-1, 16, 16, 4, [1]),  # a shift by one element
+        (0, 16, 5, 4, [5, 5, 1]),
+        (0, 16, 32, 4, [16, 16]),  # padded to twice the size
+    ],
+)
+def test_lengths_of_permutes_that_move_elements(
+    moved: int, shard: int, result_shard: int, count: int, lengths: list[int]
+) -> None:
+    assert [permute.length for permute in moving(moved, shard, result_shard, count).permutes] == lengths
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_span_contains_every_required_element(moved: int, shard: int, result_sha
 @given(st.integers(-20, 20), st.integers(1, 5), st.integers(2, 5))
 def test_shards_of_equal_size_need_two_permutes(moved: int, shard: int, count: int) -> None:
     plan = span(moved, shard, shard, count)
-    assert plan.permutes <= 2
+    assert plan.permute_count <= 2
     assert plan.received <= shard
     assert set(plan.starts) == {0}
 

@@ -1,0 +1,87 @@
+"""Emission of a regrouping: devices send each other slices of their shards, and copy them into shards of the result."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
+from sdy.model.axis_on_mesh import replica_groups
+from sdy.model.devices.tiling import shard_coordinates
+from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.device_position import device_entry, device_number
+from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
+from sdy.partitioner.emit.slices import slice_along, slice_at
+from sdy.partitioner.local.edge_exchange import ShardedDim
+from sdy.partitioner.on_shards.regrouping import Permute, PerShard, Regrouping, ShardCopy
+
+
+def regrouped(
+    emit: Emitter, own: SSAValue, sharded: ShardedDim, plan: Regrouping, filler: SSAValue | None = None
+) -> SSAValue:
+    """Return the shard of the result, from the own shards, concatenated, and a scalar for positions without element."""
+    return _RegroupingEmitter(emit, sharded, filler).value(own, plan)
+
+
+class _RegroupingEmitter:
+    """Emits a regrouping along a dim."""
+
+    def __init__(self, emit: Emitter, sharded: ShardedDim, filler: SSAValue | None) -> None:
+        self._emit = emit
+        self._dim = sharded.dim
+        self._coordinates = shard_coordinates(sharded.axes, sharded.mesh)
+        self._groups = replica_groups(sharded.axes, sharded.mesh)
+        self._number = device_number(emit)
+        self._filler = filler
+
+    def value(self, own: SSAValue, plan: Regrouping) -> SSAValue:
+        """Return the shard of the result."""
+        slices = [own, *(self._permuted(own, permute) for permute in plan.permutes)]
+        if plan.filled:
+            slices.append(self._filled(own, plan.filled))
+        length = plan.held + plan.received + plan.filled
+        end_of_reads = max(max(copy.starts) + copy.length for copy in plan.copies)
+        if end_of_reads > length:
+            slices.append(self._zeros(own, end_of_reads - length))
+        available = self._emit.concatenate(slices, self._dim)
+        if len(plan.copies) == 1 and plan.copies[0].length == plan.shard:
+            return self._slice_at(available, plan.copies[0].starts, plan.shard)
+        result = self._zeros(own, max(max(copy.targets) + copy.length for copy in plan.copies))
+        for copy in plan.copies:
+            result = self._copied(result, available, copy)
+        return slice_along(self._emit, result, self._dim, 0, plan.shard)
+
+    def _filled(self, like: SSAValue, length: int) -> SSAValue:
+        zeros = self._zeros(like, length)
+        return zeros if self._filler is None else self._emit.broadcast(self._filler, tensor_of(zeros))
+
+    def _zeros(self, like: SSAValue, length: int) -> SSAValue:
+        sizes = list(shape_of(like))
+        sizes[self._dim] = length
+        return self._emit.constant(with_shape(like, sizes), [0])
+
+    def _permuted(self, own: SSAValue, permute: Permute) -> SSAValue:
+        pairs = [(group[sender], group[receiver]) for group in self._groups for sender, receiver in permute.pairs]
+        return collective_permute(self._emit, self._slice_at(own, permute.starts, permute.length), pairs)
+
+    def _copied(self, result: SSAValue, available: SSAValue, copy: ShardCopy) -> SSAValue:
+        slice_ = self._slice_at(available, copy.starts, copy.length)
+        operands = [result, slice_, *self._starts(copy.targets, len(shape_of(result)))]
+        return self._emit.value(DynamicUpdateSliceOp, operands, result.type)
+
+    def _slice_at(self, value: SSAValue, starts: PerShard, length: int) -> SSAValue:
+        """Return `length` elements of `value` along the dim, starting at the index of this device in `starts`."""
+        sizes = list(shape_of(value))
+        sizes[self._dim] = length
+        return slice_at(self._emit, value, self._starts(starts, len(sizes)), sizes)
+
+    def _starts(self, table: PerShard, rank: int) -> list[SSAValue]:
+        starts = [self._emit.index(0) for _ in range(rank)]
+        if len(set(table)) == 1:
+            starts[self._dim] = self._emit.index(table[0])
+        else:
+            per_device = [table[index] for index in self._coordinates]
+            entry = device_entry(self._emit, per_device, i64, self._number)
+            starts[self._dim] = self._emit.reshape(entry, [])
+        return starts

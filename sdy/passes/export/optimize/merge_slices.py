@@ -1,0 +1,244 @@
+"""Merge slices, pads and concatenations along a sharded dim, so that each element is sent at most once.
+
+    before  %1 = pad %0, low = 3                    %0 : tensor<64xf32>, [{"x"}]    "x"=4
+            %2 = slice %1 [1:65]                    %1 : tensor<67xf32>, which the axis does not divide
+    after   %2 = pad %0, low = 2, high = -1         each device sends two elements to the next one
+
+    before  %1 = slice %0 [44:64]    %2 = slice %0 [0:44]    %3 = concatenate %1, %2
+    after   %1 = pad %0, low = -44, high = 44    %2 = pad %0, low = 20, high = -20    %3 = select %is_before_20, %1, %2
+
+Such ops are shifts by one position, causal convolutions that are written as sums, and `jnp.roll`.
+Requires: closed shardings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.elementwise import ConvertOp
+from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.axis_list import sharded_size
+from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, sliced, zero_scalar
+from sdy.partitioner.emit.slices import pad_edges
+from sdy.partitioner.on_shards.regrouping import moving, regrouping
+from sdy.passes.rewriting.call_graph import callee_name
+from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import forget_order, keep_order
+from sdy.passes.simplify.inline import inline_call
+
+MOVES = (SliceOp, PadOp, ConcatenateOp)
+MOST_OPERANDS = 3  # of a concatenation that is merged
+
+
+class Edges(NamedTuple):
+    """The elements that an op adds before and after a dim; negative numbers for those that it removes."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A slice or pad: the value of which it takes elements, the edges of each dim, and the value that it adds."""
+
+    source: SSAValue
+    edges: tuple[Edges, ...]
+    filler: SSAValue | None
+
+    @property
+    def dims(self) -> list[int]:
+        """The dims whose elements move."""
+        return [dim for dim, edges in enumerate(self.edges) if any(edges)]
+
+
+class MergeSlicesPass(ModulePass):
+    """Merge slices, pads and concatenations of shards into ops that send each element once."""
+
+    name = "sdy-merge-slices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit the ops in program order, so that an op sees what others before it were merged into."""
+        changed, meshes = _inline_moves(op), meshes_of(op)
+        moving_ops = [inner for inner in pre_order(op) if isinstance(inner, MOVES)]
+        for inner in moving_ops:
+            if isinstance(inner, ConcatenateOp):
+                changed |= _merge_concatenation(inner, meshes)
+            else:
+                changed |= _merge_move(inner, meshes)
+        if not changed:
+            keep_order(op)
+            return
+        erase_dead_ops([inner for inner in moving_ops if inner.parent is not None])
+        forget_order(op)
+
+
+def _inline_moves(module: ModuleOp) -> bool:
+    """Inline functions that only move elements, such as that of `jnp.pad`, where their results are moved again."""
+    functions, found = functions_of(module), False
+    for call in [op for op in pre_order(module) if isinstance(op, CallOp)]:
+        func = functions[callee_name(call)]
+        if not func.is_declaration and _only_moves(func):
+            users = [use.operation for result in call.results for use in result.uses]
+            if any(isinstance(user, MOVES) for user in users):
+                inline_call(call, func)
+                found = True
+    return found
+
+
+def _only_moves(func: FuncOp) -> bool:
+    """Return whether a function returns a slice, pad or concatenation, and computes no more than a value to add."""
+    *ops, end = func.body.block.ops
+    returned = end.operands
+    is_move = len(returned) == 1 and isinstance(returned[0].owner, MOVES)
+    return is_move and all(isinstance(op, (*MOVES, ConvertOp, ConstantOp, SdyConstantOp)) for op in ops)
+
+
+def _merge_move(op: SliceOp | PadOp, meshes: MeshTable) -> bool:
+    """Merge a slice or pad with those before it that move elements along the same sharded dims, if there are any.
+
+    The axes must divide the result and the value that remains; that between them may be uneven.
+    """
+    result, found = op.results[0], None
+    merged = move_of(result)
+    moved = set[int]() if merged is None else set(merged.dims)
+    while merged is not None and (inner := move_of(merged.source)) is not None:
+        merged, shared = merged_moves(inner, merged), moved.intersection(inner.dims)
+        if merged is None or not any(_shards(result, dim, meshes) > 1 for dim in shared):
+            break
+        moved.update(inner.dims)
+        if all(_is_even(merged.source, result, dim, meshes) for dim in moved):
+            found = merged
+    if found is None:
+        return False
+    replace_uses(result, _moved(Emitter(op, Style()), found, result))
+    erase(op)
+    return True
+
+
+def move_of(value: SSAValue) -> Move | None:
+    """Return the slice or pad that computes a value; None for other ops, steps, and padding between elements."""
+    op = value.owner
+    if not isinstance(op, SliceOp | PadOp) or static_shape(op.operand.type) is None:
+        return None
+    sizes = shape_of(op.operand)
+    if isinstance(op, SliceOp):
+        if set(ints_of(op.strides)) - {1}:
+            return None
+        ranges = zip(ints_of(op.start_indices), ints_of(op.limit_indices), sizes, strict=True)
+        return Move(op.operand, tuple(Edges(-start, limit - size) for start, limit, size in ranges), None)
+    if any(ints_of(op.interior_padding)):
+        return None
+    edges = zip(ints_of(op.edge_padding_low), ints_of(op.edge_padding_high), strict=True)
+    return Move(op.operand, tuple(Edges(*each) for each in edges), op.padding_value)
+
+
+def merged_moves(inner: Move, outer: Move) -> Move | None:
+    """Return two moves, one after the other, as one; None if they add different values, or add after they remove."""
+    edges: list[Edges] = []
+    fillers: list[SSAValue | None] = []
+    for one, other in zip(inner.edges, outer.edges, strict=True):
+        for first, second in zip(one, other, strict=True):
+            if first < 0 < second:
+                return None  # what it adds is not what was removed
+            fillers += [inner.filler] * (first > 0 and first + second > 0) + [outer.filler] * (second > 0)
+        edges.append(Edges(one.low + other.low, one.high + other.high))
+    sizes = shape_of(inner.source)
+    if any(-size > edge for size, each in zip(sizes, edges, strict=True) for edge in each):
+        return None  # a pad cannot remove more elements than there are
+    if any(each is not fillers[0] for each in fillers):
+        return None
+    return Move(inner.source, tuple(edges), fillers[0] if fillers else None)
+
+
+def _moved(emit: Emitter, move: Move, like: SSAValue) -> SSAValue:
+    """Emit a move, with the sharding of `like`."""
+    sharding, sizes = sharding_of(like), shape_of(move.source)
+    if not any(map(any, move.edges)) and sharding_of(move.source) == sharding:
+        return move.source
+    if all(low <= 0 and high <= 0 for low, high in move.edges):
+        starts = [-low for low, _ in move.edges]
+        limits = [size + high for size, (_, high) in zip(sizes, move.edges, strict=True)]
+        return sliced(emit, move.source, starts, limits, sharding)
+    filler = move.filler if move.filler is not None else zero_scalar(emit, move.source)
+    low, high = ([each[side] for each in move.edges] for side in (0, 1))
+    return annotated(pad_edges(emit, move.source, filler, low, high), sharding)
+
+
+def _merge_concatenation(op: ConcatenateOp, meshes: MeshTable) -> bool:
+    """Select the elements of each operand, moved to its place, if devices receive less; return whether they do."""
+    dim, shape = op.dimension.value.data, static_shape(op.result.type)
+    count = _shards(op.result, dim, meshes)
+    if shape is None or count < 2 or not 2 <= len(op.inputs) <= MOST_OPERANDS or shape[dim] % count:
+        return False
+    moves: list[Move] = []
+    separate = together = before = 0
+    for operand in op.inputs:
+        rank, size = len(shape), shape_of(operand)[dim]
+        own = move_of(operand)
+        if own is None or own.filler is not None or any(any(each) for n, each in enumerate(own.edges) if n != dim):
+            own = Move(operand, (Edges(0, 0),) * rank, None)
+        if size % count or not _is_even(own.source, op.result, dim, meshes):
+            return False  # operands that the axes do not divide are padded, and then merged
+        low = own.edges[dim].low + before
+        length = shape_of(own.source)[dim]
+        moves.append(_along(own, dim, Edges(low, shape[dim] - length - low)))
+        if any(own.edges[dim]):
+            separate += moving(own.edges[dim].low, length // count, size // count, count).received
+        together += moving(low, length // count, shape[dim] // count, count).received
+        before += size
+    sizes = tuple(shape_of(each)[dim] for each in op.inputs)
+    sources = {each.source for each in moves}
+    together = together if len(sources) > 1 else together // len(moves)  # permutes of one value are merged
+    if together >= separate + regrouping(sizes, count).received:
+        return False
+    emit, sharding, end = Emitter(op, Style()), sharding_of(op.result), 0
+    result: SSAValue | None = None
+    for move, size in zip(moves, sizes, strict=True):
+        moved = _moved(emit, move, op.result)
+        if result is not None:
+            is_before = first_elements_mask(emit, moved, dim, end, sharding)
+            moved = annotated(emit.select(is_before, result, moved), sharding)
+        result, end = moved, end + size
+    assert result is not None  # there are operands
+    replace_uses(op.result, result)
+    erase(op)
+    return True
+
+
+def _along(move: Move, dim: int, edges: Edges) -> Move:
+    return Move(move.source, (*move.edges[:dim], edges, *move.edges[dim + 1 :]), None)
+
+
+def _is_even(source: SSAValue, result: SSAValue, dim: int, meshes: MeshTable) -> bool:
+    """Return whether source and result are sharded along a dim by the same axes, which divide both."""
+    one, other = sharding_of(source), sharding_of(result)
+    if one is None or other is None or one.dims[dim].axes != other.dims[dim].axes:
+        return False
+    count = _shards(result, dim, meshes)
+    return not (shape_of(source)[dim] % count or shape_of(result)[dim] % count)
+
+
+def _shards(value: SSAValue, dim: int, meshes: MeshTable) -> int:
+    sharding = sharding_of(value)
+    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
+    return 1 if sharding is None or mesh is None else sharded_size(sharding.dims[dim].axes, mesh)

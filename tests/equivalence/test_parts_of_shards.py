@@ -1,0 +1,72 @@
+"""Slices and pads that keep a dim sharded: each device gets the elements of its shard from those that hold them."""
+
+from __future__ import annotations
+
+import pytest
+from support.execution.on_shards import assert_same_on_shards, count_of_collectives
+from support.execution.proved_faults import check_proof_and_faults
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.program.arrays import random_inputs
+from sdy.program.program import Program
+
+MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
+
+
+def sliced(size: int, start: int, end: int, sharding: str, mesh: str = MESHES[0], element: str = "f32") -> str:
+    """Return a program that slices dim 0, sharded before and after."""
+    kind, kept = f"tensor<{size}x3x{element}>", f"tensor<{end - start}x3x{element}>"
+    return f"""
+sdy.mesh @m = {mesh}
+func.func @main(%a: {kind} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}})
+    -> ({kept} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}) {{
+  %0 = stablehlo.slice %a [{start}:{end}, 0:3] : ({kind}) -> {kept}
+  return %0 : {kept}
+}}"""
+
+
+def padded(size: int, low: int, high: int, sharding: str, mesh: str = MESHES[0], value: str = "7.0") -> str:
+    """Return a program that pads dim 0, sharded before and after."""
+    kind, result = f"tensor<{size}x3xf32>", f"tensor<{size + low + high}x3xf32>"
+    return f"""
+sdy.mesh @m = {mesh}
+func.func @main(%a: {kind} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}})
+    -> ({result} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}) {{
+  %p = stablehlo.constant dense<{value}> : tensor<f32>
+  %0 = stablehlo.pad %a, %p, low = [{low}, 0], high = [{high}, 0], interior = [0, 0] : ({kind}, tensor<f32>) -> {result}
+  return %0 : {result}
+}}"""
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("sharding", ['[{"x"}, {}]', '[{"y", "x"}, {}]', '[{"x":(2)2, "y"}, {}]'])
+@pytest.mark.parametrize(("size", "start", "end"), [(64, 0, 32), (64, 32, 64), (64, 0, 24), (48, 5, 29), (64, 9, 17)])
+def test_slices_are_exchanged(size: int, start: int, end: int, sharding: str, mesh: str) -> None:
+    text = sliced(size, start, end, sharding, mesh)
+    program = Program.from_text(text)
+    assert_same_on_shards(program, random_inputs(program.module, 3))
+    check_proof_and_faults(text, faults=8, seeds=2)
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("value", ["0.0", "7.0"])
+@pytest.mark.parametrize(("size", "low", "high"), [(32, 0, 32), (32, 32, 0), (24, 8, 32), (64, -32, 0), (32, -4, 20)])
+def test_pads_are_exchanged(size: int, low: int, high: int, value: str, mesh: str) -> None:
+    for sharding in ('[{"x"}, {}]', '[{"y", "x"}, {}]'):
+        text = padded(size, low, high, sharding, mesh, value)
+        program = Program.from_text(text)
+        assert_same_on_shards(program, random_inputs(program.module, 3))
+        check_proof_and_faults(text, faults=8, seeds=2)
+
+
+def test_each_device_sends_only_the_elements_that_another_one_needs() -> None:
+    program = Program.from_text(sliced(64, 0, 32, '[{"x"}, {}]'))
+    assert set(count_of_collectives(program)) == {CollectiveKind.COLLECTIVE_PERMUTE}
+    found = program.cost("tpu_v5e").collectives
+    assert sum(each.bytes_sent for each in found) == 16 * 3 * 4  # two slices of 8 rows
+
+
+@pytest.mark.parametrize("element", ["bf16", "i8", "i1", "complex<f32>"])
+def test_every_element_type_is_exchanged(element: str) -> None:
+    program = Program.from_text(sliced(64, 0, 32, '[{"x"}, {}]', element=element))
+    assert_same_on_shards(program, random_inputs(program.module, 3))

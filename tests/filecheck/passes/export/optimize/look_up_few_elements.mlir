@@ -1,0 +1,35 @@
+// A few elements next to each other are one element of a dim of shards; of two shards, one of each.
+// RUN: sdy-opt %s --sdy-look-up-slices | filecheck %s
+
+sdy.mesh @m = <["x"=4]>
+
+// CHECK-LABEL: func.func @one_shard
+// CHECK-NEXT: %0 = stablehlo.reshape %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}, {}]>]>} : (tensor<8x64xf32>) -> tensor<8x4x16xf32>
+// CHECK-NEXT: %1 = stablehlo.slice %0 [0:8, 0:4, 13:16] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}, {}]>]>}
+// CHECK-NEXT: %c = stablehlo.constant dense<3> : tensor<1xi64>
+// CHECK-NEXT: %2 = "stablehlo.gather"(%1, %c) {{.*}}start_index_map = [1]>, {{.*}}slice_sizes = array<i64: 8, 1, 3>}> {{.*}} -> tensor<8x1x3xf32>
+// CHECK-NEXT: %3 = stablehlo.reshape %2 {{.*}} -> tensor<8x3xf32>
+func.func @one_shard(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> tensor<8x3xf32> {
+  %0 = stablehlo.slice %a [0:8, 61:64] : (tensor<8x64xf32>) -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+
+// CHECK-LABEL: func.func @two_shards
+// CHECK:      stablehlo.slice {{.*}} [0:8, 0:4, 14:16]
+// CHECK:      stablehlo.slice {{.*}} [0:8, 0:4, 0:1]
+// CHECK:      stablehlo.concatenate {{.*}} dim = 1 : (tensor<8x2xf32>, tensor<8x1xf32>) -> tensor<8x3xf32>
+func.func @two_shards(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> tensor<8x3xf32> {
+  %0 = stablehlo.slice %a [0:8, 14:17] : (tensor<8x64xf32>) -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+
+// Slices that take steps, or are to be sharded, stay.
+// CHECK-LABEL: func.func @unchanged
+// CHECK-NEXT: stablehlo.slice
+// CHECK-NEXT: stablehlo.slice
+// CHECK-NEXT: return
+func.func @unchanged(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> (tensor<8x3xf32>, tensor<8x8xf32>) {
+  %0 = stablehlo.slice %a [0:8, 0:9:3] : (tensor<8x64xf32>) -> tensor<8x3xf32>
+  %1 = stablehlo.slice %a [0:8, 0:8] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>} : (tensor<8x64xf32>) -> tensor<8x8xf32>
+  return %0, %1 : tensor<8x3xf32>, tensor<8x8xf32>
+}

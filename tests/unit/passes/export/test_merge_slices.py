@@ -1,0 +1,86 @@
+"""Slices, pads and concatenations that are merged compute the same, on one device and on shards."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from support.execution.on_shards import assert_same_on_shards
+
+from sdy.dialects.module_text import make_context, parse_module
+from sdy.dialects.verification.verify_module import verify_module
+from sdy.interpreter.single import interpret
+from sdy.passes.export.optimize.merge_slices import MergeSlicesPass
+from sdy.passes.run import run_passes
+from sdy.program.arrays import random_inputs
+from sdy.program.program import Program
+
+SHARDED = '{sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}'
+
+
+def program(seed: int) -> str:
+    """Return a program with a chain of slices, pads and concatenations along a sharded dim."""
+    choose = random.Random(seed)
+    lines: list[str] = []
+    size, value = 16, "%a"
+    for number in range(choose.randint(2, 4)):
+        kind, name = choose.choice(["slice", "pad", "rotate"]), f"%v{number}"
+        before = f"tensor<{size}x3xf32>"
+        if kind == "slice" and size > 2:
+            start = choose.randint(0, size // 2)
+            end = choose.randint(start + 1, size)
+            lines.append(
+                f"{name} = stablehlo.slice {value} [{start}:{end}, 0:3] {SHARDED} : ({before}) -> "
+                f"tensor<{end - start}x3xf32>"
+            )
+            size = end - start
+        elif kind == "rotate" and size > 2:
+            middle = choose.randint(1, size - 1)
+            one, two = f"tensor<{size - middle}x3xf32>", f"tensor<{middle}x3xf32>"
+            lines += [
+                f"%p{number} = stablehlo.slice {value} [{middle}:{size}, 0:3] {SHARDED} : ({before}) -> {one}",
+                f"%q{number} = stablehlo.slice {value} [0:{middle}, 0:3] {SHARDED} : ({before}) -> {two}",
+                f"{name} = stablehlo.concatenate %p{number}, %q{number}, dim = 0 {SHARDED} "
+                f": ({one}, {two}) -> {before}",
+            ]
+        else:
+            low, high = choose.randint(-min(2, size - 1), 6), choose.randint(0, 6)
+            after = size + low + high
+            lines.append(
+                f"{name} = stablehlo.pad {value}, {choose.choice(['%z', '%o'])}, low = [{low}, 0], high = [{high}, 0], "
+                f"interior = [0, 0] {SHARDED} : ({before}, tensor<f32>) -> tensor<{after}x3xf32>"
+            )
+            size = after
+        value = name
+    low = -size % 4  # so that the axis divides the result
+    result = f"tensor<{size + low}x3xf32>"
+    body = "\n  ".join(lines)
+    return f"""
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<16x3xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}})
+    -> ({result} {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}) {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %o = stablehlo.constant dense<1.0> : tensor<f32>
+  {body}
+  %r = stablehlo.pad {value}, %z, low = [{low}, 0], high = [0, 0], interior = [0, 0] {SHARDED}
+    : (tensor<{size}x3xf32>, tensor<f32>) -> {result}
+  return %r : {result}
+}}"""
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_merged_ops_compute_the_same(seed: int) -> None:
+    module = parse_module(program(seed))
+    inputs = random_inputs(module, seed)
+    before = interpret(module, inputs)
+    run_passes(make_context(), module, [MergeSlicesPass()])
+    verify_module(module)
+    np.testing.assert_array_equal(interpret(module, inputs)[0], before[0])
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_merged_ops_compute_the_same_on_shards(seed: int) -> None:
+    found = Program.from_text(program(seed))
+    assert_same_on_shards(found, random_inputs(found.module, seed))
+    assert found.prove().is_proved

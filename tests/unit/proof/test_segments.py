@@ -1,0 +1,262 @@
+"""Values that are put together from segments: operations on them, the windows they are read as, and whole proofs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from support.execution.proved_faults import check_proof_and_faults
+
+from sdy.interpreter.arrays.element_types import Array
+from sdy.proof.known import whole
+from sdy.proof.relations import Digit, Segments, View, at, offset
+from sdy.proof.segments.operations import as_segments, chosen, joined, overwritten, part_of, sent
+from sdy.proof.segments.windows import as_window
+from sdy.proof.small_values import follower
+from sdy.proof.terms import Arguments, Term, TermTable
+
+DEVICES = 4
+ANY = -1  # of elements that may be any
+
+
+class Values:
+    """Terms of random values: arguments, a scalar, and what the global program makes of them."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.table = TermTable()
+        self.arrays: dict[Term, Array] = {}
+        self.scalar = self.table.make("constant", np.float32(7).tobytes(), (), (), "f32")
+        self.arrays[self.scalar] = np.array(7, np.int64)
+        rows = self.random.choice([1, 3])
+        for number, size in enumerate([8, 12]):
+            array = np.arange(1, 1 + rows * size).reshape(rows, size) + 1000 * (number + 1)
+            kept = (size,) if rows == 1 else (rows, size)
+            term = self.table.make("argument", number, (), kept, "f32")
+            self.arrays[term] = array.reshape(kept)
+        self.rows = rows
+        first, second = [each for each in self.arrays if each.op == "argument"]
+        parts = [self.sliced(first), self.sliced(second), second]
+        self.joined(self.random.sample(parts, 2))
+        self.joined([first, first])
+        self.padded(self.random.choice([first, parts[0]]))
+
+    def sliced(self, term: Term) -> Term:
+        """Return a part of a term along its last dim."""
+        size = term.shape[-1]
+        start = self.random.randrange(size - 1)
+        count = self.random.randint(2, size - start)
+        others = tuple((0, each, 1) for each in term.shape[:-1])
+        parts = (*others, (start, count, 1))
+        found = self.table.make("slice", parts, (term,), (*term.shape[:-1], count), "f32")
+        self.table.derive(term, found, parts=parts)
+        self.arrays[found] = self.arrays[term][..., start : start + count]
+        return found
+
+    def joined(self, terms: Sequence[Term]) -> None:
+        """Concatenate terms along their last dim."""
+        rank = len(terms[0].shape)
+        sizes = tuple(each.shape[-1] for each in terms)
+        factors = tuple(((0, 0, 0), (1, 2 + n, 0)) if rank == 2 else ((0, 2 + n, 0),) for n in range(len(terms)))
+        result = (-1, -9) if rank == 2 else (-9,)
+        arguments = Arguments((1, sizes), factors, result, 0)
+        shape = (*terms[0].shape[:-1], sum(sizes))
+        found = self.table.make("stablehlo.concatenate", arguments, tuple(terms), shape, "f32")
+        self.arrays[found] = np.concatenate([self.arrays[each] for each in terms], -1)
+        for each in terms:
+            self.table.put_together(each, found)
+
+    def padded(self, term: Term) -> None:
+        """Pad a term with the scalar along its last dim."""
+        low, high = self.random.randint(0, 4), self.random.randint(0, 4)
+        rank = len(term.shape)
+        factors = (((0, 0, 0), (1, 2, 0)) if rank == 2 else ((0, 2, 0),), ())
+        arguments = Arguments(((1, low, high, 0),), factors, (-1, -9) if rank == 2 else (-9,), 0)
+        shape = (*term.shape[:-1], term.shape[-1] + low + high)
+        found = self.table.make("stablehlo.pad", arguments, (term, self.scalar), shape, "f32")
+        edges = [(0, 0)] * (rank - 1) + [(low, high)]
+        self.arrays[found] = np.pad(self.arrays[term], edges, constant_values=7)
+        self.table.put_together(term, found)
+
+    def window(self, size: int) -> View:
+        """Return a random window of `size` elements along dim 1, with the scalar or any elements outside of a term."""
+        term = self.random.choice([each for each in self.arrays if each.shape])
+        starts = tuple(self.random.randint(-3, term.shape[-1] - 1) for _ in range(DEVICES))
+        view = whole(term, (self.rows, term.shape[-1]))
+        last = len(term.shape) - 1
+        base = tuple(offset(starts) if dim == last else each for dim, each in enumerate(view.base))
+        outside = self.random.choice([None, self.scalar])
+        return View(term, base, (view.dims[0], (Digit(size, last, 1),)), outside)
+
+    def of_view(self, view: View, device: int) -> Array:
+        """Return the elements of a window on a device."""
+        found = np.full(view.shape, ANY, np.int64)
+        array = self.arrays[view.term]
+        for index in np.ndindex(*view.shape):
+            place = [at(each, device) for each in view.base]
+            for position, digits in zip(index, view.dims, strict=True):
+                for digit in digits:
+                    if digit.dim >= 0:
+                        place[digit.dim] += position * digit.stride
+            if all(0 <= each < size for each, size in zip(place, array.shape, strict=True)):
+                found[index] = array[tuple(place)]
+            elif view.outside is not None:
+                found[index] = self.arrays[view.outside]
+        return found
+
+    def of_segments(self, segments: Segments, device: int) -> Array:
+        """Return the elements of segments on a device."""
+        found: list[Array] = []
+        for segment in segments.rows[device]:
+            shape = (*segments.shape[:1], segment.size)
+            if segment.source < 0:
+                found.append(np.full(shape, ANY, np.int64))
+                continue
+            source = segments.sources[segment.source]
+            digits = source.dims[1]
+            if not digits or digits[0].dim < 0:
+                dims, base = (source.dims[0], (Digit(segment.size, -1, 0),)), source.base
+            else:
+                (digit,) = digits
+                dims = (source.dims[0], (digit._replace(size=segment.size),))
+                base = tuple(
+                    at(each, device) + segment.start * digit.stride * (dim == digit.dim)
+                    for dim, each in enumerate(source.base)
+                )
+            found.append(self.of_view(View(source.term, base, dims), device))
+        return np.concatenate(found, 1)
+
+
+def agree(window: Array, values: Array) -> bool:
+    """Return whether what a window says of elements is right."""
+    return bool(((window == values) | (window == ANY)).all())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_operations_on_pieces_are_those_on_their_elements(seed: int) -> None:
+    values = Values(seed)
+    choose = values.random
+    one, two = (values.window(choose.randint(2, 9)) for _ in range(2))
+    first, second = (as_segments(each, 1, DEVICES, values.table) for each in (one, two))
+    a, b = ([values.of_segments(each, device) for device in range(DEVICES)] for each in (first, second))
+    assert all(np.array_equal(values.of_view(one, device), a[device]) for device in range(DEVICES))
+
+    together = joined([first, second])
+    wide = [np.concatenate(pair, 1) for pair in zip(a, b, strict=True)]
+    starts = offset(tuple(choose.randint(0, wide[0].shape[1] - 2) for _ in range(DEVICES)))
+    places = offset(tuple(choose.randint(0, wide[0].shape[1] - b[0].shape[1]) for _ in range(DEVICES)))
+    pairs = choose.choice([[(0, 1), (1, 0)], [(3, 0), (0, 2), (1, 1)], [(0, 1), (1, 2), (2, 3), (3, 0)]])
+    masks = [[choose.random() < 0.5 for _ in range(wide[0].shape[1])] for _ in range(DEVICES)]
+    placed = overwritten(together, second, places)
+    sender = {target: source for source, target in pairs}
+    for device in range(DEVICES):
+        start, place = at(starts, device), at(places, device)
+        expected = wide[device].copy()
+        expected[:, place : place + b[0].shape[1]] = b[device]
+        received = wide[sender[device]] if device in sender else np.full_like(wide[0], 7)
+        assert np.array_equal(values.of_segments(together, device), wide[device])
+        assert np.array_equal(
+            values.of_segments(part_of(together, starts, 2), device), wide[device][:, start : start + 2]
+        )
+        assert np.array_equal(values.of_segments(placed, device), expected)
+        assert np.array_equal(values.of_segments(sent(together, pairs, values.scalar), device), received)
+        found = values.of_segments(chosen(masks, together, placed), device)
+        assert np.array_equal(found, np.where(masks[device], wide[device], expected))
+
+
+def test_pieces_are_read_as_windows_that_have_their_elements() -> None:
+    read = 0
+    for seed in range(600):
+        values = Values(seed)
+        term = values.random.choice([each for each in values.arrays if each.shape])
+        view = values.window(values.random.randint(1, 6))
+        parts = [as_segments(view, 1, DEVICES, values.table)]
+        if values.random.random() < 0.6:  # the next elements of one of the terms
+            size = values.random.randint(1, 5)
+            start = tuple(values.random.randint(0, term.shape[-1] - 1) for _ in range(DEVICES))
+            last = len(term.shape) - 1
+            full = whole(term, (values.rows, term.shape[-1]))
+            for length in (size, values.random.randint(1, 4)):
+                base = tuple(offset(start) if dim == last else 0 for dim in range(len(term.shape)))
+                dims = (full.dims[0], (Digit(length, last, 1),))
+                parts.append(as_segments(View(term, base, dims, values.scalar), 1, DEVICES, values.table))
+                start = tuple(each + length for each in start)
+            parts = parts[1:] if values.random.random() < 0.7 else parts
+        segments = joined(parts)
+        window = as_window(segments, values.table)
+        if window is not None:
+            read += 1
+            for device in range(DEVICES):
+                assert agree(values.of_view(window, device), values.of_segments(segments, device)), seed
+    assert read > 200
+
+
+MESH = 'sdy.mesh @m = <["x"=4, "y"=2]>'
+
+
+def sharded(kind: str, axes: str) -> str:
+    return f"{kind} {{sdy.sharding = #sdy.sharding<@m, [{axes}, {{}}]>}}"
+
+
+def slice_program(size: int, start: int, end: int, axes: str) -> str:
+    kind, kept = f"tensor<{size}x3xf32>", f"tensor<{end - start}x3xf32>"
+    return f"""{MESH}
+func.func @main(%a: {sharded(kind, axes)}) -> ({sharded(kept, axes)}) {{
+  %0 = stablehlo.slice %a [{start}:{end}, 0:3] : ({kind}) -> {kept}
+  return %0 : {kept}
+}}"""
+
+
+def pad_program(size: int, low: int, high: int, axes: str) -> str:
+    kind, result = f"tensor<{size}x3xf32>", f"tensor<{size + low + high}x3xf32>"
+    return f"""{MESH}
+func.func @main(%a: {sharded(kind, axes)}) -> ({sharded(result, axes)}) {{
+  %p = stablehlo.constant dense<3.0> : tensor<f32>
+  %0 = stablehlo.pad %a, %p, low = [{low}, 0], high = [{high}, 0], interior = [0, 0] : ({kind}, tensor<f32>) -> {result}
+  return %0 : {result}
+}}"""
+
+
+def concatenation_program(sizes: Sequence[int], axes: str) -> str:
+    kinds = [f"tensor<{size}x3xf32>" for size in sizes]
+    arguments = ", ".join(f"%a{n}: {sharded(kind, axes)}" for n, kind in enumerate(kinds))
+    result, names = f"tensor<{sum(sizes)}x3xf32>", ", ".join(f"%a{n}" for n in range(len(sizes)))
+    return f"""{MESH}
+func.func @main({arguments}) -> ({sharded(result, axes)}) {{
+  %0 = stablehlo.concatenate {names}, dim = 0 : ({", ".join(kinds)}) -> {result}
+  return %0 : {result}
+}}"""
+
+
+def rotation_program(size: int, distance: int, axes: str) -> str:
+    kind, rest = f"tensor<{size}x3xf32>", size - distance
+    return f"""{MESH}
+func.func @main(%a: {sharded(kind, axes)}) -> ({sharded(kind, axes)}) {{
+  %0 = stablehlo.slice %a [{rest}:{size}, 0:3] : ({kind}) -> tensor<{distance}x3xf32>
+  %1 = stablehlo.slice %a [0:{rest}, 0:3] : ({kind}) -> tensor<{rest}x3xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<{distance}x3xf32>, tensor<{rest}x3xf32>) -> {kind}
+  return %2 : {kind}
+}}"""
+
+
+EXCHANGES = {
+    "the first half": slice_program(64, 0, 32, '{"x"}'),
+    "the second half": slice_program(64, 32, 64, '{"y", "x"}'),
+    "elements across shards": slice_program(64, 9, 33, '{"x"}'),
+    "sub-axes": slice_program(64, 8, 40, '{"x":(2)2, "y"}'),
+    "padding after": pad_program(32, 0, 32, '{"x"}'),
+    "padding before": pad_program(32, 32, 0, '{"y", "x"}'),
+    "padding on both sides": pad_program(32, 4, 28, '{"x"}'),
+    "two operands": concatenation_program([32, 32], '{"x"}'),
+    "three operands": concatenation_program([16, 8, 8], '{"y", "x"}'),
+    "a rotation within a shard": rotation_program(64, 4, '{"x"}'),
+    "a rotation by more than a shard": rotation_program(64, 20, '{"x"}'),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_exchanges_are_proved_without_following_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "MOST_ELEMENTS", 0)
+    check_proof_and_faults(EXCHANGES[name], faults=40, seeds=2)
