@@ -44,13 +44,16 @@ from sdy.proof.relations import (
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.segments.lemmas import (
     concatenated_segments,
+    edged_segments,
     either,
+    joined_dim,
     on_one_device,
     padded_segments,
     part,
     selected_segments,
     sliced_segments,
     updated_segments,
+    windows_or_segments,
 )
 from sdy.proof.selections.top_k import gather, shifted, top_k
 from sdy.proof.structured import (
@@ -123,11 +126,15 @@ def convert(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
 def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a mask that tells shards or padding apart gives contributions, or known padding."""
     if any(isinstance(each, Segments) for each in operands):
-        return [selected_segments(walk, *(part(each) for each in operands))]
+        mask, kept, other = map(part, operands)
+        return [selected_segments(walk, mask, kept, other)]
     mask, kept, other = known_operands(operands)
     if isinstance(mask, Known) and not (isinstance(kept, Known) and isinstance(other, Known)):
         if on_one_device(walk, op) and (padded := padded_segments(walk, mask, kept, other)):
             return [padded]
+        joined = joined_dim(op) if on_one_device(walk, op) and mask.dim is None else None
+        if joined is not None:
+            return [selected_segments(walk, mask, kept, other, joined)]
         found = selected(mask, _readable(walk, kept), _readable(walk, other), walk.devices)
         if found is not None:
             return [found]
@@ -257,11 +264,7 @@ def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
 
     if not on_one_device(walk, op):
         return [of_windows()]
-    found = either(of_windows, lambda: concatenated_segments(walk, parts, dim))
-    if isinstance(found, View) and not walk.table.is_global(found.term):
-        other = either(lambda: concatenated_segments(walk, parts, dim), lambda: found)
-        return [other if isinstance(other, View) else found]
-    return [found]
+    return [windows_or_segments(walk, of_windows, lambda: concatenated_segments(walk, parts, dim))]
 
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -278,16 +281,28 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
             found = _padded_window(value, filling, low, high, dims)
         if found is not None:
             return [found]
-    factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
-    result = compute(walk, op, factors, [value, filling])
-    found_view = cast("View", result[0])
+
+    def of_windows() -> View:
+        factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
+        return cast("View", compute(walk, op, factors, [value, filling])[0])
+
+    if len(dims) == 1 and not any(interior) and on_one_device(walk, op):
+        (dim,) = dims
+
+        def of_segments() -> View | Segments:
+            return edged_segments(walk, value, filling, dim, low[dim], high[dim])
+
+        return [windows_or_segments(walk, of_windows, of_segments)]
+    found_view = of_windows()
     # Where each dim of the operand is in the padded term, for windows that reach over the end of the operand. A dim of
     # size 1 is not in a term, which so would not tell where such a dim is padded.
     local = {dim_of(digits): dim for dim, digits in enumerate(value.dims) if dim_of(digits) != FREE}
     if not any(interior) and len(found_view.base) == len(value.base) and set(dims) <= set(local.values()):
         layout = tuple(dim_of(found_view.dims[local[each]]) for each in range(len(local)))
         walk.table.derive(value.term, found_view.term, layout, tuple(low[local[each]] for each in range(len(local))))
-    return result
+        if value.term.op == "slice":
+            walk.table.put_together(value.term.operands[0], found_view.term)
+    return [found_view]
 
 
 PADDINGS = (("edge_", "_low"), ("edge_", "_high"), ("interior_", ""))

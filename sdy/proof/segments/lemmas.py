@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Operation
 
+from sdy.proof.factors import number
 from sdy.proof.known import ints_of
 from sdy.proof.relations import (
     FREE,
@@ -19,11 +20,20 @@ from sdy.proof.relations import (
     extents,
     is_inside,
 )
-from sdy.proof.segments.operations import as_segments, chosen, joined, on_each_source, overwritten, part_of, sent
+from sdy.proof.segments.operations import (
+    as_segments,
+    chosen,
+    joined,
+    on_each_source,
+    overwritten,
+    part_of,
+    sent,
+    with_size,
+)
 from sdy.proof.segments.windows import as_window, as_window_of_larger
 from sdy.proof.terms import Shape, Term
 from sdy.proof.views import slice_along
-from sdy.proof.walk import Walk, is_on_devices, known_or_view
+from sdy.proof.walk import Walk, free, is_on_devices, known_or_view
 
 Part = View | Known | Segments
 
@@ -49,9 +59,35 @@ def either(first: Callable[[], Relation], second: Callable[[], Relation]) -> Rel
             raise error from None
 
 
+def windows_or_segments(walk: Walk, windows: Callable[[], Relation], segments: Callable[[], Relation]) -> Relation:
+    """Return a window of the global program, or segments where there is none."""
+    found = either(windows, segments)
+    if not isinstance(found, View) or walk.table.is_global(found.term):
+        return found
+    other = either(segments, lambda: found)
+    return other if isinstance(other, View) else found
+
+
 def concatenated_segments(walk: Walk, operands: Sequence[Part], dim: int) -> View | Segments:
     """Lemma: a concatenation has the segments of its operands, one after the other."""
     return _result(walk, joined([as_segments(each, dim, walk.devices, walk.table) for each in operands]))
+
+
+def edged_segments(walk: Walk, value: Part, filling: View, dim: int, low: int, high: int) -> View | Segments:
+    """Lemma: padding adds segments of a scalar before and after those of a value; negative padding removes some."""
+    found = as_segments(value, dim, walk.devices, walk.table)
+    start, end = max(0, -low), found.shape[dim] - max(0, -high)
+    if filling.base or filling.partial is not None or filling.term.is_varying or end < start:
+        raise NotProvedError("expected padding by a scalar that all devices share")
+    parts = [part_of(found, start, end - start)] if start < end else []
+    before, after = (
+        [_repeated(walk, filling, with_size(found.shape, dim, size), dim)] if size > 0 else [] for size in (low, high)
+    )
+    return _result(walk, joined([*before, *parts, *after]))
+
+
+def _repeated(walk: Walk, scalar: View, shape: Shape, dim: int) -> Segments:
+    return as_segments(free(scalar.term, shape), dim, walk.devices, walk.table)
 
 
 def sliced_segments(
@@ -92,12 +128,23 @@ def updated_segments(walk: Walk, value: Part, update: Part, starts: Sequence[Vie
     return _result(walk, overwritten(segments, new, start))
 
 
-def selected_segments(walk: Walk, mask: Part, kept: Part, other: Part) -> View | Segments:
-    """Lemma: a mask that is known on each device takes segments of two values."""
+def joined_dim(op: Operation) -> int | None:
+    """Return the dim along which the result of an op is only concatenated, None if it is not.
+
+    Zeros that it has on some devices are then those of segments, and no contributions to sums.
+    """
+    users = [use.operation for result in op.results for use in result.uses]
+    dims = {number(user, "dimension") if user.name == "stablehlo.concatenate" else -1 for user in users}
+    return None if len(dims) != 1 or dims == {-1} else dims.pop()
+
+
+def selected_segments(walk: Walk, mask: Part, kept: Part, other: Part, dim: int | None = None) -> View | Segments:
+    """Lemma: a mask that is known on each device takes segments of two values, along `dim` if nothing else tells."""
     if not isinstance(mask, Known):
         raise NotProvedError("expected a mask that is known on each device")
     dims = {each.dim for each in (kept, other) if isinstance(each, Segments)}
     dims |= set() if mask.dim is None else {mask.dim}
+    dims |= set() if dim is None or dims else {dim}
     if len(dims) != 1:
         raise NotProvedError("expected a mask along the dim of the segments")
     return _result(walk, _selected(walk, mask, kept, other, *dims))

@@ -241,7 +241,14 @@ func.func @main(%a: {sharded(kind, axes)}) -> ({sharded(kind, axes)}) {{
 }}"""
 
 
+SHIFTED = f"""{MESH}
+func.func @main(%a: {sharded("tensor<64x3xf32>", '{"x"}')}) -> (tensor<63x3xf32>, tensor<63x3xf32>) {{
+  %0 = stablehlo.slice %a [0:63, 0:3] : (tensor<64x3xf32>) -> tensor<63x3xf32>
+  %1 = stablehlo.slice %a [1:64, 0:3] : (tensor<64x3xf32>) -> tensor<63x3xf32>
+  return %0, %1 : tensor<63x3xf32>, tensor<63x3xf32>
+}}"""
 EXCHANGES = {
+    "all elements but the first or the last one": SHIFTED,
     "the first half": slice_program(64, 0, 32, '{"x"}'),
     "the second half": slice_program(64, 32, 64, '{"y", "x"}'),
     "elements across shards": slice_program(64, 9, 33, '{"x"}'),
