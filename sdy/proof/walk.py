@@ -161,9 +161,10 @@ class Walk:
             found = lemma(self, op, operands)
         except NotProvedError as failure:
             error = failure
-        if found is not None and not (self.level and any(isinstance(each, Segments) for each in found)):
+        # A value that is updated in a loop is usually carried by it: its elements could not be followed later.
+        is_carried = self.level and op.name == "stablehlo.dynamic_update_slice"
+        if found is not None and not (is_carried and any(isinstance(each, Segments) for each in found)):
             return found
-        # Also for segments in a loop: where a value is carried by the loop, its elements could not be followed later.
         followed = _followed(self, op, operands, error)
         if followed is None and found is None:
             raise error

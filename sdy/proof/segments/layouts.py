@@ -90,10 +90,20 @@ def _layout(term: Term, local_dim: int, rank: int) -> Layout | None:
     start = 0
     for size, number in ranges:
         if size:
-            regions.append(Region(start, size, unsliced(_content(term, arguments, number, dim, factors))))
+            content = unsliced(_content(term, arguments, number, dim, factors))
+            regions.append(Region(start, size, _with_dim(content, dim) if size == 1 else content))
         start += size
     local_dims = tuple(local_dim if position == dim else factor for position, factor in enumerate(factors))
     return Layout(term, dim, local_dims, tuple(regions)) if start == term.shape[dim] else None
+
+
+def _with_dim(content: View, dim: int) -> View:
+    """Return a view of one element with the dim of its term of which it is an element, which slices do not have."""
+    used = {digit.dim for digits in content.dims for digit in digits}
+    rest = [each for each in range(len(content.base)) if each not in used]
+    if content.dims[dim] or len(rest) != 1:
+        return content
+    return replace(content, dims=(*content.dims[:dim], (Digit(1, rest[0], 1),), *content.dims[dim + 1 :]))
 
 
 def _ranges(term: Term, own: object, local_dim: int, size: int) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from sdy.proof.relations import (
     dim_of,
     extents,
     is_inside,
+    is_within,
 )
 from sdy.proof.segments.operations import (
     as_segments,
@@ -30,7 +31,7 @@ from sdy.proof.segments.operations import (
     sent,
     with_size,
 )
-from sdy.proof.segments.windows import as_window, as_window_of_larger
+from sdy.proof.segments.windows import as_window, windows_of_larger
 from sdy.proof.terms import Shape, Term
 from sdy.proof.views import slice_along
 from sdy.proof.walk import Walk, free, is_on_devices, known_or_view
@@ -165,11 +166,12 @@ def padded_segments(walk: Walk, mask: Known, kept: Part, other: Part) -> View | 
     varying = [dim for dim, digits in enumerate(kept.dims) if dim_of(digits) != FREE] if isinstance(kept, View) else []
     for dim in varying if mask.dim is None else [mask.dim]:
         try:
-            found = as_window_of_larger(_selected(walk, mask, kept, other, dim), walk.table)
+            found = windows_of_larger(_selected(walk, mask, kept, other, dim), walk.table)
         except NotProvedError:
             continue
-        if found is not None:
-            return found
+        inside = next((each for each in found if is_within(each)), None)
+        if inside is not None:
+            return inside
     return None
 
 

@@ -6,7 +6,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
-from sdy.proof.relations import ARBITRARY, FREE, Digit, Digits, Offset, Segment, Segments, View, offset, plus, tidy
+from sdy.proof.relations import (
+    ARBITRARY,
+    FREE,
+    Digit,
+    Digits,
+    Offset,
+    Segment,
+    Segments,
+    View,
+    is_within,
+    offset,
+    plus,
+    tidy,
+)
 from sdy.proof.segments.layouts import Layout, layouts_of, unsliced
 from sdy.proof.segments.operations import Row, repeats
 from sdy.proof.terms import TermTable
@@ -15,15 +28,21 @@ Others = tuple[Offset, ...]  # the base of a window along each dim of a term, 0 
 
 
 def as_window(segments: Segments, table: TermTable) -> View | None:
-    """Return segments as a window of a term: of one that is put together, or of their own; None if they are none."""
-    return as_window_of_larger(segments, table) or _window_of_source(segments) or _window_of_source(_unsliced(segments))
+    """Return segments as a window of a term: of one that is put together, or of their own; None if they are none.
+
+    Windows that reach over the end of a term that is put together come last: they say nothing of what is there.
+    """
+    larger = windows_of_larger(segments, table)
+    inside = next((each for each in larger if is_within(each)), None)
+    own = inside or _window_of_source(segments) or _window_of_source(_unsliced(segments))
+    return own or next(iter(larger), None)
 
 
-def as_window_of_larger(segments: Segments, table: TermTable) -> View | None:
-    """Return segments as a window of a term that the global program puts together from theirs; None if not."""
+def windows_of_larger(segments: Segments, table: TermTable) -> list[View]:
+    """Return segments as windows of the terms that the global program puts together from theirs."""
     rooted = _unsliced(segments)
     found = (_Fit(rooted, layout).window() for layout in layouts_of(segments, table))
-    return next((each for each in found if each is not None), None)
+    return [each for each in found if each is not None]
 
 
 def _unsliced(segments: Segments) -> Segments:

@@ -197,8 +197,29 @@ def samples_by_own_keys(keys: Any) -> Any:
     return jax.vmap(drawn)(keys), jax.vmap(lambda key: jax.random.permutation(key, 6))(keys)
 
 
-@workload(floats((16, 32), "data"), floats((32, 128), None, "model"), xla_bytes=2_560)
+@workload(floats((16, 32), "data"), floats((32, 128), None, "model"), xla_bytes=1_024)
 def gates_of_one_product(x: Any, weight: Any) -> Any:
     """Split the columns of a product into gates and values."""
     gates, values = jnp.split(x @ weight, 2, -1)
     return jax.nn.silu(gates) * values
+
+
+@workload(floats((4, 64, 8), None, "data", "model"), floats((4, 8), None, "model"), xla_bytes=704)
+def causal_convolution_by_shifts(x: Any, weight: Any) -> Any:
+    """Add up shifts of a sharded sequence, as state-space models do before their scans."""
+    padded = jnp.pad(x, ((0, 0), (3, 0), (0, 0)))
+    return sum(padded[:, shift : shift + 64] * weight[shift] for shift in range(4))
+
+
+@workload(floats((8, 16, 16, 8), "data", "model"), xla_bytes=10_240)
+def attention_in_shifted_windows(image: Any) -> Any:
+    """Attend within windows of 4 by 4 pixels of an image that is rolled by two pixels."""
+    rolled = jnp.roll(image, (-2, -2), (1, 2)).reshape(8, 4, 4, 4, 4, 8)
+    windows = rolled.transpose(0, 1, 3, 2, 4, 5).reshape(-1, 16, 8)
+    return jax.nn.softmax(windows @ windows.swapaxes(1, 2)) @ windows
+
+
+@workload(floats((4, 64, 8), None, "data", "model"), xla_bytes=1_024)
+def rotation_by_more_than_a_shard(x: Any) -> Any:
+    """Roll a sharded dim by 20 elements, of which a shard has 16."""
+    return jnp.roll(x, 20, 1)
