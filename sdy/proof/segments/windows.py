@@ -95,7 +95,10 @@ class _Fit:
     )
 
     def window(self) -> View | None:
-        """Return the window, None if there is none."""
+        """Return the window, None if there is none: also if the segments repeat along a dim that the term lacks."""
+        sizes = enumerate(self.segments.shape)
+        if any(size > 1 for local, size in sizes if local not in self.layout.local_dims):
+            return None
         starts: list[int | None] = []
         asked: set[Others] = set()  # the bases along other dims
         for row in self.segments.rows:
