@@ -45,6 +45,7 @@ from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, keep_order
 from sdy.passes.simplify.inline import inline_call
+from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 MOVES = (SliceOp, PadOp, ConcatenateOp)
 MOST_OPERANDS = 3  # of a concatenation that is merged
@@ -78,7 +79,10 @@ class MergeSlicesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit the ops in program order, so that an op sees what others before it were merged into."""
-        changed, meshes = _inline_moves(op), meshes_of(op)
+        meshes, changed = meshes_of(op), _inline_moves(op)
+        if changed:
+            forget_order(op)
+            SymbolDcePass().apply(ctx, op)
         moving_ops = [inner for inner in pre_order(op) if isinstance(inner, MOVES)]
         for inner in moving_ops:
             if isinstance(inner, ConcatenateOp):

@@ -19,6 +19,7 @@ func.func @slice_of_pad(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"
 // CHECK:      %1 = stablehlo.pad %arg0, %{{.*}}, low = [1], high = [-1]
 // CHECK-NOT:  slice
 // CHECK:      return %1
+// CHECK-NOT:  @padded
 func.func @pad_of_slice(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<64xf32> {
   %z = stablehlo.constant dense<0> : tensor<i32>
   %0 = stablehlo.slice %a [0:63] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<63xf32>
