@@ -8,7 +8,8 @@ sdy.mesh @m = <["x"=4]>
 // CHECK-NEXT: return %0, %arg0 : tensor<64xf32>, tensor<64xf32>
 func.func @slice_of_pad(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<64xf32>, tensor<64xf32>) {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.pad %a, %z, low = [3], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>, tensor<f32>) -> tensor<67xf32>
+  %0 = stablehlo.pad %a, %z, low = [3], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<64xf32>, tensor<f32>) -> tensor<67xf32>
   %1 = stablehlo.slice %0 [1:65] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<67xf32>) -> tensor<64xf32>
   %2 = stablehlo.slice %0 [3:67] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<67xf32>) -> tensor<64xf32>
   return %1, %2 : tensor<64xf32>, tensor<64xf32>
@@ -27,9 +28,11 @@ func.func @pad_of_slice(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"
   %2 = stablehlo.slice %1 [1:65] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<66xf32>) -> tensor<64xf32>
   return %2 : tensor<64xf32>
 }
-func.func private @padded(%a: tensor<63xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %z: tensor<i32>) -> (tensor<66xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
+func.func private @padded(%a: tensor<63xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %z: tensor<i32>
+      ) -> (tensor<66xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
   %0 = stablehlo.convert %z : (tensor<i32>) -> tensor<f32>
-  %1 = stablehlo.pad %a, %0, low = [2], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<63xf32>, tensor<f32>) -> tensor<66xf32>
+  %1 = stablehlo.pad %a, %0, low = [2], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<63xf32>, tensor<f32>) -> tensor<66xf32>
   return %1 : tensor<66xf32>
 }
 
@@ -41,7 +44,8 @@ func.func private @padded(%a: tensor<63xf32> {sdy.sharding = #sdy.sharding<@m, [
 func.func @rotation(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<64xf32> {
   %0 = stablehlo.slice %a [44:64] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<20xf32>
   %1 = stablehlo.slice %a [0:44] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<44xf32>
-  %2 = stablehlo.concatenate %0, %1, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<20xf32>, tensor<44xf32>) -> tensor<64xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<20xf32>, tensor<44xf32>) -> tensor<64xf32>
   return %2 : tensor<64xf32>
 }
 
@@ -57,9 +61,12 @@ func.func @unchanged(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %o = stablehlo.constant dense<1.0> : tensor<f32>
   %0 = stablehlo.slice %a [1:64] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<63xf32>
-  %1 = stablehlo.pad %0, %z, low = [1], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<63xf32>, tensor<f32>) -> tensor<64xf32>
-  %2 = stablehlo.pad %a, %z, low = [2], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>, tensor<f32>) -> tensor<66xf32>
-  %3 = stablehlo.pad %2, %o, low = [2], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<66xf32>, tensor<f32>) -> tensor<68xf32>
+  %1 = stablehlo.pad %0, %z, low = [1], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<63xf32>, tensor<f32>) -> tensor<64xf32>
+  %2 = stablehlo.pad %a, %z, low = [2], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<64xf32>, tensor<f32>) -> tensor<66xf32>
+  %3 = stablehlo.pad %2, %o, low = [2], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<66xf32>, tensor<f32>) -> tensor<68xf32>
   %4 = stablehlo.slice %3 [0:64] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<68xf32>) -> tensor<64xf32>
   %5 = stablehlo.slice %a [0:64:2] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<32xf32>
   return %1, %4, %5 : tensor<64xf32>, tensor<64xf32>, tensor<32xf32>
