@@ -166,9 +166,11 @@ class Walk:
         if found is not None and not (is_carried and any(isinstance(each, Segments) for each in found)):
             return found
         followed = _followed(self, op, operands, error)
-        if followed is None and found is None:
+        if followed is not None:
+            return followed
+        if found is None:
             raise error
-        return followed or found or []
+        return found
 
     def confirm(self, values: Sequence[SSAValue]) -> None:
         """Note that the elements of values led to a value of the program."""

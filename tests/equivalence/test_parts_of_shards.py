@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.execution.moved_rows import MESH, padded, sliced
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 from support.execution.proved_faults import check_proof_and_faults
 
@@ -10,32 +11,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
-MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
-
-
-def sliced(size: int, start: int, end: int, sharding: str, mesh: str = MESHES[0], element: str = "f32") -> str:
-    """Return a program that slices dim 0, sharded before and after."""
-    kind, kept = f"tensor<{size}x3x{element}>", f"tensor<{end - start}x3x{element}>"
-    return f"""
-sdy.mesh @m = {mesh}
-func.func @main(%a: {kind} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}})
-    -> ({kept} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}) {{
-  %0 = stablehlo.slice %a [{start}:{end}, 0:3] : ({kind}) -> {kept}
-  return %0 : {kept}
-}}"""
-
-
-def padded(size: int, low: int, high: int, sharding: str, mesh: str = MESHES[0], value: str = "7.0") -> str:
-    """Return a program that pads dim 0, sharded before and after."""
-    kind, result = f"tensor<{size}x3xf32>", f"tensor<{size + low + high}x3xf32>"
-    return f"""
-sdy.mesh @m = {mesh}
-func.func @main(%a: {kind} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}})
-    -> ({result} {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}) {{
-  %p = stablehlo.constant dense<{value}> : tensor<f32>
-  %0 = stablehlo.pad %a, %p, low = [{low}, 0], high = [{high}, 0], interior = [0, 0] : ({kind}, tensor<f32>) -> {result}
-  return %0 : {result}
-}}"""
+MESHES = (MESH, '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
 
 
 @pytest.mark.parametrize("mesh", MESHES)

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
-from sdy.dialects.shardings import set_result_shardings
+from sdy.dialects.shardings import set_result_shardings, sharding_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp
@@ -34,6 +34,12 @@ def annotated(value: SSAValue, sharding: TensorSharding | None) -> SSAValue:
 def zero_scalar(emit: Emitter, like: SSAValue) -> SSAValue:
     """Return a scalar zero of the element type of `like`."""
     return scalar_constant(emit, like, 0)
+
+
+def select_first(emit: Emitter, one: SSAValue, other: SSAValue, dim: int, count: int) -> SSAValue:
+    """Return the first `count` elements of one value along `dim`, followed by the elements of another value."""
+    sharding = sharding_of(other)
+    return annotated(emit.select(first_elements_mask(emit, other, dim, count, sharding), one, other), sharding)
 
 
 def scalar_constant(emit: Emitter, like: SSAValue, value: float) -> SSAValue:

@@ -20,7 +20,7 @@ from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter
-from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, sliced, zero_scalar
+from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced, zero_scalar
 from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
@@ -105,7 +105,7 @@ def _concatenated(op: slicing.ConcatenateOp, dim: int, target: StaticShape, padd
         low[dim] = offset - start
         high[dim] = target[dim] - shape_of(source)[dim] - low[dim]
         shifted = _shifted(emit, source, low, high, sharding)
-        result = shifted if result is None else _select_first(emit, result, shifted, dim, offset)
+        result = shifted if result is None else select_first(emit, result, shifted, dim, offset)
         offset += padder.facts.true_sizes(operand)[dim]
     assert result is not None  # verified: there is an operand
     return result
@@ -129,9 +129,3 @@ def _source_along(value: SSAValue, dim: int, padder: Padder) -> tuple[SSAValue, 
         if is_along and end <= padder.facts.true_sizes(op.operand)[dim]:
             return op.operand, -low[dim]
     return value, 0
-
-
-def _select_first(emit: Emitter, one: SSAValue, other: SSAValue, dim: int, count: int) -> SSAValue:
-    """Return the first `count` elements of one value along `dim`, followed by the elements of another value."""
-    sharding = sharding_of(other)
-    return annotated(emit.select(first_elements_mask(emit, other, dim, count, sharding), one, other), sharding)

@@ -40,7 +40,7 @@ class Indexing(NamedTuple):
     operand: SSAValue
     indices: SSAValue
     index_map: DimIndices  # the operand dim of each component of the indices
-    dropped: DimIndices  # the operand dims that slices do not have, each of which has a component or not
+    dropped: DimIndices  # the operand dims that slices do not have, beside batch dims
     batching: DimIndices  # the operand dims that are batch dims already
     indices_batching: DimIndices  # their dims in the indices
     vector_dim: int  # the dim of the indices that holds the components
@@ -144,7 +144,7 @@ def _make_explicit(op: GatherOp | ScatterOp, indexing: Indexing, batch: Batch) -
 
 
 def _first_dim_batch(indexing: Indexing) -> Batch | None:
-    """Return dim 0 of operand and indices as a batch, as Shardy does: only if there are no batching dims yet."""
+    """Return the batch that Shardy finds, which is dim 0 of operand and indices; None if the op has batching dims."""
     if indexing.batching or indexing.vector_dim == 0 or 0 not in indexing.index_map:
         return None
     found = _batch(indexing, indexing.index_map.index(0))

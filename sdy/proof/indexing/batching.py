@@ -58,18 +58,19 @@ def with_batching(walk: Walk, indexed: Indexed, indices: SSAValue, *, may_window
         return indexed
     if any(shape_of(each)[axis] != 1 for each in op.inputs):
         return indexed
-    value, dims, rest = indexed.value, _Dims(*indexed.numbers[1:5]), [walk.environment[each] for each in op.inputs]
-    for component, dim in zip(list(rest), dims.index_map, strict=True):
-        found = _positions(component, axis)
+    value, dims = indexed.value, _Dims(*indexed.numbers[1:5])
+    rest = dict(enumerate(walk.environment[each] for each in op.inputs))  # by number, as some may be the same
+    for component, dim in enumerate(dims.index_map):
+        found = _positions(rest[component], axis)
         if found is None or len(rest) == 1 or dim not in dims.dropped or found.dim in dims.indices_batching:
             continue
-        others = [each for each in rest if each is not component]
-        window = _window(walk, value, dim, found, others, may_window=may_window)
+        others = {number: each for number, each in rest.items() if number != component}
+        window = _window(walk, value, dim, found, list(others.values()), may_window=may_window)
         if window is not None:
             value, dims, rest = window, _with_pair(dims, dim, found.dim), others
     if len(rest) == len(op.inputs):
         return indexed
-    left = [known_or_view(each) for each in rest]
+    left = [known_or_view(each) for each in rest.values()]
     joined = left[0] if len(left) == 1 else concatenated(walk, op, left, (1,) * len(left))
     changed = dict(zip(indexed.numbers._fields[1:5], dims, strict=True))
     return Indexed(value, joined, indexed.numbers._replace(**changed))

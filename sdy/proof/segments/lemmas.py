@@ -106,14 +106,13 @@ def sliced_segments(
                 raise NotProvedError("a slice of segments that takes steps")
             found = part_of(found, start, size)
             continue
-        sizes = (*found.shape[:dim], size, *found.shape[dim + 1 :])
 
         def window(source: View, dim: int = dim, start: Offset = start, size: int = size, step: int = step) -> View:
             sliced = slice_along(source, dim, start, size, step)
             assert isinstance(sliced, View)
             return sliced
 
-        found = on_each_source(found, sizes, window)
+        found = on_each_source(found, with_size(found.shape, dim, size), window)
     return _result(walk, found)
 
 

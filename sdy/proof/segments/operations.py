@@ -1,4 +1,4 @@
-"""Segments of windows along a dim: made from windows, joined, part_of, overwritten, chosen by masks, and sent."""
+"""Segments of windows along a dim: made from windows, joined, taken in part, overwritten, chosen by masks, sent."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from itertools import chain, permutations
 
 from sdy.proof.relations import (
     ARBITRARY,
@@ -33,9 +33,9 @@ def as_window(segments: Segments, table: TermTable) -> View | None:
     Windows that reach over the end of a term that is put together come last: they say nothing of what is there.
     """
     larger = windows_of_larger(segments, table)
-    inside = next((each for each in larger if is_within(each)), None)
-    own = inside or _window_of_source(segments) or _window_of_source(_unsliced(segments))
-    return own or next(iter(larger), None)
+    inside = (each for each in larger if is_within(each))
+    own = (_window_of_source(each) for each in (segments, _unsliced(segments)))
+    return next((each for each in chain(inside, own, larger) if each is not None), None)
 
 
 def windows_of_larger(segments: Segments, table: TermTable) -> list[View]:
@@ -107,7 +107,8 @@ class _Fit:
             if places is not None and found is None:
                 return None
             starts.append(found)
-            asked.update(set[Others]() if found is None else self._others(row, found))
+            if found is not None:
+                asked |= self._others(row, found)
         rows, layout = self.segments.rows, self.layout
         count = self.segments.shape[self.segments.dim]
         known = _completed(starts, count, layout.size, lambda device, start: self._fits(rows[device], start))

@@ -19,16 +19,18 @@ from support.execution.one_op import (
 )
 from support.execution.small_ops import SUM, text_of
 
+import sdy
 from sdy.model.devices.placement import ProgramPlacement
+from sdy.proof.small_values import follower
 
 ROWS, COLUMNS = 256, 1024  # too many elements to follow one by one
 
 
 @dataclass(frozen=True)
 class Form:
-    """How a program says that row `i` is indexed at `%arg1[i]`: with batching dims, or by the positions `positions`.
+    """A way to index row `i` at `%arg1[i]`: with batching dims, or with positions among the indices.
 
-    The positions are ops that define `%p` for WINDOW rows.
+    `positions` has the ops that define these positions, `%p`, for WINDOW rows; it is empty for batching dims.
     """
 
     positions: str = ""
@@ -128,3 +130,26 @@ def try_all(op: str, whole: str, local: str) -> Counts:
 def test_indices_at_the_positions_of_rows_are_those_of_batches(op: str, whole: str, local: str) -> None:
     proved = PROVED.get((whole, local), (0, 0))[op == "scatter"]
     assert try_all(op, whole, local) == Counts(6, proved)
+
+
+@pytest.mark.parametrize("components", ["%n, %n", "%n, %n, %k", "%n, %k, %n"])
+def test_positions_that_index_two_dims_are_one_batching_dim(components: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One value is two components of the indices, as for the elements of a diagonal."""
+    monkeypatch.setattr(follower, "MOST_ELEMENTS", 0)
+    count = components.count("%")
+    sizes, dims = "x".join(["8"] * count), ", ".join(map(str, range(count)))
+    shards, kinds = ", ".join(['{"x"}', *["{}"] * (count - 1)]), ", ".join(["tensor<8x1xi32>"] * count)
+    program = sdy.Program.from_text(f"""
+sdy.mesh @m = <["x"=2]>
+func.func @main(%a: tensor<{sizes}xf32> {{sdy.sharding = #sdy.sharding<@m, [{shards}]>}}, %k: tensor<8x1xi32>)
+    -> tensor<8xf32> {{
+  %n = stablehlo.iota dim = 0 : tensor<8x1xi32>
+  %i = stablehlo.concatenate {components}, dim = 1 : ({kinds}) -> tensor<8x{count}xi32>
+  %0 = "stablehlo.gather"(%a, %i) <{{
+    dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [{dims}], start_index_map = [{dims}],
+      index_vector_dim = 1>, slice_sizes = array<i64: {", ".join(["1"] * count)}>}}>
+    : (tensor<{sizes}xf32>, tensor<8x{count}xi32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}""")
+    assert all(each.agrees for each in program.verify())
+    assert program.prove().is_proved

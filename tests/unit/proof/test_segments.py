@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from support.execution.moved_rows import MESH, concatenated, padded, rotated, sliced
 from support.execution.proved_faults import check_proof_and_faults
 
 from sdy.interpreter.arrays.element_types import Array
@@ -208,73 +209,28 @@ def test_segments_are_read_as_windows_that_have_their_elements() -> None:
     assert read > 200
 
 
-MESH = 'sdy.mesh @m = <["x"=4, "y"=2]>'
-
-
-def sharded(kind: str, axes: str) -> str:
-    return f"{kind} {{sdy.sharding = #sdy.sharding<@m, [{axes}, {{}}]>}}"
-
-
-def slice_program(size: int, start: int, end: int, axes: str) -> str:
-    kind, kept = f"tensor<{size}x3xf32>", f"tensor<{end - start}x3xf32>"
-    return f"""{MESH}
-func.func @main(%a: {sharded(kind, axes)}) -> ({sharded(kept, axes)}) {{
-  %0 = stablehlo.slice %a [{start}:{end}, 0:3] : ({kind}) -> {kept}
-  return %0 : {kept}
-}}"""
-
-
-def pad_program(size: int, low: int, high: int, axes: str) -> str:
-    kind, result = f"tensor<{size}x3xf32>", f"tensor<{size + low + high}x3xf32>"
-    return f"""{MESH}
-func.func @main(%a: {sharded(kind, axes)}) -> ({sharded(result, axes)}) {{
-  %p = stablehlo.constant dense<3.0> : tensor<f32>
-  %0 = stablehlo.pad %a, %p, low = [{low}, 0], high = [{high}, 0], interior = [0, 0] : ({kind}, tensor<f32>) -> {result}
-  return %0 : {result}
-}}"""
-
-
-def concatenation_program(sizes: Sequence[int], axes: str) -> str:
-    kinds = [f"tensor<{size}x3xf32>" for size in sizes]
-    arguments = ", ".join(f"%a{n}: {sharded(kind, axes)}" for n, kind in enumerate(kinds))
-    result, names = f"tensor<{sum(sizes)}x3xf32>", ", ".join(f"%a{n}" for n in range(len(sizes)))
-    return f"""{MESH}
-func.func @main({arguments}) -> ({sharded(result, axes)}) {{
-  %0 = stablehlo.concatenate {names}, dim = 0 : ({", ".join(kinds)}) -> {result}
-  return %0 : {result}
-}}"""
-
-
-def rotation_program(size: int, distance: int, axes: str) -> str:
-    kind, rest = f"tensor<{size}x3xf32>", size - distance
-    return f"""{MESH}
-func.func @main(%a: {sharded(kind, axes)}) -> ({sharded(kind, axes)}) {{
-  %0 = stablehlo.slice %a [{rest}:{size}, 0:3] : ({kind}) -> tensor<{distance}x3xf32>
-  %1 = stablehlo.slice %a [0:{rest}, 0:3] : ({kind}) -> tensor<{rest}x3xf32>
-  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<{distance}x3xf32>, tensor<{rest}x3xf32>) -> {kind}
-  return %2 : {kind}
-}}"""
-
-
-SHIFTED = f"""{MESH}
-func.func @main(%a: {sharded("tensor<64x3xf32>", '{"x"}')}) -> (tensor<63x3xf32>, tensor<63x3xf32>) {{
+X, YX = '[{"x"}, {}]', '[{"y", "x"}, {}]'
+SHIFTED = f"""
+sdy.mesh @m = {MESH}
+func.func @main(%a: tensor<64x3xf32> {{sdy.sharding = #sdy.sharding<@m, {X}>}})
+    -> (tensor<63x3xf32>, tensor<63x3xf32>) {{
   %0 = stablehlo.slice %a [0:63, 0:3] : (tensor<64x3xf32>) -> tensor<63x3xf32>
   %1 = stablehlo.slice %a [1:64, 0:3] : (tensor<64x3xf32>) -> tensor<63x3xf32>
   return %0, %1 : tensor<63x3xf32>, tensor<63x3xf32>
 }}"""
 EXCHANGES = {
     "all elements but the first or the last one": SHIFTED,
-    "the first half": slice_program(64, 0, 32, '{"x"}'),
-    "the second half": slice_program(64, 32, 64, '{"y", "x"}'),
-    "elements across shards": slice_program(64, 9, 33, '{"x"}'),
-    "sub-axes": slice_program(64, 8, 40, '{"x":(2)2, "y"}'),
-    "padding after": pad_program(32, 0, 32, '{"x"}'),
-    "padding before": pad_program(32, 32, 0, '{"y", "x"}'),
-    "padding on both sides": pad_program(32, 4, 28, '{"x"}'),
-    "two operands": concatenation_program([32, 32], '{"x"}'),
-    "three operands": concatenation_program([16, 8, 8], '{"y", "x"}'),
-    "a rotation within a shard": rotation_program(64, 4, '{"x"}'),
-    "a rotation by more than a shard": rotation_program(64, 20, '{"x"}'),
+    "the first half": sliced(64, 0, 32, X),
+    "the second half": sliced(64, 32, 64, YX),
+    "elements across shards": sliced(64, 9, 33, X),
+    "sub-axes": sliced(64, 8, 40, '[{"x":(2)2, "y"}, {}]'),
+    "padding after": padded(32, 0, 32, X),
+    "padding before": padded(32, 32, 0, YX),
+    "padding on both sides": padded(32, 4, 28, X),
+    "two operands": concatenated([32, 32], X),
+    "three operands": concatenated([16, 8, 8], YX),
+    "a rotation within a shard": rotated(64, 4, X),
+    "a rotation by more than a shard": rotated(64, 20, X),
 }
 
 

@@ -28,8 +28,6 @@ from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import calls_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.attrs import TensorShardingAttr
-from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
@@ -38,14 +36,13 @@ from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.axis_list import sharded_size
-from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import DimSharding
 from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, sliced
 from sdy.partitioner.emit.slices import slice_along
-from sdy.passes.rewriting.insertion import erase
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
+from sdy.passes.rewriting.insertion import erase, insert_before, reshard
 
 Slice = SliceOp | DynamicSliceOp
 UNSHARDED = DimSharding(())
@@ -62,37 +59,35 @@ class LookUpSlicesPass(ModulePass):
         Those of a value that a loop does not change stay, since it is gathered before the loop; so do those that take
         half of the elements of a dim, which cost more than to gather it.
         """
-        meshes = meshes_of(op)
+        shardings = ValueShardings(meshes_of(op))
         slices: dict[tuple[SSAValue, int], list[Slice]] = {}
         for inner in pre_order(op):
-            if isinstance(inner, SliceOp | DynamicSliceOp) and (dim := _looked_up_dim(inner, meshes)) is not None:
+            if isinstance(inner, SliceOp | DynamicSliceOp) and (dim := _looked_up_dim(inner, shardings)) is not None:
                 slices.setdefault((inner.operand, dim), []).append(inner)
         for (value, dim), taken in slices.items():
             if 2 * sum(shape_of(inner.result)[dim] for inner in taken) < shape_of(value)[dim]:
                 for inner in taken:
                     if not _is_sliced_again(inner, value, op):
-                        _look_up(inner, dim, meshes)
+                        _look_up(inner, dim, shardings.shard_count(value, dim))
 
 
-def _looked_up_dim(op: Slice, meshes: MeshTable) -> int | None:
+def _looked_up_dim(op: Slice, shardings: ValueShardings) -> int | None:
     """Return the only sharded dim that is sliced, if the slice has one element of it, and each shard as many.
 
     Or if it has several elements next to each other that are not to be sharded, or fewer of them than shards.
     """
-    sharding = sharding_of(op.operand)
-    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-    if sharding is None or mesh is None or sharding.unreduced:
+    sharding = shardings.of(op.operand)
+    if sharding is None or sharding.unreduced:
         return None
     sizes, kept = static_shape(op.operand.type), static_shape(op.result.type)
     if sizes is None or kept is None or codec_of(element_type_of(op.operand)) is None:
         return None  # quantized elements cannot be added up
-    counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
+    counts = shardings.shard_counts(op.operand)
     partial = [dim for dim, count in enumerate(counts) if count > 1 and kept[dim] != sizes[dim]]
     if len(partial) != 1 or 0 in kept:
         return None
     (dim,) = partial
-    result = sharding_of(op.result)
-    is_whole = result is None or not result.dims[dim].axes or kept[dim] < counts[dim]
+    is_whole = not shardings.dim_axes(op.result, dim) or kept[dim] < counts[dim]
     is_range = isinstance(op, SliceOp) and ints_of(op.strides)[dim] == 1 and sizes[dim] % counts[dim] == 0
     return dim if kept[dim] == 1 or (is_range and is_whole) else None
 
@@ -119,8 +114,8 @@ def _is_changed_by(loop: WhileOp, value: SSAValue) -> bool:
     return loop.is_ancestor(owner)
 
 
-def _look_up(op: Slice, dim: int, meshes: MeshTable) -> None:
-    """Replace a slice by one along its other dims, and lookups."""
+def _look_up(op: Slice, dim: int, shards: int) -> None:
+    """Replace a slice of a dim in `shards` shards by one along its other dims, and lookups."""
     emit = Emitter(op, Style())
     operand, sharding = op.operand, sharding_of(op.operand)
     sizes, kept = shape_of(operand), list(shape_of(op.result))
@@ -134,7 +129,7 @@ def _look_up(op: Slice, dim: int, meshes: MeshTable) -> None:
         found = (
             _element(emit, operand, dim, emit.constant(TensorType(i64, [1]), [start]))
             if kept[dim] == 1
-            else _elements(emit, operand, dim, start, kept[dim], meshes)
+            else _elements(emit, operand, dim, shards, start, kept[dim])
         )
     else:
         index = emit.reshape(op.start_indices[dim], [1])
@@ -144,22 +139,20 @@ def _look_up(op: Slice, dim: int, meshes: MeshTable) -> None:
             operand = annotated(rest, sharding)
         found = _element(emit, operand, dim, index)
     target = sharding_of(op.result)
-    if target is not None and target.dims[dim].axes:
-        found = annotated(found, with_dim(target, dim, UNSHARDED))
-        found = emit.value(ReshardOp, [found], found.type, {"sharding": TensorShardingAttr(target)})
-    replace_uses(op.result, annotated(found, target))
+    if target is None or not target.dims[dim].axes:
+        replace_uses(op.result, annotated(found, target))
+    else:
+        back = reshard(annotated(found, with_dim(target, dim, UNSHARDED)), target)
+        insert_before(op, back)
+        replace_uses(op.result, back.result)
     erase(op)
 
 
-def _elements(emit: Emitter, operand: SSAValue, dim: int, start: int, count: int, meshes: MeshTable) -> SSAValue:
+def _elements(emit: Emitter, operand: SSAValue, dim: int, shards: int, start: int, count: int) -> SSAValue:
     """Return `count` elements along a sharded dim: those in each shard as one element of a dim of shards."""
     sharding, sizes = sharding_of(operand), shape_of(operand)
-    assert sharding is not None
-    mesh = resolve_mesh(sharding.mesh, meshes)
-    assert mesh is not None  # the dim is sharded
-    dims = sharding.dims
-    shards = sharded_size(dims[dim].axes, mesh)
-    size = sizes[dim] // shards
+    assert sharding is not None  # the dim is sharded
+    dims, size = sharding.dims, sizes[dim] // shards
     by_shard = replace(sharding, dims=(*dims[: dim + 1], UNSHARDED, *dims[dim + 1 :]))
     unsharded = with_dim(by_shard, dim, UNSHARDED)
     split = annotated(emit.reshape(operand, [*sizes[:dim], shards, size, *sizes[dim + 1 :]]), by_shard)

@@ -24,7 +24,6 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.sharded_types import static_shape
@@ -34,16 +33,15 @@ from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.axis_list import sharded_size
-from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.emit.emitter import Emitter, Style
-from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, sliced, zero_scalar
+from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced, zero_scalar
 from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.on_shards.regrouping import moving, regrouping
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import erase
-from sdy.passes.rewriting.op_order import forget_order, keep_order
+from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.simplify.inline import inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
@@ -79,27 +77,27 @@ class MergeSlicesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit the ops in program order, so that an op sees what others before it were merged into."""
-        meshes, changed = meshes_of(op), _inline_moves(op)
+        shardings, changed = ValueShardings(meshes_of(op)), _inline_moves(op)
         if changed:
             forget_order(op)
             SymbolDcePass().apply(ctx, op)
-        moving_ops = [inner for inner in pre_order(op) if isinstance(inner, MOVES)]
+        moving_ops = [inner for inner in op_order(op).ops if isinstance(inner, MOVES)]
         for inner in moving_ops:
             if isinstance(inner, ConcatenateOp):
-                changed |= _merge_concatenation(inner, meshes)
+                changed |= _merge_concatenation(inner, shardings)
             else:
-                changed |= _merge_move(inner, meshes)
+                changed |= _merge_move(inner, shardings)
         if not changed:
             keep_order(op)
             return
-        erase_dead_ops([inner for inner in moving_ops if inner.parent is not None])
+        erase_dead_ops(moving_ops)
         forget_order(op)
 
 
 def _inline_moves(module: ModuleOp) -> bool:
     """Inline functions that only move elements, such as that of `jnp.pad`, where their results are moved again."""
     functions, found = functions_of(module), False
-    for call in [op for op in pre_order(module) if isinstance(op, CallOp)]:
+    for call in op_order(module).of(CallOp):
         func = functions[callee_name(call)]
         if not func.is_declaration and _only_moves(func):
             users = [use.operation for result in call.results for use in result.uses]
@@ -117,7 +115,7 @@ def _only_moves(func: FuncOp) -> bool:
     return is_move and all(isinstance(op, (*MOVES, ConvertOp, ConstantOp, SdyConstantOp)) for op in ops)
 
 
-def _merge_move(op: SliceOp | PadOp, meshes: MeshTable) -> bool:
+def _merge_move(op: SliceOp | PadOp, shardings: ValueShardings) -> bool:
     """Merge a slice or pad with those before it that move elements along the same sharded dims, if there are any.
 
     The axes must divide the result and the value that remains; that between them may be uneven.
@@ -127,10 +125,10 @@ def _merge_move(op: SliceOp | PadOp, meshes: MeshTable) -> bool:
     moved = set[int]() if merged is None else set(merged.dims)
     while merged is not None and (inner := move_of(merged.source)) is not None:
         merged, shared = merged_moves(inner, merged), moved.intersection(inner.dims)
-        if merged is None or not any(_shards(result, dim, meshes) > 1 for dim in shared):
+        if merged is None or not any(shardings.shard_count(result, dim) > 1 for dim in shared):
             break
         moved.update(inner.dims)
-        if all(_is_even(merged.source, result, dim, meshes) for dim in moved):
+        if all(_is_even(merged.source, result, dim, shardings) for dim in moved):
             found = merged
     if found is None:
         return False
@@ -188,10 +186,10 @@ def _moved(emit: Emitter, move: Move, like: SSAValue) -> SSAValue:
     return annotated(pad_edges(emit, move.source, filler, low, high), sharding)
 
 
-def _merge_concatenation(op: ConcatenateOp, meshes: MeshTable) -> bool:
+def _merge_concatenation(op: ConcatenateOp, shardings: ValueShardings) -> bool:
     """Select the elements of each operand, moved to its place, if devices receive less; return whether they do."""
     dim, shape = op.dimension.value.data, static_shape(op.result.type)
-    count = _shards(op.result, dim, meshes)
+    count = shardings.shard_count(op.result, dim)
     if shape is None or count < 2 or not 2 <= len(op.inputs) <= MOST_OPERANDS or shape[dim] % count:
         return False
     moves: list[Move] = []
@@ -201,7 +199,7 @@ def _merge_concatenation(op: ConcatenateOp, meshes: MeshTable) -> bool:
         own = move_of(operand)
         if own is None or own.filler is not None or any(any(each) for n, each in enumerate(own.edges) if n != dim):
             own = Move(operand, (Edges(0, 0),) * rank, None)
-        if size % count or not _is_even(own.source, op.result, dim, meshes):
+        if size % count or not _is_even(own.source, op.result, dim, shardings):
             return False  # operands that the axes do not divide are padded, and then merged
         low = own.edges[dim].low + before
         length = shape_of(own.source)[dim]
@@ -215,14 +213,11 @@ def _merge_concatenation(op: ConcatenateOp, meshes: MeshTable) -> bool:
     together = together if len(sources) > 1 else together // len(moves)  # permutes of one value are merged
     if together >= separate + regrouping(sizes, count).received:
         return False
-    emit, sharding, end = Emitter(op, Style()), sharding_of(op.result), 0
+    emit, end = Emitter(op, Style()), 0
     result: SSAValue | None = None
     for move, size in zip(moves, sizes, strict=True):
         moved = _moved(emit, move, op.result)
-        if result is not None:
-            is_before = first_elements_mask(emit, moved, dim, end, sharding)
-            moved = annotated(emit.select(is_before, result, moved), sharding)
-        result, end = moved, end + size
+        result, end = moved if result is None else select_first(emit, result, moved, dim, end), end + size
     assert result is not None  # there are operands
     replace_uses(op.result, result)
     erase(op)
@@ -233,16 +228,9 @@ def _along(move: Move, dim: int, edges: Edges) -> Move:
     return Move(move.source, (*move.edges[:dim], edges, *move.edges[dim + 1 :]), None)
 
 
-def _is_even(source: SSAValue, result: SSAValue, dim: int, meshes: MeshTable) -> bool:
+def _is_even(source: SSAValue, result: SSAValue, dim: int, shardings: ValueShardings) -> bool:
     """Return whether source and result are sharded along a dim by the same axes, which divide both."""
-    one, other = sharding_of(source), sharding_of(result)
-    if one is None or other is None or one.dims[dim].axes != other.dims[dim].axes:
+    if shardings.of(source) is None or shardings.dim_axes(source, dim) != shardings.dim_axes(result, dim):
         return False
-    count = _shards(result, dim, meshes)
+    count = shardings.shard_count(result, dim)
     return not (shape_of(source)[dim] % count or shape_of(result)[dim] % count)
-
-
-def _shards(value: SSAValue, dim: int, meshes: MeshTable) -> int:
-    sharding = sharding_of(value)
-    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-    return 1 if sharding is None or mesh is None else sharded_size(sharding.dims[dim].axes, mesh)
