@@ -12,7 +12,7 @@ from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import argument_sharding
 
 EXAMPLES = Path(sdy.__file__).parent / "examples"
-SECONDS = 4.0
+SECONDS = 4.0  # for searches of which any plan will do
 
 LAYERS = """
 func.func @main(%x: tensor<64x128xf32>, %w1: tensor<128x512xf32>, %w2: tensor<512x128xf32>) -> tensor<64x128xf32> {
@@ -81,8 +81,9 @@ def test_a_function_that_is_called_twice_is_searched_as_one() -> None:
 
 def test_less_memory_takes_more_time() -> None:
     program = sdy.Program.from_text(LAYERS)
-    plans = [program.search(mesh="model=8", memory=memory, time_limit=SECONDS) for memory in ("16GB", "150kB")]
+    plans = [program.search(mesh="model=8", memory=memory) for memory in ("16GB", "150kB")]
     assert plans[1].cost.peak_bytes <= 150_000 < plans[0].cost.peak_bytes
     assert plans[0].cost.seconds_in_turn <= plans[1].cost.seconds_in_turn
-    least = program.search(mesh="model=8", minimize="memory", time_limit=SECONDS)
+    least = program.search(mesh="model=8", minimize="memory")
+    assert all(plan.is_complete for plan in (*plans, least))  # so that the speed of the machine does not matter
     assert least.cost.peak_bytes <= plans[1].cost.peak_bytes
