@@ -62,8 +62,17 @@ def own_shard(emit: Emitter, value: SSAValue, axes: AxesPerDim, mesh: Mesh) -> S
 
 def is_first_device(emit: Emitter, axes: AxisList, mesh: Mesh, tensor: AnyTensor) -> SSAValue:
     """Return a mask in the shape of `tensor`: whether this device is the first one along `axes`."""
-    is_first = [int(coordinate == 0) for coordinate in shard_coordinates(axes, mesh)]
-    return device_mask(emit, is_first, device_number(emit), tensor)
+    return _is_at(emit, 0, axes, mesh, tensor)
+
+
+def is_last_device(emit: Emitter, axes: AxisList, mesh: Mesh, tensor: AnyTensor) -> SSAValue:
+    """Return a mask in the shape of `tensor`: whether this device is the last one along `axes`."""
+    return _is_at(emit, sharded_size(axes, mesh) - 1, axes, mesh, tensor)
+
+
+def _is_at(emit: Emitter, position: int, axes: AxisList, mesh: Mesh, tensor: AnyTensor) -> SSAValue:
+    is_there = [int(coordinate == position) for coordinate in shard_coordinates(axes, mesh)]
+    return device_mask(emit, is_there, device_number(emit), tensor)
 
 
 def device_mask(emit: Emitter, table: Sequence[int], number: SSAValue, tensor: AnyTensor) -> SSAValue:

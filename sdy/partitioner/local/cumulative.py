@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
@@ -22,40 +21,26 @@ from sdy.partitioner.emit.collective_ops import all_gather_values
 from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along
-from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.lowering import Lowering
 from sdy.partitioner.on_shards.combiners import combiners_of
-from sdy.partitioner.on_shards.shard_windows import ScanDirection, scan_direction
-
-FORMS = OpTable[LocalForm]()
+from sdy.partitioner.on_shards.shard_windows import ScanDirection
 
 
-@FORMS.of(ReduceWindowOp)
-def reduce_window(op: ReduceWindowOp) -> LocalForm:
-    """Apply the op to the shard; along sharded dims of a cumulative op, also combine the totals of other shards."""
-    directions = [scan_direction(op, dim) for dim in range(len(shape_of(op.inputs[0])))]
-
-    def lower(lowering: Lowering) -> None:
-        scanned = [
-            (dim, direction)
-            for dim, direction in enumerate(directions)
-            if direction and lowering.shardings.shard_count(op.inputs[0], dim) > 1
-        ]
-        if not scanned:
-            lowering.make_results_local(op)
-            return
-        emit = lowering.emitter(op)
-        values = _within_shard(emit, op, scanned, lowering)
-        for dim, direction in scanned:
-            values = _with_other_shards(emit, op, values, dim, direction, lowering)
-        lowering.replace(op, *values)
-
-    return lower
+def cumulative_results(
+    op: ReduceWindowOp, scanned: Sequence[tuple[int, ScanDirection]], lowering: Lowering
+) -> Sequence[SSAValue]:
+    """Return the results on shards along the dims `scanned`, which are dims with their directions."""
+    emit = lowering.emitter(op)
+    values = _within_shard(emit, op, scanned, lowering)
+    for dim, direction in scanned:
+        values = _with_other_shards(emit, op, values, dim, direction, lowering)
+    return values
 
 
 def _within_shard(
     emit: Emitter, op: ReduceWindowOp, scanned: Sequence[tuple[int, ScanDirection]], lowering: Lowering
 ) -> Sequence[SSAValue]:
-    """Emit the op with windows as long as the shard along the dims `scanned`, which are dims with their directions."""
+    """Emit the op with windows as long as the shard along the dims `scanned`."""
     assert op.padding is not None  # a cumulative op has padding
     windows, padding = list(ints_of(op.window_dimensions)), list(op.padding.get_ints())
     for dim, direction in scanned:

@@ -1,9 +1,11 @@
-"""Local forms of pooling, whose windows tile each shard, and of convolutions, with halos of neighboring shards.
+"""Local forms of pooling and of convolutions: windows of shards with the halos of neighboring shards.
 
 Source: docs/spec/06, 1.16, 1.19 and 8.1 (G22).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 
@@ -13,13 +15,22 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.model.devices.device_shifts import shift_pairs
-from sdy.partitioner.emit.collective_ops import collective_permute
-from sdy.partitioner.emit.slices import slice_along
+from sdy.partitioner.emit.sharded_emitter import is_zero_constant
+from sdy.partitioner.local.cumulative import cumulative_results
+from sdy.partitioner.local.halos import with_halos
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
-from sdy.partitioner.on_shards.shard_windows import Halo, HaloAlong, PoolingOp, halos_of, kernel_halos_of, tiles_shards
+from sdy.partitioner.on_shards.shard_windows import (
+    Halo,
+    HaloAlong,
+    PoolingOp,
+    halos_of,
+    kernel_halos_of,
+    pooling_halos_of,
+    scan_direction,
+    tiles_shards,
+)
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
@@ -27,7 +38,7 @@ CHECKS = OpTable[LocalCheck]()
 
 @CHECKS.of(ops.ReduceWindowOp, ops.SelectAndScatterOp)
 def check_pooling(op: PoolingOp) -> LocalCheck:
-    """Check that all tensors are sharded alike, and that along sharded dims windows tile shards or are cumulative."""
+    """Check that all tensors are sharded alike, and that along sharded dims shards or their neighbors suffice."""
     tensors = [*op.inputs] if isinstance(op, ops.ReduceWindowOp) else [op.operand, op.source]
 
     def check(checks: ShardChecks) -> None:
@@ -39,15 +50,49 @@ def check_pooling(op: PoolingOp) -> LocalCheck:
             )
         for dim in range(len(shape_of(tensors[0]))):
             count = checks.shardings.shard_count(tensors[0], dim)
-            if count > 1 and not (tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)):
+            if count > 1 and not _suffices(op, dim, count):
                 message = (
                     f"{op.name}: windows along dim {dim} of {tensors[0].type} must each fit in one of its {count} "
-                    "shards"
+                    "shards, or extend at most into the next one"
                 )
                 hint = "reshard the operand so that the dim is unsharded"
                 raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
 
     return check
+
+
+def _suffices(op: PoolingOp, dim: int, count: int) -> bool:
+    """Return whether each of `count` shards has all elements that its windows require, or can receive them."""
+    has_halo = isinstance(op, ops.ReduceWindowOp) and pooling_halos_of(op)(dim, count) is not None
+    return has_halo or tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)
+
+
+@FORMS.of(ops.ReduceWindowOp)
+def reduce_window(op: ops.ReduceWindowOp) -> LocalForm:
+    """Apply the op to the shard with its halos; along sharded dims of a cumulative op, combine the totals of shards."""
+    directions = [scan_direction(op, dim) for dim in range(len(shape_of(op.inputs[0])))]
+    halo_along = pooling_halos_of(op)
+
+    def lower(lowering: Lowering) -> None:
+        counts = [lowering.shardings.shard_count(op.inputs[0], dim) for dim in range(len(directions))]
+        halos = [
+            (dim, halo)
+            for dim, count in enumerate(counts)
+            if count > 1 and (halo := halo_along(dim, count)) is not None
+        ]
+        if halos:
+            _add_pooling_halos(op, halos, lowering)
+        scanned = [
+            (dim, direction)
+            for dim, (direction, count) in enumerate(zip(directions, counts, strict=True))
+            if direction and count > 1
+        ]
+        if scanned:
+            lowering.replace(op, *cumulative_results(op, scanned, lowering))
+        else:
+            lowering.make_results_local(op)
+
+    return lower
 
 
 @CHECKS.of(ops.ConvolutionOp)
@@ -96,32 +141,31 @@ def convolution(op: ops.ConvolutionOp) -> LocalForm:
 
 
 def _add_halos(op: ops.ConvolutionOp, halos: list[tuple[int, Halo]], lowering: Lowering) -> None:
-    """Replace the input of the op by the shard with its halos.
-
-    A device without a neighbor receives zeros, which equal the padding of the op. Dims are extended one after the
-    other, so that the halo of a later dim includes the corners.
-    """
+    """Replace the input of the op by the shard with its halos; where these are zeros, they equal the padding of it."""
     sharding = lowering.shardings.of(op.lhs)
     assert sharding is not None  # the input is sharded
-    value, emit, mesh = op.lhs, lowering.emitter(op), lowering.shardings.mesh(sharding)
-    padding = [0] * (2 * len(op.dimension_numbers.data.input_spatial_dimensions))
-    if op.padding is not None:
-        padding = list(op.padding.get_ints())
+    spatial = op.dimension_numbers.data.input_spatial_dimensions
+    op.operands[0] = with_halos(lowering.emitter(op), op.lhs, halos, sharding, lowering.shardings.mesh(sharding))
+    op.padding = _padding(op.padding, len(spatial), [(spatial.index(dim), halo) for dim, halo in halos])
+
+
+def _add_pooling_halos(op: ops.ReduceWindowOp, halos: list[tuple[int, Halo]], lowering: Lowering) -> None:
+    """Replace the inputs of the op by the shards with their halos, in which its initial values are the padding."""
+    sharding, emit = lowering.shardings.of(op.inputs[0]), lowering.emitter(op)
+    assert sharding is not None  # the inputs are sharded
+    mesh, rank = lowering.shardings.mesh(sharding), len(shape_of(op.inputs[0]))
+    for index, (value, init) in enumerate(zip(tuple(op.inputs), op.init_values, strict=True)):
+        filler = None if is_zero_constant(init) else init
+        op.operands[index] = with_halos(emit, value, halos, sharding, mesh, filler)
+    op.padding = _padding(op.padding, rank, halos)
+
+
+def _padding(padding: DenseElementsAttr | None, count: int, halos: Sequence[tuple[int, Halo]]) -> DenseElementsAttr:
+    """Return the padding of windows along `count` dims, where some dims have halos instead."""
+    amounts = [0] * (2 * count) if padding is None else list(padding.get_ints())
     for dim, halo in halos:
-        axes = sharding.dims[dim].axes
-        size = shape_of(value)[dim]
-        parts = [slice_along(emit, value, dim, max(0, -halo.left), size - max(0, -halo.right))]
-        if halo.left > 0:
-            edge = slice_along(emit, value, dim, size - halo.left, size)
-            parts.insert(0, collective_permute(emit, edge, shift_pairs(axes, mesh, 1)))
-        if halo.right > 0:
-            edge = slice_along(emit, value, dim, 0, halo.right)
-            parts.append(collective_permute(emit, edge, shift_pairs(axes, mesh, -1)))
-        value = emit.concatenate(parts, dim) if len(parts) > 1 else parts[0]
-        spatial_index = op.dimension_numbers.data.input_spatial_dimensions.index(dim)
-        padding[2 * spatial_index : 2 * spatial_index + 2] = [halo.low, halo.high]
-    op.operands[0] = value
-    op.padding = DenseElementsAttr.from_values(TensorType(i64, [len(padding) // 2, 2]), padding)
+        amounts[2 * dim : 2 * dim + 2] = [halo.low, halo.high]
+    return DenseElementsAttr.from_values(TensorType(i64, [count, 2]), amounts)
 
 
 def _local_groups(groups: IntegerAttr, shards: int) -> IntegerAttr:

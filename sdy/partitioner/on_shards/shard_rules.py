@@ -25,7 +25,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
 from sdy.partitioner.on_shards.shard_facts import Factors, facts_of
 from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
-from sdy.partitioner.on_shards.shard_windows import halos_of, kernel_halos_of, tiles_shards
+from sdy.partitioner.on_shards.shard_windows import halos_of, kernel_halos_of, pooling_halos_of, tiles_shards
 from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
 from sdy.rules.partitioner_rules import LENIENT_RULES, PARTITIONER_RULES
 from sdy.rules.tensors import shape_or_empty
@@ -83,7 +83,8 @@ def can_run_on_shards(op: Operation, dim: int, count: int) -> bool:
         case slicing.SliceOp() | slicing.PadOp():
             return shard_shifts_of(op)(dim, count) is not None or can_exchange_results(op, dim, count)
         case window.ReduceWindowOp():
-            return tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)
+            has_halo = pooling_halos_of(op)(dim, count) is not None
+            return has_halo or tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)
         case window.ConvolutionOp():
             return any(halo_along(dim, count) is not None for halo_along in (halos_of(op), kernel_halos_of(op)))
         case _:

@@ -70,14 +70,15 @@ class Halo:
     high: int = 0
 
 
-def halos_of(op: ConvolutionOp) -> HaloAlong:
+def halos_of(op: ConvolutionOp | ReduceWindowOp) -> HaloAlong:
     """Return a function of a dim of the input and its shard count for an op with global shapes.
 
-    The function returns the halo with which each shard computes its shard of the result. It returns None if the dim is
-    not spatial, if the shards of the result are not equal, or if a shard requires more than its neighbors hold.
+    The function returns the halo with which each shard computes its shard of the result. It returns None if the op has
+    no windows along the dim, if the shards of the result are not equal, or if a shard requires more than its neighbors
+    hold.
     """
 
-    windows = _windows(op)
+    windows = _windows(op) if isinstance(op, ConvolutionOp) else _pooling_windows(op)
 
     def halo_along(dim: int, count: int) -> Halo | None:
         window = windows.get(dim)
@@ -113,9 +114,28 @@ def kernel_halos_of(op: ConvolutionOp) -> HaloAlong:
     return halo_along
 
 
+def pooling_halos_of(op: ReduceWindowOp) -> HaloAlong:
+    """Return the like of `halos_of` for windows that overlap, have gaps between them, or begin in padding.
+
+    The function also returns None if shards need no halo, or if an all-gather of the input sends less.
+    """
+    halos, sizes = halos_of(op), shape_of(op.inputs[0])
+    padding = (0,) * (2 * len(sizes)) if op.padding is None else op.padding.get_ints()
+    cumulative = {dim for dim in range(len(sizes)) if scan_direction(op, dim) is not None}
+
+    def halo_along(dim: int, count: int) -> Halo | None:
+        halo = None if dim in cumulative else halos(dim, count)
+        if halo is None or max(0, halo.left) + max(0, halo.right) > (count - 1) * (sizes[dim] // count):
+            return None
+        is_tiled = halo == Halo(0, min(0, halo.right)) and not any(padding[2 * dim : 2 * dim + 2])
+        return None if is_tiled else halo
+
+    return halo_along
+
+
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The window of a convolution along one dim: sizes, distances between elements, and the padding at the low end."""
+    """The window of an op along one dim: sizes, distances between elements, and the padding at the low end."""
 
     size: int
     kernel: int
@@ -148,6 +168,24 @@ def _windows(op: ConvolutionOp) -> dict[int, _Window]:
             is_reversed=op.window_reversal is not None and bool(ints_of(op.window_reversal)[index]),
         )
         for index, (dim, kernel_dim, result_dim) in enumerate(spatial)
+    }
+
+
+def _pooling_windows(op: ReduceWindowOp) -> dict[int, _Window]:
+    """Return the windows along all dims of the inputs."""
+    sizes, results = shape_of(op.inputs[0]), shape_of(op.results[0])
+    return {
+        dim: _Window(
+            size=size,
+            kernel=_at(op.window_dimensions, dim),
+            results=results[dim],
+            stride=_at(op.window_strides, dim),
+            gap=_at(op.base_dilations, dim),
+            step=_at(op.window_dilations, dim),
+            low=0 if op.padding is None else op.padding.get_ints()[2 * dim],
+            is_reversed=False,
+        )
+        for dim, size in enumerate(sizes)
     }
 
 

@@ -45,7 +45,7 @@ def test_error_at_op_without_local_form(code: str) -> None:
 
 def test_error_for_windows_across_shards() -> None:
     window = f"""%0 = "stablehlo.reduce_window"(%a, %z) <{{
-  window_dimensions = array<i64: 3, 1>, padding = dense<[[1, 1], [0, 0]]> : tensor<2x2xi64>
+  window_dimensions = array<i64: 9, 1>, padding = dense<[[4, 4], [0, 0]]> : tensor<2x2xi64>
 }}> ({{
 ^bb0(%p: tensor<f32>, %q: tensor<f32>):
   %s = stablehlo.add %p, %q : tensor<f32>
