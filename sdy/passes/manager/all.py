@@ -20,6 +20,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-apply-sharding-constraints": "apply_sharding_constraints.ApplyShardingConstraintsPass",
         "sdy-constant-or-scalar-splitter": "constant_or_scalar_splitter.ConstantOrScalarSplitterPass",
         "sdy-explicit-gather-scatter-batching": "explicit_gather_scatter_batching.ExplicitGatherScatterBatchingPass",
+        "sdy-fold-pads": "fold_pads.FoldPadsPass",
         "sdy-lift-inlined-meshes": "lift_inlined_meshes.LiftInlinedMeshesPass",
         "sdy-remove-size-one-axes": "remove_size_one_axes.RemoveSizeOneAxesPass",
         "sdy-sharding-group-import": "sharding_group_import.ShardingGroupImportPass",

@@ -35,6 +35,7 @@ from sdy.passes.import_.apply_sharding_constraints import ApplyShardingConstrain
 from sdy.passes.import_.constant_or_scalar_splitter import ConstantOrScalarSplitterPass
 from sdy.passes.import_.explicit_gather_scatter_batching import ExplicitGatherScatterBatchingPass
 from sdy.passes.import_.flatten_call_graph import FlattenCallGraphPass
+from sdy.passes.import_.fold_pads import FoldPadsPass
 from sdy.passes.import_.import_func_calls import ImportFuncCallsPass
 from sdy.passes.import_.lift_inlined_meshes import LiftInlinedMeshesPass
 from sdy.passes.import_.manual_axes_cleanup import ManualAxesCleanupPass
@@ -91,16 +92,19 @@ def before_propagation(
     through_chlo: bool = True,
     on_one_mesh: bool = True,
     explicit_batching: bool = True,
+    fold_pads: bool = True,
 ) -> Passes:
     """Return the passes from the user's program to the input of propagation.
 
     With `through_chlo`, CHLO ops get the rules of the ops to which XLA lowers them; Shardy has no rules for CHLO. With
     `on_one_mesh`, shardings propagate between tensors on several meshes; Shardy propagates only within each mesh. With
     `explicit_batching`, dims that gathers and scatters index by their own positions become batching dims, which can be
-    sharded; Shardy leaves this to its caller, and knows only the first dim.
+    sharded; Shardy leaves this to its caller, and knows only the first dim. With `fold_pads`, windows read values that
+    are not padded, whose dims can be sharded.
     """
+    folding = (FoldPadsPass(),) if fold_pads else ()
     batching = (ExplicitGatherScatterBatchingPass(all_dims=True),) if explicit_batching else ()
-    before = (*batching, *IMPORT, *((UnifyMeshesPass(),) if on_one_mesh else ()))
+    before = (*folding, *batching, *IMPORT, *((UnifyMeshesPass(),) if on_one_mesh else ()))
     rules = (PopulateChloShardingRulesPass(),) if through_chlo else ()
     if dedup_functions_fully:
         return (*before, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)
@@ -114,6 +118,7 @@ def propagation(
     through_chlo: bool = True,
     on_one_mesh: bool = True,
     explicit_batching: bool = True,
+    fold_pads: bool = True,
     until_stable: bool = True,
 ) -> Passes:
     """Return the passes from the user's program to shardings on every value. Rules stay for the export.
@@ -125,6 +130,7 @@ def propagation(
         through_chlo=through_chlo,
         on_one_mesh=on_one_mesh,
         explicit_batching=explicit_batching,
+        fold_pads=fold_pads,
     )
     back: Passes = COMPUTATIONS_TO_CALLS
     if dedup_functions_fully:
@@ -250,13 +256,19 @@ class PropagationPipeline(Pipeline):
     through_chlo: bool = False  # whether to propagate through CHLO ops like XLA, which lowers them to StableHLO first
     on_one_mesh: bool = False  # whether to express the shardings on all meshes on the first one, and propagate across
     explicit_batching: bool = False  # whether to make all batch dims of gathers and scatters explicit first
+    fold_pads: bool = False  # whether windows read values before they are padded
     until_stable: bool = False  # whether to visit ops that Shardy misses, until no sharding changes
 
     @staticmethod
     def beyond_shardy(*, dedup_functions_fully: bool = False) -> PropagationPipeline:
         """Return the pipeline of the commands of sdy, which propagate further than Shardy."""
         return PropagationPipeline(
-            dedup_functions_fully, through_chlo=True, on_one_mesh=True, explicit_batching=True, until_stable=True
+            dedup_functions_fully,
+            through_chlo=True,
+            on_one_mesh=True,
+            explicit_batching=True,
+            fold_pads=True,
+            until_stable=True,
         )
 
     def passes(self) -> Sequence[ModulePass]:
@@ -267,6 +279,7 @@ class PropagationPipeline(Pipeline):
             through_chlo=self.through_chlo,
             on_one_mesh=self.on_one_mesh,
             explicit_batching=self.explicit_batching,
+            fold_pads=self.fold_pads,
             until_stable=self.until_stable,
         )
         # Propagation may leave axes unreduced that later reshards reduce.
