@@ -72,6 +72,7 @@ from sdy.proof.structured import (
 from sdy.proof.updates.shard_updates import updated, with_margins, without_margins
 from sdy.proof.views import broadcast, slice_along, transposed
 from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
+from sdy.proof.windowed import padded_copy
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -294,15 +295,28 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
 
         return [windows_or_segments(walk, of_windows, of_segments)]
     found_view = of_windows()
+    _note_padded(walk, value, found_view, filling, tuple(zip(low, high, interior, strict=True)))
+    return [found_view]
+
+
+def _note_padded(
+    walk: Walk, value: View, result: View, filling: View, amounts: tuple[tuple[int, int, int], ...]
+) -> None:
+    """Note what a padded copy is of, given the amounts along each local dim, for windows of it and windows over it."""
+    if not filling.base and filling.partial is None:
+        padded = padded_copy(value, result, filling.term, amounts)
+        if padded is not None:
+            walk.table.note_padded(result.term, padded)
     # Where each dim of the operand is in the padded term, for windows that reach over the end of the operand. A dim of
     # size 1 is not in a term, which so would not tell where such a dim is padded.
     local = {dim_of(digits): dim for dim, digits in enumerate(value.dims) if dim_of(digits) != FREE}
-    if not any(interior) and len(found_view.base) == len(value.base) and set(dims) <= set(local.values()):
-        layout = tuple(dim_of(found_view.dims[local[each]]) for each in range(len(local)))
-        walk.table.derive(value.term, found_view.term, layout, tuple(low[local[each]] for each in range(len(local))))
+    is_known = {dim for dim, each in enumerate(amounts) if any(each)} <= set(local.values())
+    if is_known and not any(each[2] for each in amounts) and len(result.base) == len(value.base):
+        layout = tuple(dim_of(result.dims[local[each]]) for each in range(len(local)))
+        edges = tuple(amounts[local[each]][0] for each in range(len(local)))
+        walk.table.derive(value.term, result.term, layout, edges)
         if value.term.op == "slice":
-            walk.table.put_together(value.term.operands[0], found_view.term)
-    return [found_view]
+            walk.table.put_together(value.term.operands[0], result.term)
 
 
 PADDINGS = (("edge_", "_low"), ("edge_", "_high"), ("interior_", ""))

@@ -216,7 +216,8 @@ class Segments:
     """A local value whose elements along local dim `dim` are segments of several terms, other ones on each device.
 
     `rows` has, per device, the segments along the dim. A source is a view of one element along the dim, at 0, of a term
-    that is not partial; a source that does not vary along the dim has no digit there, or a free one.
+    that is not partial; a source that does not vary along the dim has no digit there, or a free one. What is outside of
+    its term along other dims is the scalar `outside` of the view, if there is one.
     """
 
     shape: Shape

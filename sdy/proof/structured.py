@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.window import ConvolutionOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
 from sdy.proof.compute import Computation, Placement, computed
 from sdy.proof.contributions import is_neutral, masked
 from sdy.proof.factors import (
@@ -45,6 +46,14 @@ from sdy.proof.selections.candidates import are_selected_by, combined_candidates
 from sdy.proof.selections.reducers import is_selection
 from sdy.proof.terms import Term
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
+from sdy.proof.windowed import (
+    CONVOLUTION_WINDOWS,
+    WindowAttributes,
+    Windowed,
+    convolution_windows,
+    over_windows,
+    pooling_windows,
+)
 
 
 def known_operands(operands: Sequence[Relation]) -> list[View | Known]:
@@ -175,31 +184,57 @@ def _reduced(
 
 
 def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: windows of one element along a dim are computed on its shards."""
+    """Lemma: windows are computed on shards that have, or have received, the elements that they read."""
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
-    return compute(walk, op, windows(op, body), known_operands(operands))
+    known = known_operands(operands)
+    if not isinstance(op, ReduceWindowOp) or len(op.inputs) > 1:
+        return compute(walk, op, windows(op, body), known)
+    init = to_view(walk, known[1])
+
+    def factors(attributes: WindowAttributes, _: frozenset[int]) -> Factors:
+        return along(op, [each.dim for each in attributes.along], attributes)
+
+    def is_init(scalar: Term) -> bool:
+        return scalar is init.term and init.partial is None and not init.term.is_varying
+
+    attributes = WindowAttributes(body, pooling_windows(op))
+    return [over_windows(walk, Windowed(op, attributes, factors, is_init), [known[0], init])]
 
 
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: batch and output features are computed on their shards; input features are contracted.
+    """Lemma: batch, output features and windows are computed on their shards; input features are contracted.
 
-    In groups of features, only the batch is computed on shards.
+    So are the positions in windows, of shards of the kernel. In groups of features, only the batch and windows are
+    computed on shards.
     """
     assert isinstance(op, ConvolutionOp)
-    text, attributes = str(op.properties["dimension_numbers"]), attributes_of(op)
     if number(op, "batch_group_count") != 1:
-        return compute(walk, op, batched(op, (), attributes), known_operands(operands))
+        return compute(walk, op, batched(op, (), attributes_of(op)), known_operands(operands))
     is_grouped = number(op, "feature_group_count") != 1
     left, right, result = _convolution_dims(op)
     rank = len(left)
-    factors = {"batch": 0} if is_grouped else {"batch": 0, "in": 1, "out": 2}
-    operand = tuple(factors.get(each, 10 + n) for n, each in enumerate(left))
-    kernel = tuple(factors.get(each, 10 + rank + n) for n, each in enumerate(right))
-    out = tuple(factors.get(each, 10 + 2 * rank + n) for n, each in enumerate(result))
+    names = {"batch": 0} if is_grouped else {"batch": 0, "in": 1, "out": 2}
+    operand = tuple(names.get(each, 10 + n) for n, each in enumerate(left))
+    kernel = tuple(names.get(each, 10 + rank + n) for n, each in enumerate(right))
+    out = tuple(names.get(each, 10 + 2 * rank + n) for n, each in enumerate(result))
     parallel, reduced = frozenset({0} if is_grouped else {0, 2}), frozenset(set[int]() if is_grouped else {1})
     linear = frozenset({(0,), (1,)})
-    found = Factors((operand, kernel), (out,), parallel, (attributes, text), reduced, "add", linear=linear)
-    return compute(walk, op, found, known_operands(operands))
+    numbers = op.dimension_numbers.data
+    spatial = zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True)
+    is_reversed = ints(op, "window_reversal") or (0,) * rank
+    kernel_dims = {dim: kernel_dim for (dim, kernel_dim), each in zip(spatial, is_reversed, strict=False) if not each}
+
+    def factors(attributes: WindowAttributes, shared_out: frozenset[int]) -> Factors:
+        positions = {kernel[kernel_dims[dim]] for dim in shared_out}
+        return Factors((operand, kernel), (out,), parallel, attributes, reduced | positions, "add", linear=linear)
+
+    rest = (attributes_of(op, *CONVOLUTION_WINDOWS), str(op.properties["dimension_numbers"]))
+    windowed = Windowed(op, WindowAttributes(rest, convolution_windows(op)), factors, _is_plain_zero, kernel_dims)
+    return [over_windows(walk, windowed, known_operands(operands))]
+
+
+def _is_plain_zero(scalar: Term) -> bool:
+    return scalar.op == "constant" and not scalar.shape and not any(cast("bytes", scalar.attributes))
 
 
 def _convolution_dims(op: ConvolutionOp) -> list[list[str]]:

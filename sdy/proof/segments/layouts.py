@@ -53,8 +53,8 @@ def layouts_of(segments: Segments, table: TermTable) -> Iterator[Layout]:
 
 
 def unsliced(view: View) -> View:
-    """Return a view of a slice as one of what it is a slice of."""
-    while view.term.op == "slice":
+    """Return a view of a slice as one of what it is a slice of; as it is if it tells what is outside of the slice."""
+    while view.term.op == "slice" and view.outside is None:
         parts = cast("Parts", view.term.attributes)
         numbers = [dim for dim, (_, count, _) in enumerate(parts) if count > 1]
         base: list[Offset] = [start for start, _, _ in parts]

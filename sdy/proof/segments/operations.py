@@ -48,6 +48,7 @@ def with_size(shape: Shape, dim: int, size: int) -> Shape:
 def as_segments(relation: View | Known | Segments, dim: int, devices: int, table: TermTable) -> Segments:
     """Return a value as segments along a dim: what lies outside of its term is arbitrary, or a scalar.
 
+    A source that reaches over the end of its term along another dim keeps the scalar that is outside.
     Raises: NotProvedError unless it is a plain window, or if it depends on the device otherwise.
     """
     if isinstance(relation, Segments):
@@ -60,12 +61,14 @@ def as_segments(relation: View | Known | Segments, dim: int, devices: int, table
     shape, term_dim = view.shape, dim_of(view.dims[dim])
     others = [(dim_of(digits), digits[0].size) for digits in view.dims if dim_of(digits) not in (FREE, term_dim)]
     are_outside: list[bool] = []  # of the devices, along another dim
+    reaches_over = False
     for device in range(devices):
         places = [_place(at(view.base[each], device), size, view.term.shape[each]) for each, size in others]
-        if "over the end" in places and "outside" not in places:
-            raise NotProvedError("segments of windows that reach over the end of another dim")
         are_outside.append("outside" in places)
-    sources, filling = [_source(view, dim)], ARBITRARY
+        reaches_over |= "over the end" in places and "outside" not in places
+    if reaches_over and view.outside is None:
+        raise NotProvedError("segments of windows that reach over the end of another dim")
+    sources, filling = [replace(_source(view, dim), outside=view.outside if reaches_over else None)], ARBITRARY
     if view.outside is not None:
         filling = len(sources)
         sources.append(constant_source(view.outside, shape, dim))
@@ -203,7 +206,7 @@ class _Sources:
     def _number(self, source: View, users: frozenset[int], devices: int) -> int:
         """Return the number of a source: sources are one if they are equal on the devices that use both."""
         for number, (other, its_users) in enumerate(zip(self.found, self._users, strict=True)):
-            if (source.term, source.dims) == (other.term, other.dims) and all(
+            if (source.term, source.dims, source.outside) == (other.term, other.dims, other.outside) and all(
                 at(one, device) == at(two, device)
                 for one, two in zip(source.base, other.base, strict=True)
                 for device in users & its_users

@@ -77,11 +77,12 @@ def _window_of_source(segments: Segments) -> View | None:
     scalars = [segments.sources[each] for each in outside if each != ARBITRARY]
     if len(scalars) > 1 or any(each.base for each in scalars):
         return None
+    filling = scalars[0].term if len(outside) == len(scalars) == 1 else None
+    if source.outside is not None:  # along other dims
+        filling = source.outside if not outside or filling is source.outside else None
     base = tuple(offset(tuple(starts)) if each == digit.dim else own for each, own in enumerate(source.base))
     dims = (*source.dims[:dim], (Digit(segments.shape[dim], digit.dim, 1),), *source.dims[dim + 1 :])
-    return replace(
-        source, base=base, dims=tidy(dims), outside=scalars[0].term if len(outside) == len(scalars) == 1 else None
-    )
+    return replace(source, base=base, dims=tidy(dims), outside=filling)
 
 
 @dataclass(slots=True)
@@ -172,9 +173,9 @@ class _Fit:
     def _matched(self, source: View, content: View) -> tuple[int | None, Others] | None:
         """Return where element 0 of a source is in the content of a region, and their distances along other dims.
 
-        None if they are different values, or repeated along the dim.
+        None if they are different values, or repeated along the dim, or reach over the end of another dim.
         """
-        if source.term is not content.term:
+        if source.term is not content.term or source.outside is not None:
             return None
         shift: int | None = None
         others: list[Offset] = []

@@ -15,6 +15,7 @@ from sdy.dialects.stablehlo.elementwise import SelectOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
 from sdy.partitioner.emit.emitter import Emitter, Style, ints
 from sdy.partitioner.emit.slices import slice_along
 from sdy.passes.rewriting.insertion import erase
@@ -58,6 +59,23 @@ def _move_halo(op: SliceOp | PadOp | ConcatenateOp, choice: random.Random) -> bo
     if isinstance(op, PadOp):
         return _pad_elsewhere(op, choice)
     return _rotate(op) if _is_halo(op) else False
+
+
+@DATA_FAULTS.of("a shifted window", ConvolutionOp, ReduceWindowOp)
+def _shift_windows(op: ConvolutionOp | ReduceWindowOp, choice: random.Random) -> bool:
+    """All windows begin an element earlier or later: padding moves from one end of a dim to the other one."""
+    if op.padding is None:
+        return False
+    amounts = list(op.padding.get_ints())
+    sizes = ints_of(op.window_dimensions) if isinstance(op, ReduceWindowOp) else [2] * (len(amounts) // 2)
+    moves = [dim for dim, size in enumerate(sizes) if size > 1 or any(amounts[2 * dim : 2 * dim + 2])]
+    if not moves:
+        return False
+    dim, step = choice.choice(moves), choice.choice((1, -1))
+    amounts[2 * dim] += step
+    amounts[2 * dim + 1] -= step
+    op.padding = DenseElementsAttr.from_values(op.padding.type, amounts)
+    return True
 
 
 @DATA_FAULTS.of("a missing mask", SelectOp)

@@ -12,7 +12,7 @@ from support.execution.proved_faults import check_proof_and_faults
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.proof.known import whole
-from sdy.proof.relations import Digit, Segments, View, at, offset
+from sdy.proof.relations import Digit, Segments, View, at, is_inside, offset
 from sdy.proof.segments.operations import as_segments, chosen, joined, overwritten, part_of, sent
 from sdy.proof.segments.windows import as_window
 from sdy.proof.small_values import follower
@@ -31,6 +31,8 @@ class Values:
         self.arrays: dict[Term, Array] = {}
         self.scalar = self.table.make("constant", np.float32(7).tobytes(), (), (), "f32")
         self.arrays[self.scalar] = np.array(7, np.int64)
+        self.other = self.table.make("constant", np.float32(9).tobytes(), (), (), "f32")
+        self.arrays[self.other] = np.array(9, np.int64)
         rows = self.random.choice([1, 3])
         for number, size in enumerate([8, 12]):
             array = np.arange(1, 1 + rows * size).reshape(rows, size) + 1000 * (number + 1)
@@ -38,9 +40,11 @@ class Values:
             term = self.table.make("argument", number, (), kept, "f32")
             self.arrays[term] = array.reshape(kept)
         self.rows = rows
-        # Windows have the rows of a term from `row_base` on, or repeat its only one.
+        # Windows have the rows of a term from `row_base` on, or repeat its only one. They may reach over its ends.
         self.local_rows = self.random.choice([1, 2] if rows == 1 else [2, 3])
-        self.row_base = offset(tuple(self.random.randint(0, max(0, rows - self.local_rows)) for _ in range(DEVICES)))
+        over = self.random.choice([0, 1, 2])
+        last = max(0, rows - self.local_rows) + over
+        self.row_base = offset(tuple(self.random.randint(-over, last) for _ in range(DEVICES)))
         first, second = [each for each in self.arrays if each.op == "argument"]
         parts = [self.sliced(first), self.sliced(second), second]
         self.joined(self.random.sample(parts, 2))
@@ -92,7 +96,8 @@ class Values:
         view = self.whole(term)
         last = len(term.shape) - 1
         base = tuple(offset(starts) if dim == last else each for dim, each in enumerate(view.base))
-        outside = self.random.choice([None, self.scalar])
+        is_over = self.rows > 1 and not is_inside(base[0], self.local_rows, self.rows)
+        outside = self.random.choice([self.other if is_over else None, self.scalar])
         return View(term, base, (view.dims[0], (Digit(size, last, 1),)), outside)
 
     def whole(self, term: Term) -> View:
@@ -140,7 +145,7 @@ class Values:
                     at(each, device) + segment.start * digit.stride * (dim == digit.dim)
                     for dim, each in enumerate(source.base)
                 )
-            found.append(self.of_view(View(source.term, base, dims), device))
+            found.append(self.of_view(View(source.term, base, dims, source.outside), device))
         return np.concatenate(found, 1)
 
 
@@ -196,7 +201,8 @@ def test_segments_are_read_as_windows_that_have_their_elements() -> None:
             for length in (size, values.random.randint(1, 4)):
                 base = tuple(offset(start) if dim == last else each for dim, each in enumerate(full.base))
                 dims = (full.dims[0], (Digit(length, last, 1),))
-                parts.append(as_segments(View(term, base, dims, values.scalar), 1, DEVICES, values.table))
+                outside = values.random.choice([values.scalar, values.other])
+                parts.append(as_segments(View(term, base, dims, outside), 1, DEVICES, values.table))
                 start = tuple(each + length for each in start)
             parts = parts[1:] if values.random.random() < 0.7 else parts
         segments = joined(parts)
@@ -207,6 +213,34 @@ def test_segments_are_read_as_windows_that_have_their_elements() -> None:
             for device in range(DEVICES):
                 assert agree(values.of_view(window, device), values.of_segments(segments, device)), seed
     assert read > 200
+
+
+def test_a_window_over_the_end_of_a_slice_has_no_elements_of_what_is_sliced() -> None:
+    values = Values(0)
+    term = values.table.make("argument", 9, (), (4, 8), "f32")
+    part = values.table.make("slice", ((1, 2, 1), (0, 8, 1)), (term,), (2, 8), "f32")
+    values.arrays[term] = np.arange(32).reshape(4, 8)
+    values.arrays[part] = values.arrays[term][1:3]
+    dims = ((Digit(3, 0, 1),), (Digit(4, 1, 1),))
+    of_part, of_whole = View(part, (-2, 0), dims, values.scalar), View(term, (-1, 4), dims, values.scalar)
+    segments = joined([as_segments(each, 1, DEVICES, values.table) for each in (of_part, of_whole)])
+    assert as_window(segments, values.table) is None
+    window = as_window(as_segments(of_part, 1, DEVICES, values.table), values.table)
+    assert window is not None
+    assert np.array_equal(values.of_view(window, 0), values.of_view(of_part, 0))
+
+
+def test_a_window_over_the_end_of_a_dim_tells_nothing_of_arbitrary_elements_along_another_one() -> None:
+    values = Values(0)
+    term = values.table.make("argument", 9, (), (4, 8), "f32")
+    values.arrays[term] = np.arange(32).reshape(4, 8)
+    dims = ((Digit(3, 0, 1),), (Digit(4, 1, 1),))
+    over, beyond = View(term, (-1, 4), dims, values.scalar), View(term, (0, 8), dims, None)
+    segments = joined([as_segments(each, 1, DEVICES, values.table) for each in (over, beyond)])
+    window = as_window(segments, values.table)
+    assert window is not None
+    assert agree(values.of_view(window, 0), values.of_segments(segments, 0))
+    assert values.of_segments(segments, 0)[0, -1] == ANY
 
 
 X, YX = '[{"x"}, {}]', '[{"y", "x"}, {}]'
