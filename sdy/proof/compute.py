@@ -154,7 +154,10 @@ def moved_readings(view: View, table: TermTable) -> list[View]:
 
 
 def as_slice(view: View, derived: Derived) -> View | None:
-    """Return a window of a term as one of a slice of it; None if it takes other steps, or has elements before it."""
+    """Return a window of a term as one of a slice of it; None if it takes other steps, or has elements before it.
+
+    A scalar that is outside of the term is outside of a slice that takes one element of a dim, or all.
+    """
     base: list[Offset] = []
     numbers: dict[int, tuple[int, int]] = {}
     for dim, (each, (start, count, step)) in enumerate(zip(view.base, derived.parts, strict=True)):
@@ -171,7 +174,9 @@ def as_slice(view: View, derived: Derived) -> View | None:
         if None in kept or not is_part:
             return None
         dims.append(tuple(each for each in kept if each is not None))
-    return View(derived.term, tuple(base), tidy(dims), None, view.partial)
+    sizes = zip(derived.parts, view.term.shape, strict=True)
+    is_full = all(count == 1 or (start, count) == (0, size) for (start, count, _), size in sizes)
+    return View(derived.term, tuple(base), tidy(dims), view.outside if is_full else None, view.partial)
 
 
 def _in_slice(digit: Digit, numbers: dict[int, tuple[int, int]]) -> Digit | None:

@@ -45,6 +45,7 @@ from sdy.proof.reshapes import cleaned
 from sdy.proof.selections.candidates import are_selected_by, combined_candidates
 from sdy.proof.selections.reducers import is_selection
 from sdy.proof.terms import Term
+from sdy.proof.tiles import scattered_to_tiles
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
 from sdy.proof.windowed import (
     CONVOLUTION_WINDOWS,
@@ -176,7 +177,6 @@ def _reduced(
             total = combined_copies(value, kind, prod(value.shape[dim] for dim in dims))
             if total is not None:
                 return moved(total, shape, None)
-        known[0] = value
     if kind == "add":
         known[1] = as_contribution(walk, known[1])
     work = Computation(op.name, reduce(op, kind, body), (shape,), (element_of(result),), walk.devices)
@@ -188,7 +188,13 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
     known = known_operands(operands)
     if not isinstance(op, ReduceWindowOp) or len(op.inputs) > 1:
-        return compute(walk, op, windows(op, body), known)
+        try:
+            return compute(walk, op, windows(op, body), known)
+        except NotProvedError:
+            if walk.table.is_recording or isinstance(op, ReduceWindowOp):
+                raise
+            views = [to_view(walk, each) for each in known]
+            return [scattered_to_tiles(walk, op, windows(op, body), views)]
     init = to_view(walk, known[1])
 
     def factors(attributes: WindowAttributes, _: frozenset[int]) -> Factors:
@@ -204,20 +210,21 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: batch, output features and windows are computed on their shards; input features are contracted.
 
-    So are the positions in windows, of shards of the kernel. In groups of features, only the batch and windows are
-    computed on shards.
+    So are the positions in windows, of shards of the kernel. With groups of features, these may not be sharded; with
+    groups of a batch, neither the batch nor output features.
     """
     assert isinstance(op, ConvolutionOp)
+    names = {"batch": 0, "in": 1, "out": 2}
     if number(op, "batch_group_count") != 1:
-        return compute(walk, op, batched(op, (), attributes_of(op)), known_operands(operands))
-    is_grouped = number(op, "feature_group_count") != 1
+        names = {"in": 1}
+    elif number(op, "feature_group_count") != 1:
+        names = {"batch": 0}
     left, right, result = _convolution_dims(op)
     rank = len(left)
-    names = {"batch": 0} if is_grouped else {"batch": 0, "in": 1, "out": 2}
     operand = tuple(names.get(each, 10 + n) for n, each in enumerate(left))
     kernel = tuple(names.get(each, 10 + rank + n) for n, each in enumerate(right))
     out = tuple(names.get(each, 10 + 2 * rank + n) for n, each in enumerate(result))
-    parallel, reduced = frozenset({0} if is_grouped else {0, 2}), frozenset(set[int]() if is_grouped else {1})
+    parallel, reduced = (frozenset(names.values()) & each for each in ({0, 2}, {1}))
     linear = frozenset({(0,), (1,)})
     numbers = op.dimension_numbers.data
     spatial = zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True)

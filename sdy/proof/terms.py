@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
+Arrangement = tuple[tuple[tuple[int, int, int], ...], ...]  # of each dim: size, dim of a source or -1, and step
 Parts = tuple[tuple[int, int, int], ...]  # of a slice: start, size, and step, 0 for one element, in each dim
 
 
@@ -84,6 +85,7 @@ class TermTable:
     _global_terms: set[Term] = field(default_factory=set[Term])
     _constants: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
     _slices: dict[tuple[Term, Parts], Term] = field(default_factory=dict[tuple[Term, Parts], Term])
+    _repeats: dict[Term, tuple[Term, Arrangement]] = field(default_factory=dict[Term, "tuple[Term, Arrangement]"])
     _padded: dict[Term, Padded] = field(default_factory=dict[Term, Padded])
     _derived: dict[Term, dict[Term, Derived]] = field(default_factory=dict[Term, dict[Term, Derived]])
 
@@ -117,6 +119,15 @@ class TermTable:
             self._derived.setdefault(source, {})[term] = Derived(term, layout, edges, parts)
             if term.op == "slice":
                 self._slices[source, parts] = term
+
+    def note_repeats(self, term: Term, source: Term, arrangement: Arrangement) -> None:
+        """Note that `term` has the elements of `source`, with repeats of them, in an arrangement of dims."""
+        if self.is_recording and source is not term:
+            self._repeats[term] = source, arrangement
+
+    def repeats(self, term: Term) -> tuple[Term, Arrangement] | None:
+        """Return the term whose elements the global program repeats in `term`, and their arrangement, if it does."""
+        return self._repeats.get(term)
 
     def note_padded(self, term: Term, padded: Padded) -> None:
         """Note what the global program pads to make `term`."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from sdy.proof.compute import plain_readings
 from sdy.proof.known import as_view
 from sdy.proof.relations import (
     ARBITRARY,
@@ -22,7 +23,6 @@ from sdy.proof.relations import (
     is_plain,
     offset,
 )
-from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Shape, Term, TermTable
 
 Row = tuple[Segment, ...]
@@ -55,7 +55,8 @@ def as_segments(relation: View | Known | Segments, dim: int, devices: int, table
         if relation.dim != dim:
             raise NotProvedError("segments along two dims")
         return relation
-    view = cleaned(as_view(relation, table) if isinstance(relation, Known) else relation, table)
+    view = as_view(relation, table) if isinstance(relation, Known) else relation
+    view = view if is_plain(view) else plain_readings(view, table)[0]
     if not is_plain(view) or view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected segments of windows of one value")
     shape, term_dim = view.shape, dim_of(view.dims[dim])
