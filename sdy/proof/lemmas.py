@@ -72,7 +72,7 @@ from sdy.proof.structured import (
 from sdy.proof.updates.shard_updates import updated, with_margins, without_margins
 from sdy.proof.views import broadcast, slice_along, transposed
 from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
-from sdy.proof.windowed import padded_copy
+from sdy.proof.windows.padding import padded_copy
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

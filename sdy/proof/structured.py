@@ -45,16 +45,16 @@ from sdy.proof.reshapes import cleaned
 from sdy.proof.selections.candidates import are_selected_by, combined_candidates
 from sdy.proof.selections.reducers import is_selection
 from sdy.proof.terms import Term
-from sdy.proof.tiles import scattered_to_tiles
 from sdy.proof.walk import Walk, element_of, known_or_view, shape_of
-from sdy.proof.windowed import (
+from sdy.proof.windows.attributes import (
     CONVOLUTION_WINDOWS,
     WindowAttributes,
     Windowed,
     convolution_windows,
-    over_windows,
     pooling_windows,
 )
+from sdy.proof.windows.shards import over_windows
+from sdy.proof.windows.tiles import scattered_to_tiles
 
 
 def known_operands(operands: Sequence[Relation]) -> list[View | Known]:

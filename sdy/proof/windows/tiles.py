@@ -12,6 +12,7 @@ from sdy.proof.compute import Computation, computed, plain_readings
 from sdy.proof.factors import Factors, ints
 from sdy.proof.relations import FREE, Digit, NotProvedError, Offset, View, dim_of, plus, spread, tidy
 from sdy.proof.walk import Walk, element_of, shape_of
+from sdy.proof.windows.shards import placed
 
 
 def scattered_to_tiles(walk: Walk, op: Operation, factors: Factors, operands: Sequence[View]) -> View:
@@ -58,13 +59,7 @@ def _on_tiles(walk: Walk, op: Operation, factors: Factors, reading: tuple[View, 
         (result,) = computed(work, [*whole, init], walk.table)
     except NotProvedError:
         return None
-    base, result_dims = list(result.base), list(result.dims)
-    for dim, (start, count) in own.items():
-        number = dim_of(result_dims[dim])
-        if number == FREE:
-            return None
-        base[number], result_dims[dim] = start, (Digit(count, number, 1),)
-    return replace(result, base=tuple(base), dims=tidy(result_dims))
+    return placed(result, own)
 
 
 def _tile(reading: Sequence[View], dim: int, numbers: Sequence[int], stride: int) -> tuple[Offset, int] | None:

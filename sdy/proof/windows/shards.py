@@ -9,19 +9,13 @@ result j, if `b * gap + low - low'` is `c * step`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from xdsl.ir import Operation
-
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
-from sdy.proof.compute import Computation, computed, plain_readings
-from sdy.proof.factors import Factors, ints
+from sdy.proof.compute import computed, plain_readings
 from sdy.proof.relations import (
     FREE,
     Digit,
-    Digits,
     Known,
     NotProvedError,
     Offset,
@@ -33,91 +27,10 @@ from sdy.proof.relations import (
     tidy,
 )
 from sdy.proof.reshapes import cleaned
-from sdy.proof.terms import Arguments, Padded, Shape, Term
-from sdy.proof.walk import Walk, element_of, shape_of
-
-
-class Along(NamedTuple):
-    """The windows along a dim: their size, the distances between windows and in them, gaps in the input, padding."""
-
-    dim: int
-    result_dim: int
-    size: int
-    stride: int
-    step: int
-    gap: int
-    low: int
-    high: int
-
-    @property
-    def span(self) -> int:
-        """The number of positions from the first to the last element of a window."""
-        return (self.size - 1) * self.step + 1
-
-    def count(self, elements: int) -> int:
-        """Return the number of windows of so many elements."""
-        return ((elements - 1) * self.gap + 1 + self.low + self.high - self.span) // self.stride + 1
-
-    def shape(self, size: int) -> Along:
-        """Return the windows with another size, without padding."""
-        return self._replace(size=size, low=0, high=0)
-
-
-class WindowAttributes(NamedTuple):
-    """The attributes of a convolution or pooling op: the windows along dims, and the rest."""
-
-    rest: object
-    along: tuple[Along, ...]
-
-
-CONVOLUTION_WINDOWS = ("padding", "window_strides", "lhs_dilation", "rhs_dilation")
-
-
-def convolution_windows(op: ConvolutionOp) -> tuple[Along, ...]:
-    """Return the windows along the spatial dims of a convolution."""
-    numbers, kernel = op.dimension_numbers.data, shape_of(op.rhs)
-    sizes = [kernel[dim] for dim in numbers.kernel_spatial_dimensions]
-    dims = zip(numbers.input_spatial_dimensions, numbers.output_spatial_dimensions, sizes, strict=True)
-    names = ("window_strides", "rhs_dilation", "lhs_dilation")
-    return tuple(_along(op, names, index, *each) for index, each in enumerate(dims))
-
-
-def pooling_windows(op: ReduceWindowOp) -> tuple[Along, ...]:
-    """Return the windows of a pooling op along the dims that have others than those of single elements."""
-    names = ("window_strides", "window_dilations", "base_dilations")
-    every = (_along(op, names, dim, dim, dim, size) for dim, size in enumerate(ints(op, "window_dimensions")))
-    return tuple(each for each in every if each[2:] != (1, 1, each.step, 1, 0, 0))
-
-
-def _along(op: Operation, names: Sequence[str], index: int, dim: int, result_dim: int, size: int) -> Along:
-    stride, step, gap = ((ints(op, name) or (1,) * (index + 1))[index] for name in names)
-    low, high = (ints(op, "padding") or (0,) * (2 * index + 2))[2 * index : 2 * index + 2]
-    return Along(dim, result_dim, size, stride, step if size > 1 else 1, gap, low, high)
-
-
-SharedOut = frozenset[int]  # dims of the input along which devices have parts of the kernel
-
-
-@dataclass(frozen=True, slots=True)
-class Windowed:
-    """An op on windows of its first operand: its attributes, and its factors given the attributes.
-
-    `pads` tells whether the op pads with a scalar. `kernel_dims` are the dims of the second operand that are those of
-    windows, by the dims of the input.
-    """
-
-    op: Operation
-    attributes: WindowAttributes
-    factors: Callable[[WindowAttributes, SharedOut], Factors]
-    pads: Callable[[Term], bool]
-    kernel_dims: dict[int, int] = field(default_factory=dict[int, int])
-
-    def computation(
-        self, walk: Walk, attributes: WindowAttributes, shape: Shape, shared_out: SharedOut = frozenset()
-    ) -> Computation:
-        """Return the computation of a result of a shape."""
-        factors, element = self.factors(attributes, shared_out), element_of(self.op.results[0])
-        return Computation(self.op.name, factors, (shape,), (element,), walk.devices)
+from sdy.proof.terms import Arguments, Term
+from sdy.proof.walk import Walk, shape_of
+from sdy.proof.windows.attributes import Along, WindowAttributes, Windowed
+from sdy.proof.windows.padding import unpadded
 
 
 def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known]) -> View:
@@ -126,7 +39,7 @@ def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known
     value, *others = operands
     if walk.table.is_recording:
         if isinstance(value, View):
-            value, attributes = _unpadded(walk, cleaned(value, walk.table), windowed) or (value, attributes)
+            value, attributes = unpadded(walk, cleaned(value, walk.table), windowed) or (value, attributes)
         result = computed(windowed.computation(walk, attributes, shape), [value, *others], walk.table)[0]
         walk.table.derive(result.term.operands[0], result.term)
         return result
@@ -143,37 +56,6 @@ def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known
     if result is None:
         raise error or NotProvedError("the op has no reading")
     return result
-
-
-def _unpadded(walk: Walk, view: View, windowed: Windowed) -> tuple[View, WindowAttributes] | None:
-    """Return a padded copy as the term that is padded, with the attributes of windows that pad it themselves.
-
-    None unless the term is a copy that is padded by the scalar of the op, along dims with windows that are unsharded.
-    """
-    padded = walk.table.padded(view.term)
-    if padded is None or not windowed.pads(padded.filling) or view.partial is not None:
-        return None
-    along = {each.dim: each for each in windowed.attributes.along}
-    base: list[Offset] = [0] * len(padded.source.shape)
-    dims: list[Digits] = []
-    for dim, digits in enumerate(view.dims):
-        number = dim_of(digits)
-        if number == FREE:
-            dims.append(digits)
-            continue
-        inner, low, high, interior = padded.dims[number]
-        size, own = padded.sizes[number], along.get(dim)
-        if not (low or high or interior):
-            dims.append((Digit(digits[0].size, inner, 1),))
-            base[inner] = view.base[number]
-            continue
-        is_whole = view.base[number] == 0 and digits[0].size == view.term.shape[number]
-        if own is None or own.gap > 1 or min(low, high, own.low, own.high) < 0 or not is_whole:
-            return None
-        along[dim] = own._replace(low=own.low + low, high=own.high + high, gap=interior + 1)
-        dims.append(() if inner == FREE else (Digit(size, inner, 1),))
-    source = View(padded.source, tuple(base), tidy(dims), view.outside)
-    return source, windowed.attributes._replace(along=tuple(along[each.dim] for each in windowed.attributes.along))
 
 
 def _windows_of_global(walk: Walk, windowed: Windowed, value: View, others: Sequence[View | Known]) -> Iterator[View]:
@@ -195,9 +77,9 @@ def _readings(walk: Walk, windowed: Windowed, value: View) -> Iterator[tuple[Vie
         return
     for view in readings:
         yield view, windowed.attributes
-        unpadded = _unpadded(walk, view, windowed)
-        if unpadded is not None:
-            yield unpadded
+        without_pad = unpadded(walk, view, windowed)
+        if without_pad is not None:
+            yield without_pad
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +121,7 @@ class _Shards:
             found = computed(work, [value, *others], self.walk.table)[0]
         except NotProvedError:
             return None
-        return _placed(found, starts) if found.term is term else None
+        return placed(found, starts) if found.term is term else None
 
     def _kernel_start(self, dim: int, others: Sequence[View | Known]) -> Offset | None:
         """Return the first elements of the kernel that devices have, None if they have all elements."""
@@ -281,7 +163,7 @@ def _overlaps(start: int, end: int, size: int) -> bool:
     return max(start, 0) < min(end, size)
 
 
-def _placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:
+def placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:
     """Return a result as the windows of a device, given their starts and numbers; None if it has no such dim."""
     base, dims = list(found.base), list(found.dims)
     for dim, (start, count) in starts.items():
@@ -291,19 +173,3 @@ def _placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:
         elif start != 0 or count != 1:
             return None
     return replace(found, base=tuple(base), dims=tidy(dims))
-
-
-def padded_copy(value: View, result: View, filling: Term, amounts: Sequence[tuple[int, int, int]]) -> Padded | None:
-    """Return what a padded copy is of, given the amounts along each local dim; None if a dim cannot be told."""
-    found: dict[int, tuple[tuple[int, int, int, int], int]] = {}
-    for dim, (digits, edges) in enumerate(zip(result.dims, amounts, strict=True)):
-        number = dim_of(digits)
-        if number == FREE:
-            if any(edges):
-                return None
-            continue
-        found[number] = (dim_of(value.dims[dim]), *edges), value.shape[dim]
-    if len(found) != len(result.term.shape):
-        return None
-    own, sizes = zip(*(found[number] for number in range(len(found))), strict=True)
-    return Padded(value.term, filling, own, sizes)
