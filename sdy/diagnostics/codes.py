@@ -429,7 +429,7 @@ CODES: dict[str, Code] = {
     ),
     "SDY-T009": Code("A pass that was registered by a user raised an exception.", "Fix the error in the pass."),
     "SDY-T101": Code(
-        "A module does not have a function @main, and does not have exactly one function.",
+        "A module does not have a function @main, and does not have exactly one function; or the function has no body.",
         "Name the entry function @main.",
     ),
     "SDY-T102": Code(

@@ -10,7 +10,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue, Use
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.symbols import functions_of, main_block
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
@@ -75,10 +75,10 @@ def argument_uses(module: ModuleOp) -> list[ArgumentUse]:
         if found.indexed_sizes or found.ends_loops:
             key = (frozenset(found.indexed_sizes), found.ends_loops)
             users.setdefault(key, set()).add(use.operation.operands[use.index])
-    uses = [ArgumentUse() for _ in main_function(module).body.block.args]
+    uses = [ArgumentUse() for _ in main_block(module).args]
     for (sizes, ends_loops), values in users.items():
         sources = flow.sources_of(values)
-        for use, argument in zip(uses, main_function(module).body.block.args, strict=True):
+        for use, argument in zip(uses, main_block(module).args, strict=True):
             if argument in sources:
                 use.indexed_sizes |= sizes
                 use.ends_loops |= ends_loops
@@ -94,7 +94,7 @@ def positive_arguments(module: ModuleOp) -> list[bool]:
     flow = _Flow(module, _keeps_sign)
     positive = {use.operation.operands[use.index] for use in flow.uses if isinstance(use.operation, _OF_POSITIVE)}
     sources = flow.sources_of(positive)
-    return [argument in sources for argument in main_function(module).body.block.args]
+    return [argument in sources for argument in main_block(module).args]
 
 
 class _Flow:

@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.op_location import located, span_of
-from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float
 from sdy.interpreter.failure import check_size, out_of_memory
@@ -143,7 +143,7 @@ def arrays_of_call(
     )
     if named:
         in_text = ValueNames(module, origin.text)
-        names = [in_text[argument] for argument in main_function(module).body.block.args]
+        names = [in_text[argument] for argument in main_block(module).args]
         arrays = with_named_arrays(arrays, named, [*origin.argument_names, *names])
     return arrays
 

@@ -16,7 +16,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
-from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.failure import out_of_memory
@@ -191,6 +191,7 @@ def _partitioned(
 ) -> PartitionedProgram[R]:
     context, copy = make_context(), copy_with_regions(module)
     with origin.named_lines():
+        main_block(module)  # a declaration cannot be partitioned
         run_passes(context, copy, passes, verify_each=False)
         verify_module(copy)
         local = local_program(copy, context, optimize_communication=optimize_communication)

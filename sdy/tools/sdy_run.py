@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.symbols import functions_of, main_block, main_function
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arguments import parse_inputs
@@ -92,7 +92,7 @@ def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> 
     if not functions_of(module):
         return
     function = main_function(module)
-    if function.body.block.args and not inputs:
+    if main_block(module).args and not inputs:
         raise _no_inputs(function)
     results = _interpreted(arguments, module, function, inputs)
     show = dense_text if "interpreter-print-dense" in arguments.flags else tensor_text

@@ -19,7 +19,7 @@ from sdy.cost.allocation.fusion import Fusion
 from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers, reads_of
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
-from sdy.dialects.ir.symbols import MAIN, functions_of, main_function
+from sdy.dialects.ir.symbols import MAIN, functions_of, main_block, main_function
 from sdy.dialects.ir.walk import block_of, ops_in, pre_order
 from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.control import WhileOp
@@ -50,7 +50,7 @@ class Buffers:
         self._allocated: list[SSAValue] = []
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
             main = self._main = main_function(module)
-            self._held = frozenset(arg for arg in main.body.block.args if not _is_donated(main, arg.index))
+            self._held = frozenset(arg for arg in main_block(module).args if not _is_donated(main, arg.index))
             self._overwritten = _overwritten(main, self)
             if is_compiled:
                 self._allocated = _allocated_results(main)

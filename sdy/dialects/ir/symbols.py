@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
@@ -32,6 +32,18 @@ def main_function(module: ModuleOp) -> FuncOp:
         message = f"expected a function named @{MAIN}; functions of the module: {names}"
         raise SdyError(Diagnostic("SDY-T101", message, span_of(module), hint=f"name the entry function @{MAIN}"))
     return functions[MAIN]
+
+
+def main_block(module: ModuleOp) -> Block:
+    """Return the body of the main function.
+
+    Raises: SdyError SDY-T101 as `main_function`, and if the function has no body.
+    """
+    func = main_function(module)
+    if func.is_declaration:
+        message = f"expected a body of the entry function @{func.sym_name.data}, got a declaration"
+        raise SdyError(Diagnostic("SDY-T101", message, span_of(func), hint="write the ops of the function in braces"))
+    return func.body.block
 
 
 def calls_of(module: ModuleOp, func: FuncOp) -> Iterator[CallOp]:

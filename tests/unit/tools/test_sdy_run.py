@@ -125,3 +125,10 @@ def test_an_invalid_module_is_one_diagnostic_with_its_line(
     assert errors.startswith(f"{path}{place}")
     assert message in errors.splitlines()[0]
     assert text.splitlines()[1] in errors
+
+
+def test_a_function_without_a_body_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "declared.mlir"
+    path.write_text("func.func private @main(tensor<4xf32>) -> tensor<4xf32>\n")
+    assert main([str(path)]) != 0
+    assert "expected a body of the entry function @main, got a declaration [SDY-T101]" in capsys.readouterr().err
