@@ -22,7 +22,6 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -34,7 +33,7 @@ from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
 from sdy.dialects.verification.attribute_checks import SHARDING_RULE
 from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.dead_code import erase_dead_ops
-from sdy.passes.rewriting.op_order import forget_order
+from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.simplify.inline import inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
@@ -55,14 +54,18 @@ class FoldPadsPass(ModulePass):
     name = "sdy-fold-pads"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit the ops in program order, so that several pads, one after the other, are folded from the last one."""
-        windows = [inner for inner in pre_order(op) if isinstance(inner, WindowOp)]
-        if _inline_pads(op, windows):
-            SymbolDcePass().apply(ctx, op)
+        """Fold the pads that each op reads; of several pads, one after the other, the last one first."""
+        order = op_order(op)
+        windows = [*order.of(ReduceWindowOp), *order.of(ConvolutionOp)]
+        inlined = _inline_pads(op, windows)
         pads = [pad for window in windows for pad in _folded(window)]
-        if pads:
-            erase_dead_ops(pads[::-1])
-            forget_order(op)
+        if not inlined and not pads:
+            keep_order(op)
+            return
+        forget_order(op)
+        erase_dead_ops(pads[::-1])
+        if inlined:
+            SymbolDcePass().apply(ctx, op)
 
 
 def _inline_pads(module: ModuleOp, windows: Sequence[WindowOp]) -> bool:
