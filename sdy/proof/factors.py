@@ -254,29 +254,6 @@ def sliced_update(op: Operation) -> tuple[Factors, list[int]]:
     return replace(found, operands=operands, results=(value,), linear=frozenset({(0, 1)})), sliced
 
 
-def windows(op: Operation, body: Hashable) -> Factors:
-    """Return the factors of a reduction of windows: dims whose windows are single elements are parallel."""
-    rank = len(shape_of(op.operands[0]))
-    pads = ints(op, "padding") or (0,) * (2 * rank)
-    dims = [
-        dim
-        for dim in range(rank)
-        if any(each not in (1, None) for each in (_at(op, name, dim) for name in WINDOW_SIZES))
-        or pads[2 * dim : 2 * dim + 2] != (0, 0)
-    ]
-    kept = tuple((name, tuple(_at(op, name, dim) for dim in dims)) for name in WINDOW_SIZES)
-    attributes = (kept, tuple(pads[2 * dim : 2 * dim + 2] for dim in dims), body, tuple(dims))
-    return along(op, dims, attributes)
-
-
-WINDOW_SIZES = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-
-
-def _at(op: Operation, name: str, dim: int) -> int | None:
-    found = ints(op, name)
-    return found[dim] if found else None
-
-
 def batched(op: Operation, batch: Sequence[int], attributes: Hashable) -> Factors:
     """Return the factors of an op that needs all dims whole but those of a batch, which all values but scalars have."""
     count = max(batch, default=-1) + 1

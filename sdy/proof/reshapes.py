@@ -126,7 +126,7 @@ def cleaned(view: View, table: TermTable) -> View:
     view = _of_repeated(view, table)
     split = _split(_with_free_dims(view, table), table)
     found = split if is_plain(split) else _merged(split, table)
-    if _has_repeats(view) and is_within_whole(view):
+    if table.is_recording and _has_repeats(view) and is_within_whole(view):
         arrangement = {digits[0].dim: own for digits, own in zip(found.dims, view.dims, strict=True) if digits}
         table.note_repeats(found.term, view.term, tuple(arrangement[dim] for dim in range(len(found.base))))
     return found

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.proof.compute import Computation, Placement, computed
 from sdy.proof.contributions import is_neutral, masked
 from sdy.proof.factors import (
@@ -26,7 +26,6 @@ from sdy.proof.factors import (
     ints,
     number,
     reduce,
-    windows,
 )
 from sdy.proof.known import as_view, combined_copies, moved
 from sdy.proof.relations import (
@@ -186,25 +185,25 @@ def _reduced(
 def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: windows are computed on shards that have, or have received, the elements that they read."""
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
-    known = known_operands(operands)
-    if not isinstance(op, ReduceWindowOp) or len(op.inputs) > 1:
-        try:
-            return compute(walk, op, windows(op, body), known)
-        except NotProvedError:
-            if walk.table.is_recording or isinstance(op, ReduceWindowOp):
-                raise
-            views = [to_view(walk, each) for each in known]
-            return [scattered_to_tiles(walk, op, windows(op, body), views)]
-    init = to_view(walk, known[1])
+    assert isinstance(op, ReduceWindowOp | SelectAndScatterOp)
+    known, attributes = known_operands(operands), WindowAttributes(body, pooling_windows(op))
 
-    def factors(attributes: WindowAttributes, _: frozenset[int]) -> Factors:
+    def factors(attributes: WindowAttributes, _: frozenset[int] = frozenset()) -> Factors:
         return along(op, [each.dim for each in attributes.along], attributes)
 
-    def is_init(scalar: Term) -> bool:
-        return scalar is init.term and init.partial is None and not init.term.is_varying
+    if isinstance(op, ReduceWindowOp) and len(op.inputs) == 1:
+        init = to_view(walk, known[1])
 
-    attributes = WindowAttributes(body, pooling_windows(op))
-    return [over_windows(walk, Windowed(op, attributes, factors, is_init), [known[0], init])]
+        def is_init(scalar: Term) -> bool:
+            return scalar is init.term and init.partial is None and not init.term.is_varying
+
+        return [over_windows(walk, Windowed(op, attributes, factors, is_init), [known[0], init])]
+    try:
+        return compute(walk, op, factors(attributes), known)
+    except NotProvedError:
+        if walk.table.is_recording or isinstance(op, ReduceWindowOp):
+            raise
+        return [scattered_to_tiles(walk, op, factors(attributes), [to_view(walk, each) for each in known])]
 
 
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -228,8 +227,8 @@ def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     linear = frozenset({(0,), (1,)})
     numbers = op.dimension_numbers.data
     spatial = zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True)
-    is_reversed = ints(op, "window_reversal") or (0,) * rank
-    kernel_dims = {dim: kernel_dim for (dim, kernel_dim), each in zip(spatial, is_reversed, strict=False) if not each}
+    is_reversed = ints(op, "window_reversal") or (0,) * (rank - 2)
+    kernel_dims = {dim: kernel_dim for (dim, kernel_dim), each in zip(spatial, is_reversed, strict=True) if not each}
 
     def factors(attributes: WindowAttributes, shared_out: frozenset[int]) -> Factors:
         positions = {kernel[kernel_dims[dim]] for dim in shared_out}

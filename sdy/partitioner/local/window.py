@@ -20,7 +20,7 @@ from sdy.partitioner.local.cumulative import cumulative_results
 from sdy.partitioner.local.halos import with_halos
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
-from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
+from sdy.partitioner.on_shards.shard_rules import can_run_on_shards
 from sdy.partitioner.on_shards.shard_windows import (
     Halo,
     HaloAlong,
@@ -63,8 +63,7 @@ def check_pooling(op: PoolingOp) -> LocalCheck:
 
 def _suffices(op: PoolingOp, dim: int, count: int) -> bool:
     """Return whether each of `count` shards has all elements that its windows require, or can receive them."""
-    has_halo = isinstance(op, ops.ReduceWindowOp) and pooling_halos_of(op)(dim, count) is not None
-    return has_halo or tiles_shards(op, dim, count) or can_exchange_results(op, dim, count)
+    return can_run_on_shards(op, dim, count) if isinstance(op, ops.ReduceWindowOp) else tiles_shards(op, dim, count)
 
 
 @FORMS.of(ops.ReduceWindowOp)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i64
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -34,7 +34,7 @@ from sdy.dialects.verification.attribute_checks import SHARDING_RULE
 from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
-from sdy.passes.simplify.inline import inline_call
+from sdy.passes.simplify.inline import computes_only, inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 WindowOp = ReduceWindowOp | ConvolutionOp
@@ -73,19 +73,12 @@ def _inline_pads(module: ModuleOp, windows: Sequence[WindowOp]) -> bool:
     functions, found = functions_of(module), False
     for window in windows:
         call = window.operands[0].owner
-        if isinstance(call, CallOp) and _only_pads(functions[callee_name(call)]):
-            inline_call(call, functions[callee_name(call)])
-            found = True
+        if isinstance(call, CallOp):
+            func = functions[callee_name(call)]
+            if computes_only(func, (PadOp,), (ConvertOp, ConstantOp, BroadcastInDimOp)):
+                inline_call(call, func)
+                found = True
     return found
-
-
-def _only_pads(func: FuncOp) -> bool:
-    """Return whether a function returns a pad, and computes no more than the value to add."""
-    if func.is_declaration:
-        return False
-    *ops, end = func.body.block.ops
-    is_pad = len(end.operands) == 1 and isinstance(end.operands[0].owner, PadOp)
-    return is_pad and all(isinstance(op, PadOp | ConvertOp | ConstantOp | BroadcastInDimOp) for op in ops)
 
 
 def _folded(op: WindowOp) -> list[PadOp]:

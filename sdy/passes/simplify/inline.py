@@ -9,6 +9,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -40,6 +41,15 @@ class InlinePass(ModulePass):
                 ready.add(func.sym_name.data)
         forget_order(op)
         SymbolDcePass().apply(ctx, op)
+
+
+def computes_only(func: FuncOp, returned: tuple[type[Operation], ...], others: tuple[type[Operation], ...]) -> bool:
+    """Return whether a function returns what one of the ops `returned` computes, with no ops but these and `others`."""
+    if func.is_declaration:
+        return False
+    *ops, end = func.body.block.ops
+    is_returned = len(end.operands) == 1 and isinstance(end.operands[0].owner, returned)
+    return is_returned and all(isinstance(op, (*returned, *others)) for op in ops)
 
 
 def inline_call(call: CallOp, callee: FuncOp) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation
 
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.proof.compute import Computation
 from sdy.proof.factors import Factors, ints
 from sdy.proof.terms import Shape, Term
@@ -60,10 +60,11 @@ def convolution_windows(op: ConvolutionOp) -> tuple[Along, ...]:
     return tuple(_along(op, names, index, *each) for index, each in enumerate(dims))
 
 
-def pooling_windows(op: ReduceWindowOp) -> tuple[Along, ...]:
+def pooling_windows(op: ReduceWindowOp | SelectAndScatterOp) -> tuple[Along, ...]:
     """Return the windows of a pooling op along the dims that have others than those of single elements."""
     names = ("window_strides", "window_dilations", "base_dilations")
-    every = (_along(op, names, dim, dim, dim, size) for dim, size in enumerate(ints(op, "window_dimensions")))
+    sizes = ints(op, "window_dimensions") or (1,) * len(shape_of(op.operands[0]))
+    every = (_along(op, names, dim, dim, dim, size) for dim, size in enumerate(sizes))
     return tuple(each for each in every if each[2:] != (1, 1, each.step, 1, 0, 0))
 
 

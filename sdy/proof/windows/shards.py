@@ -51,15 +51,15 @@ def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known
         error = failure
     if found is not None and walk.table.is_global(found.term):
         return found
-    larger = next(_windows_of_global(walk, windowed, value, others), None) if isinstance(value, View) else None
+    larger = _window_of_global(walk, windowed, value, others) if isinstance(value, View) else None
     result = larger or found
     if result is None:
         raise error or NotProvedError("the op has no reading")
     return result
 
 
-def _windows_of_global(walk: Walk, windowed: Windowed, value: View, others: Sequence[View | Known]) -> Iterator[View]:
-    """Yield the result as a window of results of the global program."""
+def _window_of_global(walk: Walk, windowed: Windowed, value: View, others: Sequence[View | Known]) -> View | None:
+    """Return the result as a window of a result of the global program; None if it is none."""
     for view, attributes in _readings(walk, windowed, value):
         for derived in walk.table.derived(view.term):
             term = derived.term
@@ -67,7 +67,8 @@ def _windows_of_global(walk: Walk, windowed: Windowed, value: View, others: Sequ
             if term.op == windowed.op.name and isinstance(own, WindowAttributes) and own.rest == attributes.rest:
                 found = _Shards(walk, windowed, view, attributes, own).result(term, others)
                 if found is not None:
-                    yield found
+                    return found
+    return None
 
 
 def _readings(walk: Walk, windowed: Windowed, value: View) -> Iterator[tuple[View, WindowAttributes]]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -42,7 +42,7 @@ from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
-from sdy.passes.simplify.inline import inline_call
+from sdy.passes.simplify.inline import computes_only, inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 MOVES = (SliceOp, PadOp, ConcatenateOp)
@@ -99,20 +99,12 @@ def _inline_moves(module: ModuleOp) -> bool:
     functions, found = functions_of(module), False
     for call in op_order(module).of(CallOp):
         func = functions[callee_name(call)]
-        if not func.is_declaration and _only_moves(func):
+        if computes_only(func, MOVES, (ConvertOp, ConstantOp, SdyConstantOp)):
             users = [use.operation for result in call.results for use in result.uses]
             if any(isinstance(user, MOVES) for user in users):
                 inline_call(call, func)
                 found = True
     return found
-
-
-def _only_moves(func: FuncOp) -> bool:
-    """Return whether a function returns a slice, pad or concatenation, and computes no more than a value to add."""
-    *ops, end = func.body.block.ops
-    returned = end.operands
-    is_move = len(returned) == 1 and isinstance(returned[0].owner, MOVES)
-    return is_move and all(isinstance(op, (*MOVES, ConvertOp, ConstantOp, SdyConstantOp)) for op in ops)
 
 
 def _merge_move(op: SliceOp | PadOp, shardings: ValueShardings) -> bool:
