@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from xdsl.ir import Operation
 
@@ -22,6 +23,7 @@ from sdy.proof.compute import Computation, computed
 from sdy.proof.contributions import combined, neutral_element
 from sdy.proof.factors import Factors, number, reduced_along
 from sdy.proof.known import DTYPES, as_known, as_view, combined_copies
+from sdy.proof.offsets import Groups
 from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.proof.reshapes import cleaned
@@ -30,8 +32,6 @@ from sdy.proof.selections.candidates import gathered_candidates
 from sdy.proof.terms import Term
 from sdy.proof.views import slice_along
 from sdy.proof.walk import Lemma, Walk, element_of, known_or_view, shape_of
-
-Groups = Sequence[Sequence[int]]
 
 
 def groups_of(walk: Walk, op: Operation) -> Groups:
@@ -42,8 +42,13 @@ def groups_of(walk: Walk, op: Operation) -> Groups:
         raise NotProvedError("expected groups of device numbers, got groups of replicas")
     if not isinstance(table, DenseElementsAttr):
         raise NotProvedError("expected groups as a list of devices")
+    return _listed_groups(table, walk.devices)
+
+
+@lru_cache(maxsize=4096)
+def _listed_groups(table: DenseElementsAttr, devices: int) -> Groups:
     size, ids = table.type.get_shape()[1], table.get_ints()
-    return checked_groups([ids[start : start + size] for start in range(0, len(ids), size)], walk.devices)
+    return checked_groups(tuple(tuple(ids[start : start + size]) for start in range(0, len(ids), size)), devices)
 
 
 def _view(walk: Walk, relation: Relation) -> View:
@@ -193,7 +198,7 @@ def _groups_along(axes: AxisList, mesh: Mesh, devices: int) -> Groups:
         position = position_of[device]
         rest = position - sum(digit.of(position) * digit.stride for digit in digits)
         groups.setdefault(rest, []).append(device)
-    return [sorted(group, key=lambda device: coordinates[device]) for group in groups.values()]
+    return tuple(tuple(sorted(group, key=lambda device: coordinates[device])) for group in groups.values())
 
 
 COLLECTIVES: dict[str, Lemma] = {

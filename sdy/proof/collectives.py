@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
-from sdy.proof.relations import (
-    FREE,
-    Digit,
-    Digits,
-    NotProvedError,
-    Offset,
-    View,
-    at,
-    is_within,
-    offset,
-    partial_of,
-    tidy,
-)
+from sdy.proof.offsets import Groups, Offset, at, of_devices, offset, plus
+from sdy.proof.relations import FREE, Digit, Digits, NotProvedError, View, is_within, partial_of, tidy
 from sdy.proof.terms import Term
 from sdy.proof.views import window
-
-Groups = Sequence[Sequence[int]]
 
 
 def check_exchangeable(view: View) -> None:
@@ -44,11 +32,7 @@ def gathered(view: View, dim: int, groups: Groups, devices: int) -> View:
     """Return the concatenation along a local dim of the windows of all devices of each group."""
     check_exchangeable(view)
     _check_equal_contributions(view, groups)
-    base = _base_of_first(view, groups, devices)
-    steps = [_steps(view, group) for group in groups]
-    if any(each != steps[0] for each in steps):
-        raise NotProvedError("groups of devices gather windows at different distances")
-    digits = _digits(steps[0])
+    base, digits = _first_and_digits(view.base, groups, devices)
     dims = (*view.dims[:dim], (*digits, *view.dims[dim]), *view.dims[dim + 1 :])
     return replace(view, base=base, dims=tidy(dims))
 
@@ -59,18 +43,25 @@ def _check_equal_contributions(view: View, groups: Groups) -> None:
         raise NotProvedError("expected an all-reduce before a gather of partial values")
 
 
-def _base_of_first(view: View, groups: Groups, devices: int) -> tuple[Offset, ...]:
-    """Return the base of the window of the first device of each device's group."""
+@lru_cache(maxsize=4096)
+def _first_and_digits(bases: tuple[Offset, ...], groups: Groups, devices: int) -> tuple[tuple[Offset, ...], Digits]:
+    """Return the bases of the first device of each device's group, and the digits of the windows of a group.
+
+    Raises: NotProvedError if not all groups have such windows.
+    """
+    steps = {_steps(bases, group) for group in groups}
+    if len(steps) > 1:
+        raise NotProvedError("groups of devices exchange windows at different distances")
     first = [0] * devices
     for group in groups:
         for device in group:
             first[device] = group[0]
-    return tuple(offset(tuple(at(base, each) for each in first)) for base in view.base)
+    return tuple(of_devices(base, tuple(first)) for base in bases), _digits(steps.pop())
 
 
-def _steps(view: View, group: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+def _steps(bases: Sequence[Offset], group: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Return the distance of each window from the first one, per dim of the term."""
-    return tuple(tuple(at(base, device) - at(base, group[0]) for base in view.base) for device in group)
+    return tuple(tuple(at(base, device) - at(base, group[0]) for base in bases) for device in group)
 
 
 def _digits(steps: Sequence[Sequence[int]]) -> Digits:
@@ -109,34 +100,28 @@ def _run_length(steps: Sequence[Sequence[int]]) -> int:
     return count
 
 
-def index_in_group(groups: Groups, devices: int) -> list[int]:
+@lru_cache(maxsize=4096)
+def index_in_group(groups: Groups, devices: int) -> Offset:
     """Return the position of each device in its group."""
     found = [0] * devices
     for group in groups:
         for position, device in enumerate(group):
             found[device] = position
-    return found
+    return offset(tuple(found))
 
 
 def scattered(view: View, dim: int, groups: Groups, devices: int) -> View:
     """Return the part of the local dim that belongs to each device of a group, in order."""
     extent = view.shape[dim] // len(groups[0])
-    starts = offset(tuple(each * extent for each in index_in_group(groups, devices)))
-    return window(view, dim, starts, extent)
+    return window(view, dim, plus(0, index_in_group(groups, devices), extent), extent)
 
 
 def exchanged(view: View, split: int, concat: int, groups: Groups, devices: int) -> View:
     """Return what an all-to-all gives: the part of `split` that belongs to a device, of all devices along `concat`."""
     check_exchangeable(view)
     _check_equal_contributions(view, groups)
-    positions = index_in_group(groups, devices)
-    steps = [_steps(view, group) for group in groups]
-    if any(each != steps[0] for each in steps):
-        raise NotProvedError("groups of devices exchange windows at different distances")
-    digits = _digits(steps[0])
-    first = replace(view, base=_base_of_first(view, groups, devices))
-    extent = view.shape[split] // len(groups[0])
-    part = window(first, split, offset(tuple(each * extent for each in positions)), extent)
+    base, digits = _first_and_digits(view.base, groups, devices)
+    part = scattered(replace(view, base=base), split, groups, devices)
     dims = (*part.dims[:concat], (*digits, *part.dims[concat]), *part.dims[concat + 1 :])
     return replace(part, dims=tidy(dims))
 
@@ -150,7 +135,8 @@ def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: T
             raise NotProvedError("a partial value is sent to some devices only")
         masks = tuple(view.partial.masks[source_of[device]] for device in range(devices))
         view = replace(view, partial=partial_of(view.partial.kind, masks, view.partial.whole))
-    base = [offset(tuple(at(each, source_of.get(p, p)) for p in range(devices))) for each in view.base]
+    senders = tuple(source_of.get(device, device) for device in range(devices))
+    base = [of_devices(each, senders) for each in view.base]
     if len(source_of) == devices:
         return replace(view, base=tuple(base))
     if not base or not (is_within(view) or view.outside is zero):

@@ -10,22 +10,19 @@ from itertools import product as combinations
 from sdy.proof.contributions import REPEATABLE, contributions, is_float, is_neutral, is_zero, product, together
 from sdy.proof.factors import Factors
 from sdy.proof.known import as_view, stitched, windows_of_global
+from sdy.proof.offsets import Offset, divided, elements_outside, is_inside, plus, spread
 from sdy.proof.relations import (
     FREE,
     Digit,
     Digits,
     Known,
     NotProvedError,
-    Offset,
     Partial,
     View,
     dim_of,
     extents,
-    is_inside,
     is_plain,
     is_within,
-    plus,
-    spread,
     tidy,
 )
 from sdy.proof.reshapes import cleaned
@@ -130,11 +127,7 @@ def _unlikeliness(view: View) -> tuple[int, int]:
     A window of another slice than that which the program takes has many.
     """
     sizes = list(zip(view.base, extents(view), view.term.shape, strict=True))
-    outside = sum(
-        min(extent, max(0, -start)) + min(extent, max(0, start + extent - size))
-        for base, extent, size in sizes
-        for start in spread(base)
-    )
+    outside = sum(elements_outside(base, extent, size) for base, extent, size in sizes)
     return outside, sum(isinstance(base, int) and (base, extent) != (0, size) for base, extent, size in sizes)
 
 
@@ -166,7 +159,7 @@ def as_slice(view: View, derived: Derived) -> View | None:
             return None
         if count > 1:
             numbers[dim] = len(base), step
-            base.append(shift // step if isinstance(shift, int) else tuple(one // step for one in shift))
+            base.append(divided(shift, step)[0])
     dims: list[Digits] = []
     for digits in view.dims:
         kept = [_in_slice(digit, numbers) for digit in digits if digit.dim in numbers or digit.dim == FREE]

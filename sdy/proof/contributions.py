@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from sdy.proof.relations import SELECTION, NotProvedError, Offset, Partial, View, at, is_inside, partial_of, spread
+from sdy.proof.offsets import Groups, Offset, at, is_inside, spread
+from sdy.proof.relations import SELECTION, NotProvedError, Partial, View, partial_of
 from sdy.proof.terms import Term
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
@@ -124,7 +126,7 @@ def together(one: Partial | None, other: Partial | None) -> Partial | None:
     return partial_of(one.kind, masks, one.whole | other.whole << width)
 
 
-def combined(view: View, kind: str, groups: Sequence[Sequence[int]]) -> View:
+def combined(view: View, kind: str, groups: Groups) -> View:
     """Return the view of a partial value after each group of devices has combined its contributions.
 
     Raises: NotProvedError if some group has a contribution twice, or not all groups have the same windows.
@@ -133,20 +135,31 @@ def combined(view: View, kind: str, groups: Sequence[Sequence[int]]) -> View:
     assert partial is not None
     if partial.kind != kind:
         raise NotProvedError(f"expected an all-reduce that combines by {partial.kind}, got {kind}")
+    for base in view.base:
+        _check_equal_in_groups(base, groups)
+    return replace(view, partial=_combined(partial, groups))
+
+
+@lru_cache(maxsize=4096)
+def _check_equal_in_groups(base: Offset, groups: Groups) -> None:
+    if not isinstance(base, int) and any(base[device] != base[group[0]] for group in groups for device in group):
+        raise NotProvedError("devices of one group have contributions to different elements")
+
+
+@lru_cache(maxsize=4096)
+def _combined(partial: Partial, groups: Groups) -> Partial | None:
+    """Return what is still partial after each group has combined its contributions; None if it is complete."""
     masks = list(partial.masks)
     for group in groups:
         union = 0
         for device in group:
-            if any(at(base, device) != at(base, group[0]) for base in view.base):
-                raise NotProvedError("devices of one group have contributions to different elements")
-            if union & partial.masks[device] and kind not in IDEMPOTENT:
+            if union & partial.masks[device] and partial.kind not in IDEMPOTENT:
                 raise NotProvedError("devices of one group have the same contribution, which counts twice")
             union |= partial.masks[device]
         for device in group:
             masks[device] = union
     is_complete = all(mask == partial.whole for mask in masks)
-    rest = None if is_complete else partial_of(kind, tuple(masks), partial.whole)
-    return View(view.term, view.base, view.dims, view.outside, rest)
+    return None if is_complete else partial_of(partial.kind, tuple(masks), partial.whole)
 
 
 def masked(view: View, is_kept: Sequence[bool]) -> View:

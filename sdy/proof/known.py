@@ -10,19 +10,8 @@ import numpy.typing as npt
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.proof.relations import (
-    FREE,
-    Digit,
-    Known,
-    NotProvedError,
-    Offset,
-    Relation,
-    View,
-    at,
-    have_same_bits,
-    offset,
-    tidy,
-)
+from sdy.proof.offsets import Offset, at, offset
+from sdy.proof.relations import FREE, Digit, Known, NotProvedError, Relation, View, have_same_bits, tidy
 from sdy.proof.terms import Shape, Term, TermTable
 
 Rows = npt.NDArray[np.generic]
@@ -153,13 +142,15 @@ def known_slice(value: Known, dim: int, start: Offset, size: int, stride: int = 
     shape = (*value.shape[:dim], size, *value.shape[dim + 1 :])
     if dim != value.dim:
         return Known(value.element, shape, value.dim, value.rows)
-    starts = [start] if isinstance(start, int) else list(start)
-    count = max(len(starts), len(value.rows))
-    rows = [
-        value.rows[each % len(value.rows), starts[each % len(starts)] :][: size * stride : stride]
-        for each in range(count)
-    ]
-    return Known(value.element, shape, value.dim, np.array(rows))
+    starts = np.array([start] if isinstance(start, int) else start)
+    indices = starts[:, None] + stride * np.arange(size)
+    return Known(value.element, shape, value.dim, np.take_along_axis(*_as_many_rows(value.rows, indices), axis=1))
+
+
+def _as_many_rows(rows: Rows, indices: npt.NDArray[np.int64]) -> tuple[Rows, npt.NDArray[np.int64]]:
+    """Return both with one row per device if one of them has one."""
+    count = max(len(rows), len(indices))
+    return np.broadcast_to(rows, (count, rows.shape[1])), np.broadcast_to(indices, (count, indices.shape[1]))
 
 
 def ints_of(value: Known, count: int) -> Offset | None:
@@ -169,7 +160,7 @@ def ints_of(value: Known, count: int) -> Offset | None:
     if value.is_uniform:
         return int(value.rows[0, 0])
     assert len(value.rows) == count
-    return offset(tuple(int(each) for each in value.rows[:, 0]))
+    return offset(tuple(map(int, value.rows[:, 0].tolist())))
 
 
 def as_view(value: Known, table: TermTable) -> View:

@@ -28,19 +28,8 @@ from sdy.proof.indexing.elements import scatter_elements
 from sdy.proof.indexing.slices import slice_by_index
 from sdy.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
-from sdy.proof.relations import (
-    FREE,
-    Candidates,
-    Known,
-    Margins,
-    NotProvedError,
-    Relation,
-    Segments,
-    View,
-    dim_of,
-    is_inside,
-    plus,
-)
+from sdy.proof.offsets import is_inside, plus
+from sdy.proof.relations import FREE, Candidates, Known, Margins, NotProvedError, Relation, Segments, View, dim_of
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.segments.lemmas import (
     concatenated_segments,

@@ -10,7 +10,8 @@ import numpy as np
 
 from sdy.proof.contributions import contributions, is_zero, masked
 from sdy.proof.known import DTYPES
-from sdy.proof.relations import Known, Offset, View, at, dim_of, is_plain, offset
+from sdy.proof.offsets import Offset, at, offset
+from sdy.proof.relations import Known, View, dim_of, is_plain
 from sdy.proof.terms import Arguments, Term, TermTable
 
 

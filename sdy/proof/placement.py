@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sdy.model.axis import AxisList
+from sdy.model.axis_list import sharded_size
 from sdy.model.devices.placement import TensorPlacement
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import ReductionKind
-from sdy.proof.relations import Digit, Digits, NotProvedError, Offset, Partial, View, offset, partial_of
+from sdy.proof.offsets import Offset, offset
+from sdy.proof.relations import Digit, Digits, NotProvedError, Partial, View, partial_of
 from sdy.proof.terms import Shape, TermTable
 
 KINDS = {ReductionKind.SUM: "add", ReductionKind.MAX: "maximum", ReductionKind.MIN: "minimum"}
 
 
+@lru_cache(maxsize=4096)
 def starts(axes: AxisList, mesh: Mesh, extent: int) -> Offset:
     """Return the first element of each device's shard of a dim, for shards of `extent` elements."""
     return offset(tuple(each * extent for each in shard_coordinates(axes, mesh))) if axes else 0
@@ -30,7 +35,7 @@ def bases(placement: TensorPlacement, local: Shape, devices: int) -> tuple[Offse
         raise NotProvedError("a value on a mesh of its own")
     found: list[Offset] = []
     for size, extent, dim in zip(placement.shape, local, sharding.dims, strict=True):
-        count = max(shard_coordinates(dim.axes, mesh)) + 1 if dim.axes else 1
+        count = sharded_size(dim.axes, mesh)
         if -(-size // count) != extent:
             raise NotProvedError(f"expected shards of {-(-size // count)} elements, got {extent}")
         found.append(starts(dim.axes, mesh, extent))

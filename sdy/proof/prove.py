@@ -18,9 +18,10 @@ from sdy.proof.control import placed_like
 from sdy.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
 from sdy.proof.known import as_view, whole
 from sdy.proof.lemmas import LEMMAS
+from sdy.proof.offsets import Offset
 from sdy.proof.outcome import Proof
 from sdy.proof.placement import argument, bases, contributions_of
-from sdy.proof.relations import Known, NotProvedError, Offset, Partial, Relation, Unknown, View, dim_of
+from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.proof.reshapes import cleaned, recast, root
 from sdy.proof.small_values.follower import Follower
 from sdy.proof.terms import TermTable

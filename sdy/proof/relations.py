@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sdy.proof.offsets import Offset, is_inside
 from sdy.proof.terms import Shape, Term
 
-Offset = int | tuple[int, ...]  # of a window: the same on all devices, or one per device
 FREE = -1
 SELECTION = "selection"  # a kind of contributions
 Codes = npt.NDArray[np.int64]
@@ -234,40 +234,6 @@ class Unknown:
 
 
 Relation = View | Known | Elements | Candidates | Positions | Margins | Segments | Unknown
-
-
-@lru_cache(maxsize=65536)
-def offset(values: tuple[int, ...]) -> Offset:
-    """Return the offset with one value per device, as a single number if all are equal."""
-    first = values[0]
-    return first if values.count(first) == len(values) else values
-
-
-def at(table: Offset, device: int) -> int:
-    """Return the offset on a device."""
-    return table if isinstance(table, int) else table[device]
-
-
-@lru_cache(maxsize=65536)
-def plus(one: Offset, other: Offset, factor: int = 1) -> Offset:
-    """Return `one + factor * other`."""
-    if isinstance(one, int):
-        if isinstance(other, int):
-            return one + factor * other
-        return tuple(one + factor * each for each in other)
-    if isinstance(other, int):
-        return tuple(each + factor * other for each in one)
-    return offset(tuple(a + factor * b for a, b in zip(one, other, strict=True)))
-
-
-def spread(table: Offset) -> Iterable[int]:
-    """Return the distinct offsets."""
-    return (table,) if isinstance(table, int) else set(table)
-
-
-def is_inside(start: Offset, extent: int, size: int) -> bool:
-    """Return whether a window of `extent` elements lies within `[0, size)` on every device."""
-    return all(each >= 0 and each + extent <= size for each in spread(start))
 
 
 def extents(view: View) -> list[int]:

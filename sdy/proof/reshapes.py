@@ -8,21 +8,8 @@ from itertools import pairwise
 from math import prod
 from typing import cast
 
-from sdy.proof.relations import (
-    FREE,
-    Digit,
-    Digits,
-    NotProvedError,
-    Offset,
-    View,
-    dim_of,
-    extents,
-    is_plain,
-    is_within,
-    offset,
-    plus,
-    tidy,
-)
+from sdy.proof.offsets import Offset, divided, plus
+from sdy.proof.relations import FREE, Digit, Digits, NotProvedError, View, dim_of, extents, is_plain, is_within, tidy
 from sdy.proof.terms import Parts, Shape, Term, TermTable
 
 
@@ -73,7 +60,7 @@ def recast(view: View, term: Term, layout: Sequence[int]) -> View | None:
     weights, new_weights = _weights(view.term.shape), _weights(term.shape)
     rest, base = offset_sum(view.base, weights), list[Offset]()
     for weight in new_weights:
-        quotient, rest = _divided(rest, weight)
+        quotient, rest = divided(rest, weight)
         base.append(quotient)
     dims: list[Digits] = []
     for digits, dim in zip(view.dims, layout, strict=True):
@@ -99,13 +86,6 @@ def offset_sum(base: Sequence[Offset], weights: Sequence[int]) -> Offset:
     for each, weight in zip(base, weights, strict=True):
         total = plus(total, each, weight)
     return total
-
-
-def _divided(table: Offset, divisor: int) -> tuple[Offset, Offset]:
-    """Return the quotients and the remainders of offsets."""
-    if isinstance(table, int):
-        return table // divisor, table % divisor
-    return offset(tuple(each // divisor for each in table)), offset(tuple(each % divisor for each in table))
 
 
 def _weights(shape: Shape) -> list[int]:
@@ -249,7 +229,7 @@ def _split(view: View, table: TermTable) -> View:
             if before // stride == 1:
                 continue
             shape.append(before // stride)
-            quotient, rest = _divided(rest, stride)
+            quotient, rest = divided(rest, stride)
             base.append(quotient)
             before = stride
     dims = tuple(

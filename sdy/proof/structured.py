@@ -28,6 +28,7 @@ from sdy.proof.factors import (
     reduce,
 )
 from sdy.proof.known import as_view, combined_copies, moved
+from sdy.proof.offsets import plus
 from sdy.proof.relations import (
     FREE,
     SELECTION,
@@ -38,7 +39,6 @@ from sdy.proof.relations import (
     View,
     dim_of,
     have_same_bits,
-    plus,
 )
 from sdy.proof.reshapes import cleaned
 from sdy.proof.selections.candidates import are_selected_by, combined_candidates

@@ -7,18 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from sdy.proof.known import known_slice
-from sdy.proof.relations import (
-    FREE,
-    Digit,
-    Digits,
-    Known,
-    NotProvedError,
-    Offset,
-    View,
-    offset,
-    plus,
-    tidy,
-)
+from sdy.proof.offsets import Offset, divided, is_inside, plus
+from sdy.proof.relations import FREE, Digit, Digits, Known, NotProvedError, View, tidy
 from sdy.proof.terms import Shape
 
 
@@ -63,22 +53,22 @@ def _window_of_digits(view: View, dim: int, start: Offset, size: int) -> View:
     """Return a slice of a local dim of several digits, which ends where blocks of minor digits do."""
     digits = view.dims[dim]
     minor = prod(digit.size for digit in digits[1:])
-    starts = [start] if isinstance(start, int) else list(start)
+    quotient, rest = divided(start, minor)
     base = list(view.base)
-    if all(each % minor == 0 for each in starts) and size % minor == 0:
+    if rest == 0 and size % minor == 0:
         major = digits[0]
         if major.dim != FREE:
-            base[major.dim] = plus(base[major.dim], offset(tuple(each // minor for each in starts)), major.stride)
+            base[major.dim] = plus(base[major.dim], quotient, major.stride)
         kept: Digits = (Digit(size // minor, major.dim, major.stride), *digits[1:])
-    elif all(each // minor == (each + size - 1) // minor for each in starts):
+    elif is_inside(rest, size, minor):
         major = digits[0]
         if major.dim != FREE:
-            base[major.dim] = plus(base[major.dim], offset(tuple(each // minor for each in starts)), major.stride)
+            base[major.dim] = plus(base[major.dim], quotient, major.stride)
         dims = (*view.dims[:dim], digits[1:], *view.dims[dim + 1 :])
         inner = replace(view, base=tuple(base), dims=dims)
-        rest = window(inner, dim, offset(tuple(each % minor for each in starts)), size)
+        found = window(inner, dim, rest, size)
         unit = Digit(1, major.dim, 1)
-        return replace(rest, dims=tidy((*rest.dims[:dim], (unit, *rest.dims[dim]), *rest.dims[dim + 1 :])))
+        return replace(found, dims=tidy((*found.dims[:dim], (unit, *found.dims[dim]), *found.dims[dim + 1 :])))
     else:
         raise NotProvedError("a slice that ends within a block of the dim")
     return replace(view, base=tuple(base), dims=tidy((*view.dims[:dim], kept, *view.dims[dim + 1 :])))

@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, ScatterDimensionNumbers
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.proof.factors import number
-from sdy.proof.relations import FREE, Known, Offset, Relation, View, dim_of, offset, spread
+from sdy.proof.offsets import Offset, offset, spread
+from sdy.proof.relations import FREE, Known, Relation, View, dim_of
 from sdy.proof.structured import concatenated
 from sdy.proof.views import slice_along
 from sdy.proof.walk import Walk, known_or_view, shape_of

@@ -12,6 +12,7 @@ from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.proof.factors import slice_factors
 from sdy.proof.known import ints_of, known_slice, moved
 from sdy.proof.masks import Shard, sharded_index
+from sdy.proof.offsets import clamped
 from sdy.proof.relations import Known, Relation, Segments, View
 from sdy.proof.reshapes import cleaned
 from sdy.proof.segments.lemmas import sliced_segments
@@ -38,8 +39,7 @@ def sliced_at(walk: Walk, op: Operation, value: View | Known, starts: Sequence[V
     for dim, (size, table) in enumerate(zip(shape, tables, strict=True)):
         last = value.shape[dim] - size
         if last and table is not None:
-            clamped = min(max(table, 0), last) if isinstance(table, int) else tuple(min(max(s, 0), last) for s in table)
-            value = slice_along(value, dim, clamped, size)
+            value = slice_along(value, dim, clamped(table, last), size)
     if value.shape == shape:
         return [value]
     factors, sliced = slice_factors(value.shape, shape)

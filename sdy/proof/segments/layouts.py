@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
-from sdy.proof.relations import FREE, Digit, Digits, Offset, Segments, View, plus
+from sdy.proof.offsets import Offset, plus
+from sdy.proof.relations import FREE, Digit, Digits, Segments, View
 from sdy.proof.terms import Arguments, Parts, Term, TermTable
 
 

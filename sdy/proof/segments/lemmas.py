@@ -8,19 +8,8 @@ from xdsl.ir import Operation
 
 from sdy.proof.factors import number
 from sdy.proof.known import ints_of
-from sdy.proof.relations import (
-    FREE,
-    Known,
-    NotProvedError,
-    Offset,
-    Relation,
-    Segments,
-    View,
-    dim_of,
-    extents,
-    is_inside,
-    is_within,
-)
+from sdy.proof.offsets import Offset, clamped, is_inside
+from sdy.proof.relations import FREE, Known, NotProvedError, Relation, Segments, View, dim_of, extents, is_within
 from sdy.proof.segments.operations import (
     as_segments,
     chosen,
@@ -193,6 +182,4 @@ def _known_start(walk: Walk, start: View | Known | int, last: int) -> Offset:
     found = start if isinstance(start, int) else ints_of(start, walk.devices) if isinstance(start, Known) else None
     if found is None:
         raise NotProvedError("expected a start that is known on each device")
-    if isinstance(found, int):
-        return min(max(found, 0), last)
-    return tuple(min(max(each, 0), last) for each in found)
+    return clamped(found, last)

@@ -8,21 +8,8 @@ from itertools import groupby
 
 from sdy.proof.compute import plain_readings
 from sdy.proof.known import as_view
-from sdy.proof.relations import (
-    ARBITRARY,
-    FREE,
-    Digit,
-    Known,
-    NotProvedError,
-    Offset,
-    Segment,
-    Segments,
-    View,
-    at,
-    dim_of,
-    is_plain,
-    offset,
-)
+from sdy.proof.offsets import Offset, at, offset
+from sdy.proof.relations import ARBITRARY, FREE, Digit, Known, NotProvedError, Segment, Segments, View, dim_of, is_plain
 from sdy.proof.terms import Shape, Term, TermTable
 
 Row = tuple[Segment, ...]

@@ -6,20 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, permutations
 
-from sdy.proof.relations import (
-    ARBITRARY,
-    FREE,
-    Digit,
-    Digits,
-    Offset,
-    Segment,
-    Segments,
-    View,
-    is_within,
-    offset,
-    plus,
-    tidy,
-)
+from sdy.proof.offsets import Offset, offset, plus
+from sdy.proof.relations import ARBITRARY, FREE, Digit, Digits, Segment, Segments, View, is_within, tidy
 from sdy.proof.segments.layouts import Layout, layouts_of, unsliced
 from sdy.proof.segments.operations import Row, repeats
 from sdy.proof.terms import TermTable

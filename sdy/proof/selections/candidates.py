@@ -6,10 +6,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from sdy.proof.contributions import IDEMPOTENT, REPEATABLE
-from sdy.proof.relations import SELECTION, Candidates, NotProvedError, Relation, View, at, partial_of
+from sdy.proof.offsets import Groups, at
+from sdy.proof.relations import SELECTION, Candidates, NotProvedError, Relation, View, partial_of
 from sdy.proof.terms import Arguments
-
-Groups = Sequence[Sequence[int]]
 
 
 def candidates_of(view: View, dim: int) -> Candidates | None:

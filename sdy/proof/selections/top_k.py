@@ -17,7 +17,8 @@ from sdy.proof.factors import ints
 from sdy.proof.indexing.elements import gather_elements
 from sdy.proof.indexing.slices import gather_one_slice
 from sdy.proof.known import ints_of
-from sdy.proof.relations import SELECTION, Candidates, Known, NotProvedError, Positions, Relation, View, offset, plus
+from sdy.proof.offsets import offset, plus
+from sdy.proof.relations import SELECTION, Candidates, Known, NotProvedError, Positions, Relation, View
 from sdy.proof.selections.candidates import are_selected_by, candidates_of, combined_candidates
 from sdy.proof.structured import compute, known_operands, row_factors
 from sdy.proof.terms import Arguments

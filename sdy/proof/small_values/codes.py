@@ -17,21 +17,8 @@ from typing import cast
 import numpy as np
 
 from sdy.proof.known import DTYPES, whole
-from sdy.proof.relations import (
-    FREE,
-    Codes,
-    Digit,
-    Digits,
-    Elements,
-    Known,
-    NotProvedError,
-    Offset,
-    Relation,
-    View,
-    at,
-    offset,
-    tidy,
-)
+from sdy.proof.offsets import Offset, at, offset
+from sdy.proof.relations import FREE, Codes, Digit, Digits, Elements, Known, NotProvedError, Relation, View, tidy
 from sdy.proof.small_values.choices import Choices
 from sdy.proof.small_values.masked import Masked
 from sdy.proof.small_values.rings import (

@@ -13,8 +13,9 @@ from sdy.model.sharding import TensorSharding
 from sdy.proof.collective_lemmas import groups_of, manual_axes, mesh_of, pairs_of
 from sdy.proof.factors import number
 from sdy.proof.known import DTYPES
+from sdy.proof.offsets import at
 from sdy.proof.placement import starts
-from sdy.proof.relations import Codes, Elements, NotProvedError, Relation, at
+from sdy.proof.relations import Codes, Elements, NotProvedError, Relation
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.pointwise import combined
 from sdy.proof.small_values.rings import ARBITRARY

@@ -15,19 +15,18 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo import elementwise
 from sdy.proof.factors import ints
 from sdy.proof.known import DTYPES
+from sdy.proof.offsets import Offset, at
 from sdy.proof.relations import (
     Candidates,
     Codes,
     Elements,
     Known,
     NotProvedError,
-    Offset,
     Positions,
     Relation,
     Segments,
     Unknown,
     View,
-    at,
     dim_of,
     is_plain,
     is_within,

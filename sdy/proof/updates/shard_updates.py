@@ -15,7 +15,8 @@ from xdsl.ir import Operation
 from sdy.proof.compute import Computation, Placement, computed
 from sdy.proof.factors import sliced_update
 from sdy.proof.masks import LARGE_INTEGERS, device_table, is_clamped
-from sdy.proof.relations import FREE, Known, Margins, NotProvedError, Offset, View, dim_of, plus
+from sdy.proof.offsets import Offset, plus
+from sdy.proof.relations import FREE, Known, Margins, NotProvedError, View, dim_of
 from sdy.proof.terms import Term
 from sdy.proof.views import slice_along
 from sdy.proof.walk import Walk, shape_of

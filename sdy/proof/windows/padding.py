@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sdy.proof.relations import FREE, Digit, Digits, Offset, View, dim_of, tidy
+from sdy.proof.offsets import Offset
+from sdy.proof.relations import FREE, Digit, Digits, View, dim_of, tidy
 from sdy.proof.terms import Padded, Term
 from sdy.proof.walk import Walk
 from sdy.proof.windows.attributes import WindowAttributes, Windowed

@@ -13,19 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sdy.proof.compute import computed, plain_readings
-from sdy.proof.relations import (
-    FREE,
-    Digit,
-    Known,
-    NotProvedError,
-    Offset,
-    View,
-    dim_of,
-    is_plain,
-    plus,
-    spread,
-    tidy,
-)
+from sdy.proof.offsets import Offset, divided, plus, spread
+from sdy.proof.relations import FREE, Digit, Known, NotProvedError, View, dim_of, is_plain, tidy
 from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Arguments, Term
 from sdy.proof.walk import Walk, shape_of
@@ -154,9 +143,8 @@ class _Shards:
         shift = plus(whole.low - own.low, base, own.gap)
         if kernel_start is not None:
             return 0 if plus(shift, kernel_start, -own.step) == 0 else None
-        if any(each % own.stride for each in spread(shift)):
-            return None
-        return shift // own.stride if isinstance(shift, int) else tuple(each // own.stride for each in shift)
+        start, rest = divided(shift, own.stride)
+        return start if rest == 0 else None
 
 
 def _overlaps(start: int, end: int, size: int) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from sdy.proof.contributions import combined, contributions
+from sdy.proof.offsets import Offsets
 from sdy.proof.relations import View, partial_of
 from sdy.proof.terms import TermTable
 
 
 def test_contributions_that_a_group_has_combined_are_one() -> None:
     term = TermTable().make("argument", 0, (), (), "f32")
-    by_two_axes = contributions("add", (0, 1, 2, 3), 1, 4, 4, may_reach_over=False)
-    by_one_axis = contributions("add", (0, 0, 2, 2), 2, 4, 4, may_reach_over=False)
+    by_two_axes = contributions("add", Offsets((0, 1, 2, 3)), 1, 4, 4, may_reach_over=False)
+    by_one_axis = contributions("add", Offsets((0, 0, 2, 2)), 2, 4, 4, may_reach_over=False)
     assert by_two_axes != by_one_axis
-    assert combined(View(term, (), (), None, by_two_axes), "add", [[0, 1], [2, 3]]).partial == by_one_axis
-    assert combined(View(term, (), (), None, by_two_axes), "add", [[0, 2], [1, 3]]).partial != by_one_axis
+    assert combined(View(term, (), (), None, by_two_axes), "add", ((0, 1), (2, 3))).partial == by_one_axis
+    assert combined(View(term, (), (), None, by_two_axes), "add", ((0, 2), (1, 3))).partial != by_one_axis
 
 
 def test_contributions_do_not_depend_on_their_numbers() -> None:

@@ -12,7 +12,8 @@ from support.execution.proved_faults import check_proof_and_faults
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.proof.known import whole
-from sdy.proof.relations import Digit, Segments, View, at, is_inside, offset
+from sdy.proof.offsets import at, is_inside, offset
+from sdy.proof.relations import Digit, Segments, View
 from sdy.proof.segments.operations import as_segments, chosen, joined, overwritten, part_of, sent
 from sdy.proof.segments.windows import as_window
 from sdy.proof.small_values import follower
