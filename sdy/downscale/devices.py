@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations, permutations
 from math import gcd, prod
 
@@ -133,21 +134,30 @@ def _ratios(sizes: Sequence[int], small: Sequence[int]) -> dict[int, int]:
     return {before: after.pop() for before, after in found.items() if len(after) == 1}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class _Devices:
-    """The devices of the original mesh, as coordinates."""
+    """The devices of the original mesh, as coordinates. Layers repeat groups, which are computed once."""
 
     sizes: tuple[int, ...]
     small: tuple[int, ...]
     coordinates: IntArray
+    _found: dict[Rows, tuple[Rows, GroupSize] | None] = field(
+        default_factory=dict[Rows, "tuple[Rows, GroupSize] | None"]
+    )
 
-    @property
+    @cached_property
     def kept(self) -> Mapping[int, int]:
         """The new number of each device that stays."""
         inside = np.flatnonzero((self.coordinates < np.array(self.small)).all(axis=1))
         return {int(device): number for number, device in enumerate(inside)}
 
     def rows(self, rows: Rows) -> tuple[Rows, GroupSize] | None:
+        """Return the groups of the devices that stay, and the sizes of groups; None as `_rows_that_stay`."""
+        if rows not in self._found:
+            self._found[rows] = self._rows_that_stay(rows)
+        return self._found[rows]
+
+    def _rows_that_stay(self, rows: Rows) -> tuple[Rows, GroupSize] | None:
         """Return the groups of the devices that stay, and the sizes of groups.
 
         Return None unless the groups hold each device once and are whole axes, the same ones in the same order.

@@ -22,6 +22,7 @@ from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, LiteralOp, ReshapeOp
 from sdy.downscale.size_classes import SizeClasses, Variable
 
+_REPEATING = frozenset({BroadcastInDimOp, ConvertOp, ReshapeOp})
 LARGEST_OFFSET = 64  # from the start of a shard that a size is kept large enough for
 Anchors = tuple[tuple[int, int], ...]  # original and new sizes, ascending
 
@@ -119,7 +120,7 @@ class IndexValues:
 def literal(value: SSAValue) -> Operation | None:
     """Return the constant op of equal elements that a value repeats or converts, if any."""
     op = value.owner
-    while isinstance(op, BroadcastInDimOp | ConvertOp | ReshapeOp):
+    while isinstance(op, Operation) and type(op) in _REPEATING:
         op = op.operands[0].owner
     return op if isinstance(op, LiteralOp) and op.value.is_splat else None
 

@@ -19,17 +19,19 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.devices.placement import ProgramPlacement
 
 # Ops that partitioning keeps as they are, on shards. Others also arise from communication.
-KEPT = (
-    *elementwise.OPS,
-    *reduction.OPS,
-    *gather_scatter.OPS,
-    *linalg.OPS,
-    *window.OPS,
-    shape.ConstantOp,
-    shape.IotaOp,
-    DotGeneralOp,
-    SliceOp,
-    PadOp,
+KEPT: frozenset[type[Operation]] = frozenset(
+    (
+        *elementwise.OPS,
+        *reduction.OPS,
+        *gather_scatter.OPS,
+        *linalg.OPS,
+        *window.OPS,
+        shape.ConstantOp,
+        shape.IotaOp,
+        DotGeneralOp,
+        SliceOp,
+        PadOp,
+    )
 )
 _Key = tuple[object, str, int]
 
@@ -128,7 +130,7 @@ def _by_line(ties: Ties) -> dict[_Key, list[Operation]]:
     seen: set[Operation] = set()
     for value in ties.dims:
         op = value.owner
-        if isinstance(op, Operation) and isinstance(op, KEPT) and op not in seen:
+        if isinstance(op, Operation) and type(op) in KEPT and op not in seen:
             seen.add(op)
             location = op.location
             if isinstance(location, FileLineColLoc) and all(as_tensor(each.type) for each in op.results):

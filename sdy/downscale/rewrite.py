@@ -26,11 +26,12 @@ def rewritten(module: ModuleOp, ties: Ties, new_size: NewSize, constants: Mappin
     """Return a copy of a module with new sizes, and with new numbers in some constants."""
     copy = copy_with_regions(module)
     ops = pre_order(module)
+    types = _Types()
     attributes: dict[Operation, dict[str, dict[int, int]]] = {}
     for (op, name, index), variable in ties.attributes.items():
         attributes.setdefault(op, {}).setdefault(name, {})[index] = new_size(variable)
     for op, new in zip(ops, pre_order(copy), strict=True):
-        _set_types(op, new, ties, new_size)
+        types.set_all(op, new, ties, new_size)
         for name, numbers in attributes.get(op, {}).items():
             ints = [numbers.get(index, each) for index, each in enumerate(ints_in(op.properties[name]))]
             new.properties[name] = with_ints(op.properties[name], ints)
@@ -67,21 +68,28 @@ def _set_devices(op: Operation, new: Operation, mesh: SmallerMesh) -> None:
         new.properties["split_count"] = IntegerAttr(mesh.sizes[op][1], i64)
 
 
-def _set_types(op: Operation, new: Operation, ties: Ties, new_size: NewSize) -> None:
-    for value, other in zip(op.results, new.results, strict=True):
-        _set_type(value, other, ties, new_size)
-    for block, copy in zip(blocks_of(op), blocks_of(new), strict=True):
-        for value, other in zip(block.args, copy.args, strict=True):
-            _set_type(value, other, ties, new_size)
+class _Types:
+    """Types with new sizes. Equal types are the same object, so that equal ops are verified once."""
 
+    def __init__(self) -> None:
+        self._found: dict[tuple[Attribute, tuple[int, ...]], Attribute] = {}
 
-def _set_type(value: SSAValue, copy: SSAValue, ties: Ties, new_size: NewSize) -> None:
-    tensor = as_tensor(value.type)
-    if tensor is None:
-        return
-    shape = [new_size(each) for each in ties.of(value)]
-    if shape != list(tensor.get_shape()):
-        set_type(copy, TensorType(tensor.element_type, shape, tensor.encoding))
+    def set_all(self, op: Operation, new: Operation, ties: Ties, new_size: NewSize) -> None:
+        """Set the types of the values that an op defines in its copy."""
+        for value, other in zip(op.results, new.results, strict=True):
+            self._set(value, other, ties, new_size)
+        for block, copy in zip(blocks_of(op), blocks_of(new), strict=True):
+            for value, other in zip(block.args, copy.args, strict=True):
+                self._set(value, other, ties, new_size)
+
+    def _set(self, value: SSAValue, copy: SSAValue, ties: Ties, new_size: NewSize) -> None:
+        tensor = as_tensor(value.type)
+        if tensor is None:
+            return
+        key = tensor, tuple(new_size(each) for each in ties.of(value))
+        if key not in self._found:
+            self._found[key] = TensorType(tensor.element_type, key[1], tensor.encoding)
+        set_type(copy, self._found[key])
 
 
 def _constant(value: DenseElementsAttr, result_type: Attribute, numbers: Numbers) -> DenseElementsAttr:

@@ -27,34 +27,50 @@ from sdy.interpreter.rounding_noise import RoundingNoise
 
 DEEPEST_CALL = 100
 
+CompiledBlocks = dict[Block, CompiledBlock]
+
 OpObserver = Callable[[KernelContext, Operation, Arrays], None]
 """Called after every op with its context, the op, and the arrays of its results."""
 
 
 class Executor:
-    """Runs the functions of one module. A block is compiled once, when it first runs."""
+    """Runs the functions of one module. A block is compiled once, when it first runs.
+
+    `compiled` has the blocks that other executors of the module compiled, and gets those that this one compiles.
+    """
 
     def __init__(
-        self, module: ModuleOp, observer: OpObserver | None = None, noise: RoundingNoise | None = None
+        self,
+        module: ModuleOp,
+        observer: OpObserver | None = None,
+        noise: RoundingNoise | None = None,
+        compiled: CompiledBlocks | None = None,
     ) -> None:
         self.functions = functions_of(module)
         self._module = module
         self._observer = observer
         self._noise = noise
-        self._blocks: dict[Block, CompiledBlock] = {}
+        self._blocks: CompiledBlocks = {}
+        self._compiled: CompiledBlocks = {} if compiled is None else compiled
 
     def compiled(self, block: Block) -> CompiledBlock:
         """Return the compiled form of `block`. Raises: SdyError at an op that cannot be run."""
         found = self._blocks.get(block)
         if found is None:
-            owner = block.parent_op()
-            captured = () if owner is None or isinstance(owner, FuncOp) else captured_by(owner)
-            is_observed = self._observer is not None
-            found = compile_block(block, captured, KERNELS, op_by_op=is_observed)
+            found = self._without_noise(block)
             if self._noise is not None:
                 noisy = [replace(step, kernel=self._noise.around(step.op, step.kernel)) for step in found.steps]
                 found = replace(found, steps=tuple(noisy))
             self._blocks[block] = found
+        return found
+
+    def _without_noise(self, block: Block) -> CompiledBlock:
+        found = self._compiled.get(block)
+        if found is None:
+            owner = block.parent_op()
+            captured = () if owner is None or isinstance(owner, FuncOp) else captured_by(owner)
+            is_observed = self._observer is not None
+            found = self._compiled[block] = compile_block(block, captured, KERNELS, op_by_op=is_observed)
         return found
 
     def function(self, name: str) -> FuncOp:

@@ -14,6 +14,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.quant import UniformQuantization, UniformQuantizedType
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo import (
@@ -99,7 +100,7 @@ COMPUTING: tuple[type[Operation], ...] = (
 
 def has_quantized(op: Operation) -> bool:
     """Return whether an operand or a result has quantized elements."""
-    return any(_quantization(value.type) is not None for value in (*op.operands, *op.results))
+    return any(_quantization(value.type) is not None for value in (*operands_of(op), *op.results))
 
 
 def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
@@ -176,7 +177,7 @@ def _scales(quantization: UniformQuantization, rank: int) -> tuple[Floats, Float
 def _quantization(value_type: Attribute) -> UniformQuantization | None:
     tensor = as_tensor(value_type)
     element_type = None if tensor is None else tensor.element_type
-    return element_type.data if isinstance(element_type, UniformQuantizedType) else None
+    return element_type.data if type(element_type) is UniformQuantizedType else None
 
 
 def _expressed(value_type: Attribute) -> Attribute:

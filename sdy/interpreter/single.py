@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import ONE_DEVICE
-from sdy.interpreter.executor import Executor, OpObserver
+from sdy.interpreter.executor import CompiledBlocks, Executor, OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import KernelContext
@@ -23,15 +23,17 @@ def interpret(
     host: Host | None = None,
     observer: OpObserver | None = None,
     noise: RoundingNoise | None = None,
+    compiled: CompiledBlocks | None = None,
 ) -> list[Array]:
     """Run a function on one device and return one array per result, which may share memory with inputs and constants.
 
-    With `noise`, the terms of sums are changed at random by about as much as rounding changes them.
+    With `noise`, the terms of sums are changed at random by about as much as rounding changes them. `compiled` keeps
+    the compiled blocks of the module from one run to the next; runs with and without an observer must not share them.
 
     Raises: SdyError at an op that cannot be run or whose check fails; SDY-X004 if the function does not exist;
     SDY-X006 or SDY-X007 if the inputs do not match its arguments.
     """
-    executor = Executor(module, observer, noise)
+    executor = Executor(module, observer, noise, compiled)
     check_inputs(executor.function(function), [(array.shape, array.dtype) for array in inputs])
     context = KernelContext(batch=(), grid=ONE_DEVICE, runner=executor, host=host or Host())
     return [np.asarray(result) for result in executor.run(context, function, tuple(inputs))]

@@ -21,10 +21,11 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_float
+from sdy.interpreter.executor import CompiledBlocks
 from sdy.interpreter.rounding_noise import RoundingNoise
 from sdy.interpreter.single import interpret
 from sdy.passes.rewriting.widen_floats import widen_floats
-from sdy.program.at_scale.run_estimate import SECONDS_PER_OP, estimate_of_run
+from sdy.program.at_scale.run_estimate import SECONDS_PER_OP, seconds_of_run
 from sdy.program.comparison import FloatArray, OutputComparison, allowed_error, errors, first_difference
 from sdy.program.partitioned import PartitionedProgram
 
@@ -45,6 +46,7 @@ class RoundingCheck:
         self._partitioned = partitioned
         self._declared = original
         self._declared_inputs = inputs
+        self._compiled: CompiledBlocks = {}
 
     def judged(
         self, comparisons: Sequence[OutputComparison], expected: Sequence[Array], *, is_given: bool
@@ -77,12 +79,13 @@ class RoundingCheck:
     @cached_property
     def _runs(self) -> int:
         """The number of runs that round at random, if a difference needs them."""
-        seconds = max(estimate_of_run(self._original).seconds, SECONDS_PER_OP)
+        seconds = max(seconds_of_run(self._original), SECONDS_PER_OP)
         return max(LEAST_RUNS, min(MOST_RUNS, int(SECONDS_OF_RUNS / seconds)))
 
     def _run(self, noise: RoundingNoise | None) -> list[Array]:
         name = main_function(self._original).sym_name.data
-        return interpret(self._original, self._inputs, name, self._partitioned.origin.host(), noise=noise)
+        host = self._partitioned.origin.host()
+        return interpret(self._original, self._inputs, name, host, noise=noise, compiled=self._compiled)
 
     def _partitioned_results(self) -> list[Array]:
         wide = replace(self._partitioned, local=_widened(self._partitioned.local))

@@ -110,9 +110,9 @@ def _verify(program: Program, path: str, text: str, arguments: Namespace) -> int
     partitioned = partition(program, path, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
-    needed = estimate(program.module, partitioned)
-    if arguments.reduced or not (arguments.full or arguments.inputs or is_within_budget(needed)):
-        if not arguments.reduced:
+    needed = None if arguments.reduced else estimate(program.module, partitioned)
+    if needed is None or not (arguments.full or arguments.inputs or is_within_budget(needed)):
+        if needed is not None:
             print(f"note: a run would take {needed}, so sizes are reduced; --full runs them all", file=sys.stderr)
         found = verify_reduced(program.module, partitioned, arguments.seed, terminal_progress)
         if arguments.json:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
-MAX_UNCOLLECTED = 1_000_000  # objects, of roughly 100 to 200 bytes each
+MAX_UNCOLLECTED = 1_000_000  # objects, of roughly 100 to 200 bytes each; or as many as are alive, if these are more
 # Python 3.12 counts its own immortal objects, a few hundred, as frozen; a program that freezes its objects has more.
 IMMORTAL = 1_000 if sys.version_info[:2] == (3, 12) else 0
 
@@ -17,13 +17,14 @@ class _CollectionSchedule:
 
     def __init__(self) -> None:
         self._uncollected = 0
+        self._most = MAX_UNCOLLECTED
 
     def end_pause(self) -> None:
         """Move the new objects to the oldest generation, so that they are not scanned at once: modules live long.
 
         Python runs a full collection only when many objects became old through partial collections, which these did
-        not.
-        So this function runs it after `MAX_UNCOLLECTED` objects.
+        not. So this function runs it after `MAX_UNCOLLECTED` objects, or more if more are alive: a collection scans
+        all of them.
         """
         if (
             gc.get_freeze_count() > IMMORTAL
@@ -32,10 +33,13 @@ class _CollectionSchedule:
         thresholds = gc.get_threshold()
         young, middle, old = gc.get_count()  # objects, then numbers of collections of the previous generation
         self._uncollected += young + thresholds[0] * (middle + thresholds[1] * old)
-        if self._uncollected > MAX_UNCOLLECTED:
+        is_late = self._uncollected > self._most
+        if is_late:
             gc.collect()
             self._uncollected = 0
         gc.freeze()
+        if is_late:
+            self._most = max(MAX_UNCOLLECTED, gc.get_freeze_count())
         gc.unfreeze()
 
 

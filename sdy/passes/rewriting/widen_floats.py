@@ -50,11 +50,12 @@ def widen_floats(module: ModuleOp) -> None:
             _skip(op)
     kept = {op: _types(op) for op in ops if op.parent is not None and _depends_on_format(op)}
     types: dict[Attribute, Attribute] = {}
+    constants = _WidenedConstants()
     for op in ops:
         for value in _defined_values(op):
             set_type(value, types.get(value.type) or types.setdefault(value.type, widened_type(value.type)))
         if op not in kept:
-            _widen_attributes(op)
+            _widen_attributes(op, constants)
     for op, (operand_types, result_types) in kept.items():
         _convert_around(op, operand_types, result_types)
 
@@ -110,24 +111,42 @@ def _skip(op: Operation) -> None:
     erase(op)
 
 
-def _widen_attributes(op: Operation) -> None:
+class _WidenedConstants:
+    """Constants that are widened, by their ids: programs repeat them. The originals are kept, so that ids stay."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[DenseElementsAttr, DenseElementsAttr]] = {}
+
+    def of(self, constant: DenseElementsAttr) -> DenseElementsAttr:
+        """Return the constant with elements of 64 bits for each float."""
+        pair = self._found.get(id(constant))
+        if pair is None:
+            pair = self._found[id(constant)] = constant, _widened_constant(constant)
+        return pair[1]
+
+
+def _widen_attributes(op: Operation, constants: _WidenedConstants) -> None:
     """Widen constants and function types. An algorithm, which says how a product is rounded, is removed."""
     if isinstance(op, DotGeneralOp):
         op.algorithm = None
     for attributes in (op.properties, op.attributes):
-        attributes.update(_widened_attributes(attributes))
+        attributes.update(_widened_attributes(attributes, constants))
 
 
-def _widened_attributes(attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Attribute]]:
+def _widened_attributes(
+    attributes: Mapping[str, Attribute], constants: _WidenedConstants
+) -> Iterator[tuple[str, Attribute]]:
     for name, attribute in list(attributes.items()):
         if isinstance(attribute, FunctionType):
             yield name, widened_type(attribute)
-        elif isinstance(attribute, DenseElementsAttr) and widened_type(attribute.type) != attribute.type:
-            yield name, _widened_constant(attribute)
+        elif isinstance(attribute, DenseElementsAttr):
+            yield name, constants.of(attribute)
 
 
 def _widened_constant(constant: DenseElementsAttr) -> DenseElementsAttr:
     tensor = cast("TensorType[Attribute]", widened_type(constant.type))
+    if tensor == constant.type:
+        return constant
     values = constant.get_values()
     return DenseElementsAttr.from_values(tensor, values[:1] if constant.is_splat else values)
 

@@ -121,7 +121,7 @@ def verify_reduced(
 def _on_all_devices(written: ModuleOp, partitioned: PartitionedProgram[Any]) -> ReducedPrograms | None:
     """Return the programs in smaller sizes on all devices; None if a run takes longer than those may."""
     found = reduce_sizes(written, partitioned.local, partitioned.boundary, reduce_mesh=False)
-    return found if _needed(found).seconds <= SECONDS_FOR_ALL_DEVICES else None
+    return found if _needed(found, is_freed=False).seconds <= SECONDS_FOR_ALL_DEVICES else None
 
 
 def reduced_comparisons(
@@ -191,14 +191,20 @@ def check_run(written: ModuleOp, partitioned: PartitionedProgram[Any], hint: str
 
 
 @garbage_collection_paused()
-def _needed(small: ReducedPrograms) -> RunEstimate:
-    """Return the estimate of a run of both programs in the declared types."""
-    return estimate_of_run(small.written) + estimate_on_devices(small.local, small.boundary)
+def _needed(small: ReducedPrograms, *, is_freed: bool = True) -> RunEstimate:
+    """Return the estimate of a run of both programs in the declared types; see `estimate_of_run`."""
+    on_devices = estimate_on_devices(small.local, small.boundary, is_freed=is_freed)
+    return estimate_of_run(small.written, is_freed=is_freed) + on_devices
 
 
 def _check_budget(small: ReducedPrograms, written: ModuleOp) -> None:
-    declared = _needed(small)
-    needed = RunEstimate(2 * declared.bytes, 2 * declared.seconds)  # they run in 64-bit floats, too
+    def needed_in_both_types(*, is_freed: bool) -> RunEstimate:
+        declared = _needed(small, is_freed=is_freed)
+        return RunEstimate(2 * declared.bytes, 2 * declared.seconds)
+
+    if is_within_budget(needed_in_both_types(is_freed=False)):
+        return
+    needed = needed_in_both_types(is_freed=True)
     if is_within_budget(needed):
         return
     kept = [each for each in small.changes if each.reason is not None]

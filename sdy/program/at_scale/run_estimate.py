@@ -21,7 +21,8 @@ from sdy.cost.memory import bytes_of_tensor, peak
 from sdy.cost.quantities import rounded_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.symbols import main_block, main_function
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.program.at_scale.device_copies import DeviceCopies
@@ -50,25 +51,42 @@ class RunEstimate:
         return f"{duration_text(self.seconds)} and about {rounded_bytes(self.bytes)} of memory"
 
 
-def estimate_of_run(module: ModuleOp) -> RunEstimate:
-    """Return the estimate of a run of the main function on one device."""
-    return _estimate(module, lambda value: 1)
+def estimate_of_run(module: ModuleOp, *, is_freed: bool = True) -> RunEstimate:
+    """Return the estimate of a run of the main function on one device.
+
+    Without `is_freed`, it is as if no memory were freed during the run, which is known in much less time.
+    """
+    return _estimate(module, lambda value: 1, is_freed=is_freed)
 
 
-def estimate_on_devices(local: ModuleOp, boundary: ProgramPlacement) -> RunEstimate:
-    """Return the estimate of a run of a local program on all devices at once."""
-    return _estimate(local, DeviceCopies(local, boundary).count)
+def estimate_on_devices(local: ModuleOp, boundary: ProgramPlacement, *, is_freed: bool = True) -> RunEstimate:
+    """Return the estimate of a run of a local program on all devices at once; see `estimate_of_run`."""
+    return _estimate(local, DeviceCopies(local, boundary).count, is_freed=is_freed)
 
 
-def _estimate(module: ModuleOp, copies: Callable[[SSAValue], int]) -> RunEstimate:
+def seconds_of_run(module: ModuleOp) -> float:
+    """Return the estimated time of a run of the main function on one device."""
+    return _total_seconds(module, bytes_of_tensor, lambda value: 1)
+
+
+def _estimate(module: ModuleOp, copies: Callable[[SSAValue], int], *, is_freed: bool) -> RunEstimate:
     def size(value: SSAValue) -> int:
         return bytes_of_tensor(value) * copies(value)
 
+    if is_freed:
+        most = peak(module, size, is_compiled=False).bytes
+    else:
+        results = (result for op in pre_order(module) for result in op.results)
+        most = sum(map(size, (*main_block(module).args, *results)))
+    return RunEstimate(most, _total_seconds(module, size, copies))
+
+
+def _total_seconds(module: ModuleOp, size: Callable[[SSAValue], int], copies: Callable[[SSAValue], int]) -> float:
     seconds = 0.0
     for op, times in executions(module):
         if all(static_shape(value.type) is not None for value in (*op.operands, *op.results)):
             seconds += times * _seconds(op, size, max(map(copies, op.results), default=1))
-    return RunEstimate(peak(module, size, is_compiled=False).bytes, seconds)
+    return seconds
 
 
 def _seconds(op: Operation, size: Callable[[SSAValue], int], copies: int) -> float:

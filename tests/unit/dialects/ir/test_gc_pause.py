@@ -57,10 +57,11 @@ def test_a_disabled_collector_stays_disabled() -> None:
 
 
 def test_garbage_is_collected_after_many_pauses() -> None:
+    count = max(MAX_UNCOLLECTED, len(gc.get_objects()))
     references: list[weakref.ref[Tracked]] = []
-    for _ in range(4):
+    while not references or (references[0]() is not None and len(references) < 20):
         with garbage_collection_paused():
-            garbage = [Tracked() for _ in range(MAX_UNCOLLECTED // 2)]
+            garbage = [Tracked() for _ in range(count)]
             references.append(weakref.ref(garbage[0]))
             del garbage
-    assert [each() is None for each in references[:2]] == [True, True]
+    assert references[0]() is None
