@@ -21,6 +21,8 @@ def contraction_flops(op: Operation) -> int:
 
     Windows of a convolution that reach into padding count in full.
     """
+    if type(op) not in CONTRACTIONS:
+        return 0
     match op:
         case DotGeneralOp():
             contracted = op.dot_dimension_numbers.data.lhs_contracting_dimensions

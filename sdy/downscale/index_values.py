@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import FloatCodec, IntCodec, codec_of
@@ -120,9 +120,9 @@ class IndexValues:
 def literal(value: SSAValue) -> Operation | None:
     """Return the constant op of equal elements that a value repeats or converts, if any."""
     op = value.owner
-    while isinstance(op, Operation) and type(op) in _REPEATING:
+    while not isinstance(op, Block) and type(op) in _REPEATING:
         op = op.operands[0].owner
-    return op if isinstance(op, LiteralOp) and op.value.is_splat else None
+    return op if not isinstance(op, Block) and isinstance(op, LiteralOp) and op.value.is_splat else None
 
 
 def mapped(

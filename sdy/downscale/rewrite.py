@@ -69,10 +69,13 @@ def _set_devices(op: Operation, new: Operation, mesh: SmallerMesh) -> None:
 
 
 class _Types:
-    """Types with new sizes. Equal types are the same object, so that equal ops are verified once."""
+    """Types with new sizes. Equal types are the same object, so that equal ops are verified once.
+
+    They are found by the ids of the original types, which live as long as the module that is rewritten.
+    """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Attribute, tuple[int, ...]], Attribute] = {}
+        self._found: dict[tuple[int, tuple[int, ...]], Attribute] = {}
 
     def set_all(self, op: Operation, new: Operation, ties: Ties, new_size: NewSize) -> None:
         """Set the types of the values that an op defines in its copy."""
@@ -86,7 +89,7 @@ class _Types:
         tensor = as_tensor(value.type)
         if tensor is None:
             return
-        key = tensor, tuple(new_size(each) for each in ties.of(value))
+        key = id(tensor), tuple(new_size(each) for each in ties.of(value))
         if key not in self._found:
             self._found[key] = TensorType(tensor.element_type, key[1], tensor.encoding)
         set_type(copy, self._found[key])

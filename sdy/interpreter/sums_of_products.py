@@ -32,6 +32,7 @@ from sdy.interpreter.ops.reducer import FOLDS, Reducer
 from sdy.interpreter.reuse import DTYPES
 
 Slots = dict[int, Array]
+_PARTS = frozenset({DotGeneralOp, DotOp, AddOp})
 
 
 def with_sums_of_products(steps: Sequence[CompiledOp], results: SlotNumbers) -> list[CompiledOp]:
@@ -41,11 +42,7 @@ def with_sums_of_products(steps: Sequence[CompiledOp], results: SlotNumbers) -> 
     """
     uses = Counter([*(slot for step in steps for slot in step.operands), *results])
     temporary: dict[int, CompiledOp] = {
-        slot: step
-        for step in steps
-        if isinstance(step.op, DotGeneralOp | DotOp | AddOp)
-        for slot in step.results
-        if uses[slot] == 1
+        slot: step for step in steps if type(step.op) in _PARTS for slot in step.results if uses[slot] == 1
     }
     all_parts = {step.results: _parts(step, temporary) for step in steps if _is_sum_of_floats(step)}
     joined = {slot for parts in all_parts.values() for part in parts for slot in part.results}
