@@ -12,10 +12,10 @@ import cmath
 from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.collectives import AllReduceOp
-from sdy.dialects.sdy.ops import ConstantOp, ReshardOp
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo import contraction, elementwise, gather_scatter, reduction, shape, slicing, window
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.partitioner.layout_search.node import Mode
@@ -122,10 +122,5 @@ def _linear_if_zero_padded(op: slicing.PadOp) -> Modes:
 
 def is_zero(value: SSAValue) -> bool:
     """Return whether a value is a constant of positive zeros, or a broadcast of one: -0.0 would change sums."""
-    owner = value.owner
-    while isinstance(owner, shape.BroadcastInDimOp):
-        owner = owner.operand.owner
-    if not isinstance(owner, ConstantOp | shape.ConstantOp):
-        return False
-    literal = owner.value
-    return isinstance(literal, DenseElementsAttr) and not any(literal.data.raw)
+    literal = splat_of(value)
+    return literal is not None and not any(literal.data.raw)

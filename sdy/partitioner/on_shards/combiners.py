@@ -7,9 +7,8 @@ import math
 from xdsl.dialects.builtin import Signedness, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import ComplexCodec, FloatCodec, IntCodec, Scalar, codec_of
-from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
+from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import (
@@ -22,7 +21,6 @@ from sdy.dialects.stablehlo.elementwise import (
     OrOp,
     XorOp,
 )
-from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp
 from sdy.model.sharding import ReductionKind
 
 Combiner = type[Operation]
@@ -122,12 +120,8 @@ def _combiner_of(returned: SSAValue, arguments: tuple[SSAValue, SSAValue]) -> ty
 
 def constant_scalar(value: SSAValue) -> Scalar | None:
     """Return the element of a splat constant, also through broadcasts and reshapes, None for every other value."""
-    op = value.owner
-    while isinstance(op, BroadcastInDimOp | ReshapeOp):
-        op = op.operand.owner
-    if not isinstance(op, ConstantOp | ShardedConstantOp) or not isinstance(op.value, DenseElementsAttr):
-        return None
-    return op.value.data.codec.decode(op.value.data.raw) if op.value.is_splat else None
+    found = splat_of(value)
+    return None if found is None else found.data.codec.decode(found.data.raw)
 
 
 def may_repeat(init: SSAValue, combiner: Combiner) -> bool:

@@ -24,9 +24,10 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.splats import repeated_value, splat_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import ConvertOp
-from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp
 from sdy.dialects.stablehlo.slicing import PadOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
@@ -163,13 +164,10 @@ def _has_value_of(pad: PadOp, op: WindowOp) -> bool:
 
 def _scalar(value: SSAValue) -> bytes | None:
     """Return the bytes of a constant scalar, none for zero; None for other values. Zero is zero in any type."""
-    op = value.owner
-    if isinstance(op, BroadcastInDimOp | ReshapeOp):
-        return _scalar(op.operand)
-    if isinstance(op, ConvertOp):
+    if isinstance(op := repeated_value(value).owner, ConvertOp):
         found = _scalar(op.operand)
         return found if found == b"" or op.operand.type == op.result.type else None
-    if not isinstance(op, ConstantOp) or not op.value.is_splat:
+    splat = splat_of(value)
+    if splat is None:
         return None
-    raw = op.value.data.raw
-    return raw if any(raw) else b""
+    return splat.data.raw if any(splat.data.raw) else b""

@@ -13,12 +13,11 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.elementwise import ClampOp, CompareOp, SelectOp
-from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, IotaOp, ReshapeOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 
 
@@ -75,12 +74,8 @@ def _is_negative_check(predicate: SSAValue, position: SSAValue) -> bool:
 
 def _common_value(value: SSAValue) -> int | None:
     """Return the integer that all elements are equal to; None if they are not constant, or differ."""
-    op = value.owner
-    while isinstance(op, BroadcastInDimOp | ReshapeOp):
-        op = op.operand.owner
-    if not isinstance(op, ConstantOp | SdyConstantOp) or not isinstance(op.value, DenseElementsAttr):
-        return None
-    first = op.value.get_values()[:1] if op.value.is_splat else ()
+    found = splat_of(value)
+    first = () if found is None else found.get_values()[:1]
     return first[0] if first and isinstance(first[0], int) else None
 
 
