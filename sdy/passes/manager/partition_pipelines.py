@@ -25,7 +25,7 @@ from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
-from sdy.passes.manager.pipelines import CLOSE, Passes, propagation
+from sdy.passes.manager.pipelines import CLOSE, Passes, PropagationPipeline
 from sdy.passes.run import Pipeline
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.passes.simplify.merge_equal_ops import MergeEqualOpsPass
@@ -74,7 +74,12 @@ class PartitionPipeline(Pipeline):
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes of the propagation pipeline, followed by those that insert collectives."""
         partitioner = partitioning(optimize_communication=self.optimize_communication)
-        return (*propagation(), *CLOSE, *partitioner, *(() if self.keep_layers else (UnfoldLayersPass(),)))
+        return (
+            *PropagationPipeline.beyond_shardy().propagation(),
+            *CLOSE,
+            *partitioner,
+            *(() if self.keep_layers else (UnfoldLayersPass(),)),
+        )
 
 
 _OPTIMIZE_COLLECTIVES = MergePermutesPass(), FusePermutesPass(), CombineCollectivesPass()

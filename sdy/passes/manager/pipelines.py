@@ -86,67 +86,6 @@ CLOSE: Passes = (
 )
 
 
-def before_propagation(
-    *,
-    dedup_functions_fully: bool = False,
-    through_chlo: bool = True,
-    on_one_mesh: bool = True,
-    explicit_batching: bool = True,
-    fold_pads: bool = True,
-) -> Passes:
-    """Return the passes from the user's program to the input of propagation.
-
-    With `through_chlo`, CHLO ops get the rules of the ops to which XLA lowers them; Shardy has no rules for CHLO. With
-    `on_one_mesh`, shardings propagate between tensors on several meshes; Shardy propagates only within each mesh. With
-    `explicit_batching`, dims that gathers and scatters index by their own positions become batching dims, which can be
-    sharded; Shardy leaves this to its caller, and knows only the first dim. With `fold_pads`, windows read values that
-    are not padded, whose dims can be sharded.
-    """
-    folding = (FoldPadsPass(),) if fold_pads else ()
-    batching = (ExplicitGatherScatterBatchingPass(all_dims=True),) if explicit_batching else ()
-    before = (*folding, *batching, *IMPORT, *((UnifyMeshesPass(),) if on_one_mesh else ()))
-    rules = (PopulateChloShardingRulesPass(),) if through_chlo else ()
-    if dedup_functions_fully:
-        return (*before, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)
-    return (*before, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass(), *rules)
-
-
-def propagation(
-    *,
-    dedup_functions_fully: bool = False,
-    enable_auto_partitioning: bool = False,
-    through_chlo: bool = True,
-    on_one_mesh: bool = True,
-    explicit_batching: bool = True,
-    fold_pads: bool = True,
-    until_stable: bool = True,
-) -> Passes:
-    """Return the passes from the user's program to shardings on every value. Rules stay for the export.
-
-    With `until_stable`, ops are visited that Shardy misses although axes could be propagated through them.
-    """
-    before = before_propagation(
-        dedup_functions_fully=dedup_functions_fully,
-        through_chlo=through_chlo,
-        on_one_mesh=on_one_mesh,
-        explicit_batching=explicit_batching,
-        fold_pads=fold_pads,
-    )
-    back: Passes = COMPUTATIONS_TO_CALLS
-    if dedup_functions_fully:
-        back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
-    return (
-        *before,
-        UserPriorityPropagatePass(keep_sharding_rules=True, until_stable=until_stable),
-        *((DropChloShardingRulesPass(),) if through_chlo else ()),
-        *back,
-        UnflattenCallGraphPass(),
-        SymbolDcePass(),
-        *(auto_partitioner.passes() if enable_auto_partitioning else ()),
-        InsertFuncCallReshardsPass(),  # after every pass that changes the shardings of functions
-    )
-
-
 @dataclass(frozen=True)
 class ImportPipeline(Pipeline):
     """Bring a program into the form that propagation needs."""
@@ -247,7 +186,15 @@ class ExportPipeline(Pipeline):
 
 @dataclass(frozen=True)
 class PropagationPipeline(Pipeline):
-    """Import, propagate by user priorities, export."""
+    """Import, propagate by user priorities, export.
+
+    By default it does what Shardy does. With `through_chlo`, CHLO ops get the rules of the ops to which XLA lowers
+    them; Shardy has no rules for CHLO. With `on_one_mesh`, shardings propagate between tensors on several meshes;
+    Shardy propagates only within each mesh. With `explicit_batching`, dims that gathers and scatters index by their own
+    positions become batching dims, which can be sharded; Shardy leaves this to its caller, and knows only the first
+    dim. With `fold_pads`, windows read values that are not padded, whose dims can be sharded. With `until_stable`, ops
+    are visited that Shardy misses although axes could be propagated through them.
+    """
 
     name = "sdy-propagation-pipeline"
 
@@ -271,17 +218,34 @@ class PropagationPipeline(Pipeline):
             until_stable=True,
         )
 
+    def before_propagation(self) -> Passes:
+        """Return the passes from the user's program to the input of propagation."""
+        folding = (FoldPadsPass(),) if self.fold_pads else ()
+        batching = (ExplicitGatherScatterBatchingPass(all_dims=True),) if self.explicit_batching else ()
+        before = (*folding, *batching, *IMPORT, *((UnifyMeshesPass(),) if self.on_one_mesh else ()))
+        rules = (PopulateChloShardingRulesPass(),) if self.through_chlo else ()
+        if self.dedup_functions_fully:
+            return (*before, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)
+        return (*before, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass(), *rules)
+
+    def propagation(self) -> Passes:
+        """Return the passes from the user's program to shardings on every value. Rules stay for the export."""
+        back: Passes = COMPUTATIONS_TO_CALLS
+        if self.dedup_functions_fully:
+            back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
+        return (
+            *self.before_propagation(),
+            UserPriorityPropagatePass(keep_sharding_rules=True, until_stable=self.until_stable),
+            *((DropChloShardingRulesPass(),) if self.through_chlo else ()),
+            *back,
+            UnflattenCallGraphPass(),
+            SymbolDcePass(),
+            *(auto_partitioner.passes() if self.enable_auto_partitioning else ()),
+            InsertFuncCallReshardsPass(),  # after every pass that changes the shardings of functions
+        )
+
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes; mesh symbols stay."""
-        shardings = propagation(
-            dedup_functions_fully=self.dedup_functions_fully,
-            enable_auto_partitioning=self.enable_auto_partitioning,
-            through_chlo=self.through_chlo,
-            on_one_mesh=self.on_one_mesh,
-            explicit_batching=self.explicit_batching,
-            fold_pads=self.fold_pads,
-            until_stable=self.until_stable,
-        )
         # Propagation may leave axes unreduced that later reshards reduce.
         export = ExportPipeline(inline_meshes=False, dump_index=2, verify_unreduced_axes=False)
-        return (*shardings, *export.passes())
+        return (*self.propagation(), *export.passes())
