@@ -8,12 +8,34 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.cost.executions import executions
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 
-CONTRACTIONS = frozenset[type[Operation]]((ConvolutionOp, DotGeneralOp, DotOp))
+FLOPS: OpTable[int] = OpTable()
+
+
+@FLOPS.of(DotGeneralOp)
+def _of_dot_general(op: DotGeneralOp) -> int:
+    contracted = op.dot_dimension_numbers.data.lhs_contracting_dimensions
+    return 2 * prod(shape_of(op.result)) * prod(shape_of(op.lhs)[dim] for dim in contracted)
+
+
+@FLOPS.of(DotOp)
+def _of_dot(op: DotOp) -> int:
+    return 2 * prod(shape_of(op.result)) * shape_of(op.lhs)[-1]
+
+
+@FLOPS.of(ConvolutionOp)
+def _of_convolution(op: ConvolutionOp) -> int:
+    kernel = shape_of(op.rhs)
+    features = kernel[op.dimension_numbers.data.kernel_output_feature_dimension]
+    return 2 * prod(shape_of(op.result)) * prod(kernel) // max(features, 1)
+
+
+CONTRACTIONS = frozenset(FLOPS)
 
 
 def contraction_flops(op: Operation) -> int:
@@ -21,20 +43,7 @@ def contraction_flops(op: Operation) -> int:
 
     Windows of a convolution that reach into padding count in full.
     """
-    if type(op) not in CONTRACTIONS:
-        return 0
-    match op:
-        case DotGeneralOp():
-            contracted = op.dot_dimension_numbers.data.lhs_contracting_dimensions
-            return 2 * prod(shape_of(op.result)) * prod(shape_of(op.lhs)[dim] for dim in contracted)
-        case DotOp():
-            return 2 * prod(shape_of(op.result)) * shape_of(op.lhs)[-1]
-        case ConvolutionOp():
-            kernel = shape_of(op.rhs)
-            features = kernel[op.dimension_numbers.data.kernel_output_feature_dimension]
-            return 2 * prod(shape_of(op.result)) * prod(kernel) // max(features, 1)
-        case _:
-            return 0
+    return FLOPS.get(op) or 0
 
 
 def flops_of(local: ModuleOp) -> int:

@@ -19,7 +19,7 @@ def repeated_value(value: SSAValue) -> SSAValue:
 def splat_of(value: SSAValue) -> DenseElementsAttr | None:
     """Return the literal of the constant that a value is, or of which it is a broadcast or a reshape.
 
-    Return None if there is no such constant, or if its elements differ.
+    The result is None for any other value, and for a constant whose elements are not all equal.
     """
     op = repeated_value(value).owner
     if not isinstance(op, ConstantOp | ShardedConstantOp) or not isinstance(op.value, DenseElementsAttr):

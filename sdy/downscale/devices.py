@@ -141,9 +141,7 @@ class _Devices:
     sizes: tuple[int, ...]
     small: tuple[int, ...]
     coordinates: IntArray
-    _found: dict[Rows, tuple[Rows, GroupSize] | None] = field(
-        default_factory=dict[Rows, "tuple[Rows, GroupSize] | None"]
-    )
+    _found: dict[Rows, tuple[Rows, GroupSize] | None] = field(default_factory=lambda: {}, init=False)
 
     @cached_property
     def kept(self) -> Mapping[int, int]:
@@ -152,7 +150,7 @@ class _Devices:
         return {int(device): number for number, device in enumerate(inside)}
 
     def rows(self, rows: Rows) -> tuple[Rows, GroupSize] | None:
-        """Return the groups of the devices that stay, and the sizes of groups; None as `_rows_that_stay`."""
+        """Return what `_rows_that_stay` returns; it is computed once for equal groups."""
         if rows not in self._found:
             self._found[rows] = self._rows_that_stay(rows)
         return self._found[rows]

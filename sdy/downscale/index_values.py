@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import FloatCodec, IntCodec, codec_of
@@ -22,7 +22,6 @@ from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, LiteralOp, ReshapeOp
 from sdy.downscale.size_classes import SizeClasses, Variable
 
-_REPEATING = frozenset({BroadcastInDimOp, ConvertOp, ReshapeOp})
 LARGEST_OFFSET = 64  # from the start of a shard that a size is kept large enough for
 Anchors = tuple[tuple[int, int], ...]  # original and new sizes, ascending
 
@@ -120,9 +119,9 @@ class IndexValues:
 def literal(value: SSAValue) -> Operation | None:
     """Return the constant op of equal elements that a value repeats or converts, if any."""
     op = value.owner
-    while not isinstance(op, Block) and type(op) in _REPEATING:
+    while isinstance(op, BroadcastInDimOp | ConvertOp | ReshapeOp):
         op = op.operands[0].owner
-    return op if not isinstance(op, Block) and isinstance(op, LiteralOp) and op.value.is_splat else None
+    return op if isinstance(op, LiteralOp) and op.value.is_splat else None
 
 
 def mapped(

@@ -75,10 +75,11 @@ def argument_uses(module: ModuleOp) -> list[ArgumentUse]:
         if found.indexed_sizes or found.ends_loops:
             key = (frozenset(found.indexed_sizes), found.ends_loops)
             users.setdefault(key, set()).add(use.operation.operands[use.index])
-    uses = [ArgumentUse() for _ in main_block(module).args]
+    arguments = main_block(module).args
+    uses = [ArgumentUse() for _ in arguments]
     for (sizes, ends_loops), values in users.items():
         sources = flow.sources_of(values)
-        for use, argument in zip(uses, main_block(module).args, strict=True):
+        for use, argument in zip(uses, arguments, strict=True):
             if argument in sources:
                 use.indexed_sizes |= sizes
                 use.ends_loops |= ends_loops

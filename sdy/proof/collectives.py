@@ -56,7 +56,8 @@ def _first_and_digits(bases: tuple[Offset, ...], groups: Groups, devices: int) -
     for group in groups:
         for device in group:
             first[device] = group[0]
-    return tuple(of_devices(base, tuple(first)) for base in bases), _digits(steps.pop())
+    leaders = tuple(first)
+    return tuple(of_devices(base, leaders) for base in bases), _digits(steps.pop())
 
 
 def _steps(bases: Sequence[Offset], group: Sequence[int]) -> tuple[tuple[int, ...], ...]:

@@ -144,13 +144,7 @@ def known_slice(value: Known, dim: int, start: Offset, size: int, stride: int = 
         return Known(value.element, shape, value.dim, value.rows)
     starts = np.array([start] if isinstance(start, int) else start)
     indices = starts[:, None] + stride * np.arange(size)
-    return Known(value.element, shape, value.dim, np.take_along_axis(*_as_many_rows(value.rows, indices), axis=1))
-
-
-def _as_many_rows(rows: Rows, indices: npt.NDArray[np.int64]) -> tuple[Rows, npt.NDArray[np.int64]]:
-    """Return both with one row per device if one of them has one."""
-    count = max(len(rows), len(indices))
-    return np.broadcast_to(rows, (count, rows.shape[1])), np.broadcast_to(indices, (count, indices.shape[1]))
+    return Known(value.element, shape, value.dim, np.take_along_axis(value.rows, indices, axis=1))
 
 
 def ints_of(value: Known, count: int) -> Offset | None:

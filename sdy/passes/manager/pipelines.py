@@ -200,11 +200,11 @@ class PropagationPipeline(Pipeline):
 
     dedup_functions_fully: bool = False
     enable_auto_partitioning: bool = False
-    through_chlo: bool = False  # whether to propagate through CHLO ops like XLA, which lowers them to StableHLO first
-    on_one_mesh: bool = False  # whether to express the shardings on all meshes on the first one, and propagate across
-    explicit_batching: bool = False  # whether to make all batch dims of gathers and scatters explicit first
-    fold_pads: bool = False  # whether windows read values before they are padded
-    until_stable: bool = False  # whether to visit ops that Shardy misses, until no sharding changes
+    through_chlo: bool = False
+    on_one_mesh: bool = False
+    explicit_batching: bool = False
+    fold_pads: bool = False
+    until_stable: bool = False
 
     @staticmethod
     def beyond_shardy(*, dedup_functions_fully: bool = False) -> PropagationPipeline:

@@ -9,7 +9,8 @@ their types: operands are converted before, and results after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -49,13 +50,12 @@ def widen_floats(module: ModuleOp) -> None:
         elif op.name.startswith("check.") or (isinstance(op, CustomCallOp) and _only_prints(op)):
             _skip(op)
     kept = {op: _types(op) for op in ops if op.parent is not None and _depends_on_format(op)}
-    types: dict[Attribute, Attribute] = {}
-    constants = _WidenedConstants()
+    widened = cache(_widened)  # programs repeat their types and constants
     for op in ops:
         for value in _defined_values(op):
-            set_type(value, types.get(value.type) or types.setdefault(value.type, widened_type(value.type)))
+            set_type(value, widened(value.type))
         if op not in kept:
-            _widen_attributes(op, constants)
+            _widen_attributes(op, widened)
     for op, (operand_types, result_types) in kept.items():
         _convert_around(op, operand_types, result_types)
 
@@ -111,36 +111,18 @@ def _skip(op: Operation) -> None:
     erase(op)
 
 
-class _WidenedConstants:
-    """Constants that are widened, by their ids: programs repeat them. The originals are kept, so that ids stay."""
-
-    def __init__(self) -> None:
-        self._found: dict[int, tuple[DenseElementsAttr, DenseElementsAttr]] = {}
-
-    def of(self, constant: DenseElementsAttr) -> DenseElementsAttr:
-        """Return the constant with elements of 64 bits for each float."""
-        pair = self._found.get(id(constant))
-        if pair is None:
-            pair = self._found[id(constant)] = constant, _widened_constant(constant)
-        return pair[1]
+def _widened(attribute: Attribute) -> Attribute:
+    return _widened_constant(attribute) if isinstance(attribute, DenseElementsAttr) else widened_type(attribute)
 
 
-def _widen_attributes(op: Operation, constants: _WidenedConstants) -> None:
+def _widen_attributes(op: Operation, widened: Callable[[Attribute], Attribute]) -> None:
     """Widen constants and function types. An algorithm, which says how a product is rounded, is removed."""
     if isinstance(op, DotGeneralOp):
         op.algorithm = None
     for attributes in (op.properties, op.attributes):
-        attributes.update(_widened_attributes(attributes, constants))
-
-
-def _widened_attributes(
-    attributes: Mapping[str, Attribute], constants: _WidenedConstants
-) -> Iterator[tuple[str, Attribute]]:
-    for name, attribute in list(attributes.items()):
-        if isinstance(attribute, FunctionType):
-            yield name, widened_type(attribute)
-        elif isinstance(attribute, DenseElementsAttr):
-            yield name, constants.of(attribute)
+        for name, attribute in attributes.items():
+            if isinstance(attribute, FunctionType | DenseElementsAttr):
+                attributes[name] = widened(attribute)
 
 
 def _widened_constant(constant: DenseElementsAttr) -> DenseElementsAttr:
