@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.control import CaseOp, OptimizationBarrierOp, WhileOp
@@ -71,12 +72,12 @@ def sources_of(owner: SSAValue) -> tuple[EdgeSource, ...]:
     assert has_data_flow_edges(op)
     match op:
         case ManualComputationOp() | NamedComputationOp():
-            op_or_terminator = op if isinstance(owner, BlockArgument) else _terminator(op.body)
+            op_or_terminator = op if isinstance(owner, BlockArgument) else terminator_of(op.body)
             return (EdgeSource(op_or_terminator, index),)
         case WhileOp():
-            return EdgeSource(op, index), EdgeSource(_terminator(op.body), index)
+            return EdgeSource(op, index), EdgeSource(terminator_of(op.body), index)
         case CaseOp():
-            return tuple(EdgeSource(_terminator(branch), index) for branch in op.branches)
+            return tuple(EdgeSource(terminator_of(branch), index) for branch in op.branches)
         case OptimizationBarrierOp():
             return (EdgeSource(op, index),)
 
@@ -132,9 +133,3 @@ def edge_of_target(target: SSAValue) -> DataFlowEdgeOp | None:
 def edge_of_source(source: EdgeSource) -> DataFlowEdgeOp | None:
     """Return the `sdy.data_flow_edge` op of the edge that has `source` as a source."""
     return edge_of_owner(owner_of_source(source))
-
-
-def _terminator(region: Region) -> Operation:
-    terminator = region.block.last_op
-    assert terminator is not None  # the module was verified
-    return terminator

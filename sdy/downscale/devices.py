@@ -31,15 +31,6 @@ from sdy.model.mesh import Mesh, MeshAxis
 
 IntArray = NDArray[np.int64]
 GroupSize = tuple[int, int, tuple[int, ...]]  # before and after, and the positions of the devices that stay
-GROUPED = (
-    ops.AllGatherOp,
-    ops.AllReduceOp,
-    ops.AllToAllOp,
-    ops.CollectiveBroadcastOp,
-    ops.CollectiveReduceOp,
-    ops.CrossReplicaSumOp,
-    ops.ReduceScatterOp,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +107,7 @@ def _groups_and_transfers(local: ModuleOp) -> tuple[list[Rows], list[Rows]]:
     groups: list[Rows] = []
     transfers: list[Rows] = []
     for op in pre_order(local):
-        if isinstance(op, GROUPED):
+        if ops.is_grouped(op):
             listed = op.properties["replica_groups"]
             groups += [_rows(listed)] if isinstance(listed, DenseElementsAttr) else []
         elif isinstance(op, ops.CollectivePermuteOp):
@@ -230,7 +221,7 @@ class _Devices:
 
 def _add(op: Operation, devices: _Devices, found: SmallerMesh) -> bool:
     """Add what changes in an op; return False if the op distinguishes further devices."""
-    if isinstance(op, GROUPED):
+    if ops.is_grouped(op):
         groups = op.properties["replica_groups"]
         rows = _rows(groups) if isinstance(groups, DenseElementsAttr) else ()
         smaller = devices.rows(rows) if rows else None

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
+from sdy.dialects.ir.traits import is_terminator
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers
@@ -49,7 +49,7 @@ def compile_block(
     steps: list[CompiledOp] = []
     results: SlotNumbers = ()
     for op in block.ops:
-        if op.has_trait(IsTerminator):
+        if is_terminator(op):
             results = numbering.slots_of(op.operands)
         elif not numbering.alias(op):
             operands = numbering.slots_of((*op.operands, *captured_by(op)))

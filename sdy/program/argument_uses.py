@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Operation, Region, SSAValue, Use
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, OpResult, SSAValue, Use
 from xdsl.traits import IsTerminator
 
+from sdy.dialects.data_flow import index_of, op_of
 from sdy.dialects.ir.symbols import functions_of, main_block
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
@@ -33,8 +35,8 @@ from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, SliceOp
 
-_OF_POSITIVE = (SqrtOp, RsqrtOp, LogOp, LogPlusOneOp, PowerOp)
-_KEEPS_SIGN = (
+_OF_POSITIVE = {SqrtOp, RsqrtOp, LogOp, LogPlusOneOp, PowerOp}
+_KEEPS_SIGN = {
     AddOp,
     BroadcastInDimOp,
     CallOp,
@@ -51,7 +53,7 @@ _KEEPS_SIGN = (
     SliceOp,
     TransposeOp,
     WhileOp,
-)
+}
 
 
 @dataclass(slots=True)
@@ -69,12 +71,9 @@ def argument_uses(module: ModuleOp) -> list[ArgumentUse]:
     """Return how each argument of the main function is used, directly or through other ops."""
     flow = _Flow(module, lambda use: True)
     users: dict[tuple[frozenset[int], bool], set[SSAValue]] = {}
-    for use in flow.uses:
-        found = ArgumentUse()
-        _record(use, found)
-        if found.indexed_sizes or found.ends_loops:
-            key = (frozenset(found.indexed_sizes), found.ends_loops)
-            users.setdefault(key, set()).add(use.operation.operands[use.index])
+    for op in flow.ops:
+        for value, sizes, ends_loops in _restricted_values(op):
+            users.setdefault((sizes, ends_loops), set()).add(value)
     arguments = main_block(module).args
     uses = [ArgumentUse() for _ in arguments]
     for (sizes, ends_loops), values in users.items():
@@ -93,82 +92,69 @@ def positive_arguments(module: ModuleOp) -> list[bool]:
     arguments of which, or of a sum or product with which, a root, a logarithm or a power is computed.
     """
     flow = _Flow(module, _keeps_sign)
-    positive = {use.operation.operands[use.index] for use in flow.uses if isinstance(use.operation, _OF_POSITIVE)}
+    positive = {operand for op in flow.ops if type(op) in _OF_POSITIVE for operand in op.operands}
     sources = flow.sources_of(positive)
     return [argument in sources for argument in main_block(module).args]
 
 
 class _Flow:
-    """The uses of all values of a module, and which values depend on which through uses that are followed."""
+    """The ops of a module, and which values depend on which through uses that are followed."""
 
     def __init__(self, module: ModuleOp, is_followed: Callable[[Use], bool]) -> None:
+        self.ops = pre_order(module)
+        self._is_followed = is_followed
         self._functions = functions_of(module)
         self._calls: dict[str, list[CallOp]] = {}
-        ops = pre_order(module)
-        for op in ops:
-            if isinstance(op, CallOp):
+        for op in self.ops:
+            if type(op) is CallOp:
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
-        self.uses = [Use(op, index) for op in ops for index in range(len(op.operands))]
-        self._sources: dict[SSAValue, list[SSAValue]] = {}
-        for use in filter(is_followed, self.uses):
-            for target in self._targets(use):
-                self._sources.setdefault(target, []).append(use.operation.operands[use.index])
 
     def sources_of(self, values: set[SSAValue]) -> set[SSAValue]:
         """Return the values, and all on which they depend."""
         seen, pending = set(values), list(values)
         while pending:
-            new = [source for source in self._sources.get(pending.pop(), ()) if source not in seen]
-            seen.update(new)
-            pending += new
+            for use in filter(self._is_followed, self._uses_for(pending.pop())):
+                source = use.operation.operands[use.index]
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
         return seen
 
-    def _targets(self, use: Use) -> Iterator[SSAValue]:
-        """Return the values that depend on this use of an operand."""
-        op, parent = use.operation, use.operation.parent_op()
+    def _uses_for(self, value: SSAValue) -> Iterator[Use]:
+        """Yield the uses of operands on which a value depends directly."""
+        op = op_of(value)
         match op:
             case WhileOp():
-                yield from _loop_values(op, use.index)
+                yield Use(op, index_of(value))
+                yield Use(terminator_of(op.body), index_of(value))
             case CallOp():
-                yield from self._functions[op.callee.string_value()].body.block.args[use.index : use.index + 1]
-            case ReturnOp() if isinstance(parent, FuncOp):
-                yield from (call.results[use.index] for call in self._calls.get(parent.sym_name.data, ()))
-            case _ if op.has_trait(IsTerminator):
-                yield from _values_after_terminator(op, parent, use.index)
+                yield Use(terminator_of(self._functions[op.callee.string_value()].body), index_of(value))
+            case FuncOp():
+                yield from (Use(call, index_of(value)) for call in self._calls.get(op.sym_name.data, ()))
+            case None:
+                return
             case _:
-                yield from op.results
-                yield from _region_arguments(op.regions)
+                yield from _all_uses(op)
+                if isinstance(value, OpResult):
+                    ends = (terminator_of(region) for region in op.regions if region.blocks)
+                    yield from (use for end in ends for use in _all_uses(end))
 
 
-def _loop_values(op: WhileOp, index: int) -> Sequence[SSAValue]:
-    """Return loop variable `index` in the condition, in the body, and after the loop."""
-    return (op.cond.block.args[index], op.body.block.args[index], op.result[index])
+def _all_uses(op: Operation) -> Iterator[Use]:
+    return (Use(op, index) for index in range(len(op.operands)))
 
 
-def _values_after_terminator(op: Operation, parent: Operation | None, index: int) -> Sequence[SSAValue]:
-    if parent is None or isinstance(parent, FuncOp):
-        return ()
-    if isinstance(parent, WhileOp):
-        return _loop_values(parent, index) if op.parent is parent.body.block else ()
-    return parent.results
-
-
-def _region_arguments(regions: Sequence[Region]) -> Iterator[SSAValue]:
-    return (argument for region in regions for block in region.blocks for argument in block.args)
-
-
-def _record(use: Use, found: ArgumentUse) -> None:
-    op, parent = use.operation, use.operation.parent_op()
-    operand = op.operands[use.index]
+def _restricted_values(op: Operation) -> Iterator[tuple[SSAValue, frozenset[int], bool]]:
+    """Yield the operands of an op whose values are restricted: the sizes that they index, whether they end loops."""
     match op:
-        case DynamicSliceOp() | DynamicUpdateSliceOp() if operand in op.start_indices:
-            found.indexed_sizes.update(_sizes(op.operand))
-        case GatherOp() | DynamicGatherOp() if operand is op.start_indices:
-            found.indexed_sizes.update(_sizes(op.operand))
-        case ScatterOp() if operand is op.scatter_indices:
-            found.indexed_sizes.update(size for value in op.inputs for size in _sizes(value))
-        case _ if op.has_trait(IsTerminator) and isinstance(parent, WhileOp) and op.parent is parent.cond.block:
-            found.ends_loops = True
+        case DynamicSliceOp() | DynamicUpdateSliceOp():
+            yield from ((index, _sizes(op.operand), False) for index in op.start_indices)
+        case GatherOp() | DynamicGatherOp():
+            yield op.start_indices, _sizes(op.operand), False
+        case ScatterOp():
+            yield op.scatter_indices, frozenset().union(*map(_sizes, op.inputs)), False
+        case WhileOp():
+            yield from ((value, frozenset(), True) for value in terminator_of(op.cond).operands)
         case _:
             pass
 
@@ -178,8 +164,8 @@ def _keeps_sign(use: Use) -> bool:
     op = use.operation
     if isinstance(op, MultiplyOp) and op.lhs is op.rhs:  # a square
         return False
-    return isinstance(op, _KEEPS_SIGN) or op.has_trait(IsTerminator)
+    return type(op) in _KEEPS_SIGN or op.has_trait(IsTerminator)
 
 
-def _sizes(value: SSAValue) -> tuple[int, ...]:
-    return static_shape(value.type) or ()
+def _sizes(value: SSAValue) -> frozenset[int]:
+    return frozenset(static_shape(value.type) or ())

@@ -13,6 +13,7 @@ from xdsl.ir import OpResult, SSAValue
 from sdy.cost.memory_curve import values_at_peak
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
@@ -113,7 +114,6 @@ class MemoryCosts:
     def _produced(self, value: SSAValue) -> SSAValue:
         """Return the value in the function of a layer that a result of its call is, or the value itself."""
         while isinstance(value, OpResult) and isinstance(value.op, CallOp):
-            end = functions_of(self.searched.module)[value.op.callee.string_value()].body.block.last_op
-            assert end is not None  # verified: a body ends in a return
-            value = operands_of(end)[value.index]
+            layer = functions_of(self.searched.module)[value.op.callee.string_value()]
+            value = operands_of(terminator_of(layer.body))[value.index]
         return value

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
-MAX_UNCOLLECTED = 1_000_000  # objects, of roughly 100 to 200 bytes each; or as many as are alive, if these are more
+# Objects, of roughly 100 to 200 bytes each. If more than half as many are alive, it is twice as many as these.
+MAX_UNCOLLECTED = 1_000_000
 # Python 3.12 counts its own immortal objects, a few hundred, as frozen; a program that freezes its objects has more.
 IMMORTAL = 1_000 if sys.version_info[:2] == (3, 12) else 0
 
@@ -39,7 +40,7 @@ class _CollectionSchedule:
             self._uncollected = 0
         gc.freeze()
         if is_late:
-            self._most = max(MAX_UNCOLLECTED, gc.get_freeze_count())
+            self._most = max(MAX_UNCOLLECTED, 2 * gc.get_freeze_count())
         gc.unfreeze()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Region
 from xdsl.traits import IsTerminator, OpTrait
 
 
@@ -30,6 +30,13 @@ def is_elementwise_by_trait(op: Operation) -> bool:
 def is_terminator(op: Operation) -> bool:
     """Return whether the op's class is a terminator. Cached, because xDSL searches all traits at each call."""
     return _has_trait(type(op), IsTerminator)
+
+
+def terminator_of(region: Region) -> Operation:
+    """Return the op that ends the only block of a region. The module was verified: there is one."""
+    last = region.block.last_op
+    assert last is not None
+    return last
 
 
 @cache

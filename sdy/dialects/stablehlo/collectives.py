@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias, TypeGuard, get_args
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i1, i64
+from xdsl.ir import Operation
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -223,6 +224,23 @@ class OutfeedOp(StablehloOp):
     token = operand_def()
     outfeed_config = prop_def(StringAttr, default_value=StringAttr(""))
     result = result_def()
+
+
+GroupedOp: TypeAlias = (
+    AllGatherOp
+    | AllReduceOp
+    | AllToAllOp
+    | CollectiveBroadcastOp
+    | CollectiveReduceOp
+    | CrossReplicaSumOp
+    | ReduceScatterOp
+)
+_GROUPED = frozenset[type[Operation]](get_args(GroupedOp))
+
+
+def is_grouped(op: Operation) -> TypeGuard[GroupedOp]:
+    """Return whether the op is a collective with replica groups. `isinstance` takes long where every op is asked."""
+    return type(op) in _GROUPED
 
 
 OPS = (

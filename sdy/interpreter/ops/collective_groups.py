@@ -21,12 +21,8 @@ from sdy.interpreter.failure import failure
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
 
-_ReplicaFirst = ops.AllGatherOp | ops.AllReduceOp | ops.ReduceScatterOp
-_PartitionFirst = ops.AllToAllOp | ops.CollectiveBroadcastOp | ops.CollectiveReduceOp
-GroupedOp = _ReplicaFirst | _PartitionFirst | ops.CrossReplicaSumOp
 
-
-def groups_of(op: GroupedOp) -> ReplicaGroups:
+def groups_of(op: ops.GroupedOp) -> ReplicaGroups:
     """Return the groups of a collective op. Raises: SdyError SDY-X004 if it names an undefined mesh."""
     if isinstance(op.replica_groups, ReplicaGroupMeshAxesAttr):
         return ReplicaGroups(_rows_of_axes(op, op.replica_groups.data), GroupingStrategy.FLATTENED_IDS)
@@ -36,7 +32,7 @@ def groups_of(op: GroupedOp) -> ReplicaGroups:
 def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
     """Yield the groups of all collective ops inside `root`."""
     for op in root.walk():
-        if isinstance(op, GroupedOp):
+        if ops.is_grouped(op):
             try:
                 yield groups_of(op)
             except SdyError as error:
@@ -53,7 +49,7 @@ def _rows(table: DenseElementsAttr) -> Rows:
     return tuple(tuple(row) for row in array_of(table.data).tolist() if row)
 
 
-def _strategy_of(op: GroupedOp) -> GroupingStrategy:
+def _strategy_of(op: ops.GroupedOp) -> GroupingStrategy:
     match op:
         case ops.CrossReplicaSumOp():
             return GroupingStrategy.CROSS_REPLICA

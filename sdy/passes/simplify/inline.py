@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.passes.rewriting.call_graph import callee_name, callees_first, calls_in
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order
@@ -54,10 +55,9 @@ def computes_only(func: FuncOp, returned: tuple[type[Operation], ...], others: t
 
 def inline_call(call: CallOp, callee: FuncOp) -> None:
     """Replace a call by the body of its function."""
-    body = callee.body.clone().block
-    returned = body.last_op
-    assert returned is not None  # verified: a body ends in a return
-    Rewriter.inline_block(body, InsertPoint.before(call), call.operands)
+    body = callee.body.clone()
+    returned = terminator_of(body)
+    Rewriter.inline_block(body.block, InsertPoint.before(call), call.operands)
     for result, value in zip(call.results, returned.operands, strict=True):
         result.replace_all_uses_with(value)
     erase(returned)

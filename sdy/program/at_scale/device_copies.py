@@ -19,7 +19,7 @@ from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.random import RngOp
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.replica_groups import AxisGroups, grid_for, layout_of
-from sdy.interpreter.ops.collective_groups import GroupedOp, groups_in, groups_of
+from sdy.interpreter.ops.collective_groups import groups_in, groups_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 Axes = frozenset[int]  # of the grid
@@ -82,13 +82,13 @@ class DeviceCopies:
                 self._calls[key] = self._block(self._functions[key[0]].body.block, operands)
             return self._calls[key]
         axes = frozenset[int]().union(*operands)
-        if isinstance(op, GroupedOp):
+        if ops.is_grouped(op):
             return (self._after(op, axes),) * count
         if isinstance(op, VARYING):
             return (self._all,) * count
         return (self._with_regions(op, axes) if op.regions else axes,) * count
 
-    def _after(self, op: GroupedOp, axes: Axes) -> Axes:
+    def _after(self, op: ops.GroupedOp, axes: Axes) -> Axes:
         """Return the axes along which the results of a collective vary."""
         try:
             layout = layout_of(groups_of(op), self._grid)

@@ -43,6 +43,27 @@ def test_uses_are_found_through_loops_and_calls() -> None:
     assert [use.ends_loops for use in found] == [False, False, True, False, False, False]
 
 
+def test_uses_are_found_through_branches_and_reductions() -> None:
+    text = """
+    func.func @main(%a: tensor<8xf32>, %which: tensor<i32>, %i: tensor<i32>, %many: tensor<4xi32>, %start: tensor<i32>,
+                    %unused: tensor<i32>) -> (tensor<3xf32>, tensor<i32>) {
+      %least = "stablehlo.reduce"(%many, %start) <{dimensions = array<i64: 0>}> ({
+      ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+        %less = stablehlo.minimum %x, %y : tensor<i32>
+        stablehlo.return %less : tensor<i32>
+      }) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+      %j = "stablehlo.case"(%which) ({
+        stablehlo.return %i : tensor<i32>
+      }, {
+        stablehlo.return %least : tensor<i32>
+      }) : (tensor<i32>) -> tensor<i32>
+      %0 = stablehlo.dynamic_slice %a, %j, sizes = [3] : (tensor<8xf32>, tensor<i32>) -> tensor<3xf32>
+      return %0, %unused : tensor<3xf32>, tensor<i32>
+    }"""
+    found = argument_uses(parse_module(text))
+    assert [sorted(use.indexed_sizes) for use in found] == [[], [8], [8], [8], [8], []]
+
+
 @pytest.mark.parametrize(
     ("line", "sizes"),
     [

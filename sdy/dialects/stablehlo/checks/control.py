@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Attribute, Operation, Region
 
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.stablehlo.attributes.types import scalar_of
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
@@ -32,8 +33,8 @@ def check_while(op: Operation) -> None:
     returned = _returned_types(cond)
     if (
         len(returned) != 1
-        or tensor(op, _terminator(cond).operands[0]).element_type != i1
-        or shape(op, _terminator(cond).operands[0])
+        or tensor(op, terminator_of(cond).operands[0]).element_type != i1
+        or shape(op, terminator_of(cond).operands[0])
     ):
         fail(op, "SDY-D018", f"the condition must return one tensor<i1>, got ({_listed(_returned_types(cond))})")
 
@@ -92,14 +93,8 @@ def require_result_per_operand(op: Operation) -> None:
         fail(op, "SDY-D001", f"expected one result per operand ({len(op.operands)}), got {len(op.results)}")
 
 
-def _terminator(region: Region) -> Operation:
-    last = region.block.last_op
-    assert last is not None  # the structure was verified before: every region ends in a terminator
-    return last
-
-
 def _returned_types(region: Region) -> Sequence[Attribute]:
-    return _terminator(region).operand_types
+    return terminator_of(region).operand_types
 
 
 def _require_types(op: Operation, values: str, actual: Sequence[Attribute], expected: Sequence[Attribute]) -> None:

@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.fast_ops import copy_before, copy_with_regions, operands_of, replace_uses
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.passes.export.layers.fold_layers import LAYER, stored_locations
 from sdy.passes.rewriting.call_graph import call_sites, callee_name
@@ -55,8 +56,7 @@ def _unfold(call: CallOp, layer: FuncOp, location_indices: Sequence[int | None])
     locations, remaining = stored_locations(call), iter(location_indices)
     body = layer.body.block
     new: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
-    end = body.last_op
-    assert end is not None  # verified: a body ends in a return
+    end = terminator_of(layer.body)
     for op in body.ops:
         if op is end:
             break

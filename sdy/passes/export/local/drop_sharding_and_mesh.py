@@ -23,21 +23,12 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.shardings import SHARDING
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
-from sdy.dialects.stablehlo.collectives import (
-    AllGatherOp,
-    AllReduceOp,
-    AllToAllOp,
-    CollectiveBroadcastOp,
-    CollectiveReduceOp,
-    ReduceScatterOp,
-)
+from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp, ReduceScatterOp, is_grouped
 from sdy.grammar.write import write_mesh
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.mesh_table import MeshTable
 from sdy.partitioner.emit.collective_ops import device_table
-
-GROUPED = (AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp, CollectiveReduceOp, ReduceScatterOp)
 
 
 class DropShardingAndMeshPass(ModulePass):
@@ -50,7 +41,7 @@ class DropShardingAndMeshPass(ModulePass):
         meshes = meshes_of(op)
         for inner in pre_order(op):
             inner.attributes.pop(SHARDING, None)
-            if isinstance(inner, GROUPED):
+            if is_grouped(inner):
                 _list_groups(inner, meshes)
             if type(inner) is FuncOp:
                 inner.arg_attrs = without_attributes(inner.arg_attrs, (SHARDING,))

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.data_flow import EdgeSource, other_targets_of, sources_of
 from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import blocks_of, ops_in, ops_of, pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding
@@ -78,7 +79,7 @@ def boundary_edges_of(module: ModuleOp) -> Iterator[ValueEdge]:
     """Yield an edge for each argument and each result of the main function that is a tensor of static shape."""
     main = main_function(module)
     edges = [ValueEdge((), (argument,)) for argument in main.body.block.args]
-    end = _terminator(main.body.block)
+    end = terminator_of(main.body)
     edges += [ValueEdge((EdgeSource(end, index),), (), (main, index)) for index in range(len(end.operands))]
     return filter(_has_known_shape, edges)
 
@@ -97,20 +98,15 @@ def _edges_of_op(op: Operation) -> Iterator[ValueEdge]:
             yield ValueEdge(sources_of(owner), (owner, *other_targets_of(owner)))
     elif isinstance(op, IfOp):
         for index, result in enumerate(op.results):
-            yield ValueEdge(tuple(EdgeSource(_terminator(region.block), index) for region in op.regions), (result,))
+            yield ValueEdge(tuple(EdgeSource(terminator_of(region), index) for region in op.regions), (result,))
 
 
 def _edges_of_calls(func: FuncOp, calls: Sequence[CallOp]) -> Iterator[ValueEdge]:
     for argument in func.body.block.args:
         yield ValueEdge(tuple(EdgeSource(call, argument.index) for call in calls), (argument,))
     for index in range(len(func.function_type.outputs)):
-        source = EdgeSource(_terminator(func.body.block), index)
+        source = EdgeSource(terminator_of(func.body), index)
         yield ValueEdge((source,), tuple(call.results[index] for call in calls), (func, index))
-
-
-def _terminator(block: Block) -> Operation:
-    assert block.last_op is not None  # verified
-    return block.last_op
 
 
 def _has_known_shape(edge: ValueEdge) -> bool:

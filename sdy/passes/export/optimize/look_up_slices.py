@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import calls_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
@@ -108,9 +109,7 @@ def _is_changed_by(loop: WhileOp, value: SSAValue) -> bool:
     """Return whether the body of a loop computes a value, or another one for its next iteration."""
     owner = value.owner
     if isinstance(owner, Block):
-        returned = loop.body.block.last_op
-        assert returned is not None  # verified
-        return owner is loop.body.block and returned.operands[owner.args.index(value)] is not value
+        return owner is loop.body.block and terminator_of(loop.body).operands[owner.args.index(value)] is not value
     return loop.is_ancestor(owner)
 
 

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
@@ -190,8 +191,7 @@ def _manual_computation(
 ) -> ManualComputationOp:
     """Return the body of the local function as a manual computation."""
     block = func.body.block
-    returned = block.last_op
-    assert returned is not None
+    returned = terminator_of(func.body)
     terminator = SdyReturnOp(*returned.operands)
     terminator.location = returned.location
     block.insert_op_before(terminator, returned)

@@ -24,6 +24,7 @@ from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
@@ -159,8 +160,7 @@ def _has_common_axes(rule: OpShardingRule, factor: FactorIndex, layouts: Sequenc
 def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
     """Reshard the results of both branches to the shardings of the op's results."""
     for branch in (op.true_branch, op.false_branch):
-        terminator = branch.block.last_op
-        assert terminator is not None  # verified
+        terminator = terminator_of(branch)
         for index, result in enumerate(op.results):
             point = InsertPoint.before(terminator)
             adapt_use(EdgeSource(terminator, index), sharding_of(result), point, meshes, full=True)
