@@ -61,5 +61,11 @@ def test_few_bytes_are_sent_and_the_result_is_correct(name: str, folder: Path) -
 
 
 @pytest.mark.parametrize("name", MOST)
+def test_reduced_verification_accepts_it(name: str, folder: Path) -> None:
+    outputs = load(folder / f"{name}.mlir").verify(reduced=True)
+    assert [each.problem for each in outputs if not each.agrees] == []
+
+
+@pytest.mark.parametrize("name", MOST)
 def test_the_proof_is_complete_or_nearly_so(name: str, folder: Path) -> None:
     assert load(folder / f"{name}.mlir").prove().share >= 0.95
