@@ -8,16 +8,13 @@ Source: docs/spec/06, 1.19 and 1.21, and 8.1 (G16, G22).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
-
-from xdsl.ir import Attribute
 
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
-from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.partitioner.on_shards.index_ranges import Part, integer_ranges
+from sdy.partitioner.on_shards.windows import Halo, at, halo_of_kernel_shards, halo_of_shards, windows_of
 
 PoolingOp = ReduceWindowOp | SelectAndScatterOp
 HaloAlong = Callable[[int, int], "Halo | None"]
@@ -30,10 +27,10 @@ def tiles_shards(op: PoolingOp, dim: int, count: int) -> bool:
     is_reduction = isinstance(op, ReduceWindowOp)
     size = shape_of(op.inputs[0] if is_reduction else op.operand)[dim]
     windows = shape_of(op.results[0] if is_reduction else op.source)[dim]
-    window = _at(op.window_dimensions, dim)
-    stride = _at(op.window_strides, dim)
+    window = at(op.window_dimensions, dim)
+    stride = at(op.window_strides, dim)
     padding = (0, 0) if op.padding is None else op.padding.get_ints()[2 * dim : 2 * dim + 2]
-    is_dilated = is_reduction and (_at(op.base_dilations, dim) > 1 or window > 1 < _at(op.window_dilations, dim))
+    is_dilated = is_reduction and (at(op.base_dilations, dim) > 1 or window > 1 < at(op.window_dilations, dim))
     if any(padding) or is_dilated or window > stride or size % count or windows % count:
         return False
     return size // count == windows // count * stride
@@ -48,26 +45,13 @@ class ScanDirection(Enum):
 
 def scan_direction(op: ReduceWindowOp, dim: int) -> ScanDirection | None:
     """Return the direction in which `op` is cumulative along `dim`, None if it is not cumulative."""
-    size, window = shape_of(op.inputs[0])[dim], _at(op.window_dimensions, dim)
+    size, window = shape_of(op.inputs[0])[dim], at(op.window_dimensions, dim)
     steps = (op.window_strides, op.base_dilations, op.window_dilations)
-    if op.padding is None or window != size or any(_at(each, dim) != 1 for each in steps):
+    if op.padding is None or window != size or any(at(each, dim) != 1 for each in steps):
         return None
     ends = {(size - 1, 0): ScanDirection.FROM_FIRST, (0, size - 1): ScanDirection.FROM_LAST}
     low, high = op.padding.get_ints()[2 * dim : 2 * dim + 2]
     return ends.get((low, high))
-
-
-@dataclass(frozen=True, slots=True)
-class Halo:
-    """The number of elements that a shard requires of its left and right neighbors; negative if it drops elements.
-
-    `low` and `high` pad the shard with its halo. They are not 0 only if zeros are between the elements of the input.
-    """
-
-    left: int
-    right: int
-    low: int = 0
-    high: int = 0
 
 
 def halos_of(op: ConvolutionOp | ReduceWindowOp) -> HaloAlong:
@@ -78,17 +62,11 @@ def halos_of(op: ConvolutionOp | ReduceWindowOp) -> HaloAlong:
     hold.
     """
 
-    windows = _windows(op) if isinstance(op, ConvolutionOp) else _pooling_windows(op)
+    windows = windows_of(op)
 
     def halo_along(dim: int, count: int) -> Halo | None:
         window = windows.get(dim)
-        if window is None or window.size % count or window.results % count:
-            return None
-        shard, results = window.size // count, window.results // count
-        if shard * window.gap != results * window.stride:
-            return None
-        span = (results - 1) * window.stride + (window.kernel - 1) * window.step + 1
-        return _halo(shard, span, window)
+        return None if window is None else halo_of_shards(window, count)
 
     return halo_along
 
@@ -99,17 +77,11 @@ def kernel_halos_of(op: ConvolutionOp) -> HaloAlong:
     The gradient of a convolution with respect to its kernel has such a kernel, which is as large as the input.
     """
 
-    windows = _windows(op)
+    windows = windows_of(op)
 
     def halo_along(dim: int, count: int) -> Halo | None:
         window = windows.get(dim)
-        if window is None or window.is_reversed or window.gap > 1 or window.size % count or window.kernel % count:
-            return None
-        shard, kernel = window.size // count, window.kernel // count
-        if shard != kernel * window.step:
-            return None
-        span = (window.results - 1) * window.stride + (kernel - 1) * window.step + 1
-        return _halo(shard, span, window)
+        return None if window is None else halo_of_kernel_shards(window, count)
 
     return halo_along
 
@@ -131,76 +103,6 @@ def pooling_halos_of(op: ReduceWindowOp) -> HaloAlong:
         return None if is_tiled else halo
 
     return halo_along
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The window of an op along one dim: sizes, distances between elements, and the padding at the low end."""
-
-    size: int
-    kernel: int
-    results: int
-    stride: int
-    gap: int  # between elements of the input
-    step: int  # between elements of the kernel
-    low: int
-    is_reversed: bool
-
-
-def _windows(op: ConvolutionOp) -> dict[int, _Window]:
-    """Return the windows along the spatial dims of the input."""
-    numbers = op.dimension_numbers.data
-    spatial = zip(
-        numbers.input_spatial_dimensions,
-        numbers.kernel_spatial_dimensions,
-        numbers.output_spatial_dimensions,
-        strict=True,
-    )
-    return {
-        dim: _Window(
-            size=shape_of(op.lhs)[dim],
-            kernel=shape_of(op.rhs)[kernel_dim],
-            results=shape_of(op.result)[result_dim],
-            stride=_at(op.window_strides, index),
-            gap=_at(op.lhs_dilation, index),
-            step=_at(op.rhs_dilation, index),
-            low=0 if op.padding is None else op.padding.get_ints()[2 * index],
-            is_reversed=op.window_reversal is not None and bool(ints_of(op.window_reversal)[index]),
-        )
-        for index, (dim, kernel_dim, result_dim) in enumerate(spatial)
-    }
-
-
-def _pooling_windows(op: ReduceWindowOp) -> dict[int, _Window]:
-    """Return the windows along all dims of the inputs."""
-    sizes, results = shape_of(op.inputs[0]), shape_of(op.results[0])
-    return {
-        dim: _Window(
-            size=size,
-            kernel=_at(op.window_dimensions, dim),
-            results=results[dim],
-            stride=_at(op.window_strides, dim),
-            gap=_at(op.base_dilations, dim),
-            step=_at(op.window_dilations, dim),
-            low=0 if op.padding is None else op.padding.get_ints()[2 * dim],
-            is_reversed=False,
-        )
-        for dim, size in enumerate(sizes)
-    }
-
-
-def _halo(shard: int, span: int, window: _Window) -> Halo | None:
-    """Return the halo of shards that each require `span` positions; None if it extends beyond the next shard."""
-    end = span - 1 - window.low  # the last position, from the first element of the own shard
-    left, right = window.low // window.gap, end // window.gap - (shard - 1)
-    if not -shard < min(left, right) <= max(left, right) <= shard:
-        return None
-    low = window.low - left * window.gap
-    return Halo(left, right, low, end % window.gap)
-
-
-def _at(values: Attribute | None, dim: int) -> int:
-    return 1 if values is None else ints_of(values)[dim]
 
 
 def window_dim_of_update(op: ScatterOp, dim: int) -> int | None:

@@ -41,7 +41,7 @@ def slice_(op: slicing.SliceOp) -> Rule:
         target, sizes = padder.facts.target_sizes(op.result), shape_of(op.result)
         true_sizes = padder.facts.true_sizes(op.operand)
         operand_sizes, sharding, emit = shape_of(op.operand), sharding_of(op.result), padder.emitter(op)
-        uneven = {dim for dim, size in enumerate(operand_sizes) if size != true_sizes[dim] or target[dim] != sizes[dim]}
+        uneven = {dim for dim, size in enumerate(sizes) if size != target[dim]}
         if any(strides[dim] != 1 for dim in uneven):
             compute_unpadded(op, padder)
             return

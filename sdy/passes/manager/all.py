@@ -64,6 +64,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-unfold-layers": "unfold_layers.UnfoldLayersPass",
     },
     "export.uneven": {
+        "sdy-align-windows": "align_windows.AlignWindowsPass",
         "sdy-pad-uneven-dims": "pad_uneven_dims.PadUnevenDimsPass",
         "sdy-drop-uneven-axes": "drop_uneven_axes.DropUnevenAxesPass",
         "sdy-update-non-divisible-input-output-shardings": "update_non_divisible.UpdateNonDivisiblePass",
@@ -83,6 +84,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-look-up-slices": "look_up_slices.LookUpSlicesPass",
         "sdy-merge-slices": "merge_slices.MergeSlicesPass",
         "sdy-optimize-communication": "optimize_communication.OptimizeCommunicationPass",
+        "sdy-place-pads": "place_pads.PlacePadsPass",
     },
     "export.collectives": {
         "sdy-merge-permutes": "merge_permutes.MergePermutesPass",

@@ -18,6 +18,7 @@ from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPa
 from sdy.passes.export.optimize.look_up_slices import LookUpSlicesPass
 from sdy.passes.export.optimize.merge_slices import MergeSlicesPass
 from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
+from sdy.passes.export.optimize.place_pads import PlacePadsPass
 from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
@@ -25,6 +26,7 @@ from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
+from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
 from sdy.passes.manager.pipelines import CLOSE, Passes, PropagationPipeline
 from sdy.passes.run import Pipeline
 from sdy.passes.simplify.canonicalize import CanonicalizePass
@@ -37,8 +39,9 @@ TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 def partitioning(*, optimize_communication: bool = True) -> Passes:
     """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded."""
     to_collectives = (
+        UpdateNonDivisiblePass(),
         DropUnevenAxesPass(),
-        *((LookUpSlicesPass(),) if optimize_communication else ()),
+        *((LookUpSlicesPass(), PlacePadsPass()) if optimize_communication else ()),
         PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
         CanonicalizePass(("sdy-reshard",)),

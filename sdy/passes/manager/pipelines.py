@@ -80,7 +80,7 @@ CLOSE: Passes = (
     SinkDataFlowEdgesPass(),
     RemoveShardingGroupsPass(),
     ShardingConstraintToReshardPass(),
-    UpdateNonDivisiblePass(),
+    UpdateNonDivisiblePass(keep_called=True),
     RemoveSubAxesPass(),  # reads which dims are open
     CloseShardingsPass(),
 )

@@ -17,9 +17,11 @@ from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import make_context
+from sdy.passes.export.uneven.align_windows import AlignWindowsPass, unaligned_windows
 from sdy.passes.export.uneven.pad_uneven_dims import PadUnevenDimsPass, padding_plan
 from sdy.passes.run import run_passes
 
+_PAD = AlignWindowsPass(), PadUnevenDimsPass()
 MOST_WORK = 0.75  # limit of FLOPs relative to no padding, if padding sends more bytes
 
 
@@ -33,12 +35,12 @@ class PadWhereCheaperPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Compare both programs, if there are uneven dims."""
-        if padding_plan(op) is None:
+        if padding_plan(op) is None and not any(unaligned_windows(op)):
             return
-        padded, even = (self._statistics(op, passes) for passes in ((PadUnevenDimsPass(),), ()))
+        padded, even = (self._statistics(op, passes) for passes in (_PAD, ()))
         if not is_cheaper(padded, even):
             return
-        PadUnevenDimsPass().apply(ctx, op)
+        run_passes(ctx, op, _PAD, verify_each=False)
         sent = f"each device sends {padded.bytes_sent:,.0f} bytes instead of {even.bytes_sent:,.0f}"
         held = f"holds {padded.peak_bytes:,} instead of {even.peak_bytes:,}"
         message = f"padded uneven dims: {sent}, and {held}"

@@ -10,6 +10,7 @@ Source: docs/spec/04, 4.4.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -37,24 +38,32 @@ from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.close.boundary_shardings import divisible
+from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
+@dataclass(frozen=True)
 class UpdateNonDivisiblePass(ModulePass):
     """Restrict the shardings of functions, calls and manual computations to axes that divide."""
 
     name = "sdy-update-non-divisible-input-output-shardings"
 
+    keep_called: bool = False  # functions that are called keep all axes, as other values do
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Update functions, then calls, then manual computations."""
         meshes = meshes_of(op)
         order = op_order(op)
+        calls = order.of(CallOp)
+        kept = {callee_name(call) for call in calls} if self.keep_called else ()
         for func in order.of(FuncOp):
+            if func.sym_name.data in kept:
+                continue
             changes = list(_update_function(func, meshes))
             if func.sym_name.data == MAIN:
                 for change in changes:
                     remark(ctx, "SDY-T232", change, func)
-        for call in order.of(CallOp):
+        for call in () if self.keep_called else calls:
             shardings = result_shardings(call) or ()
             pairs = zip(shardings, call.result_types, strict=False)
             set_result_shardings(call, tuple(_divisible(sharding, type_, meshes) for sharding, type_ in pairs))

@@ -1,0 +1,128 @@
+"""Place a few elements in a sharded dim by masks, instead of padding them to the size of the dim on each device.
+
+    before  %1 = pad %0, %c, low = [0, 61], high = [0, 0]      %0 : tensor<8x3xf32>  %1 : tensor<8x64xf32>, [{}, {"x"}]
+    after   %1 = pad %0, %c, low = [0, 13], high = [0, 0]            one of four shards of 16 elements
+            %2 = reshape (select (iota == 3), (broadcast %1 : 8x4x16), %c) : 8x64
+
+Gradients of slices are such pads. Each device would have all elements of the dim, and keep one shard of them.
+Requires: closed shardings that divide their dims; pads have no reshards yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.dialects.stablehlo.slicing import PadOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding_update import fully_closed, with_dim
+from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
+from sdy.partitioner.emit.sharded_emitter import annotated
+from sdy.partitioner.emit.slices import pad_edges, slice_along
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_order import forget_order
+
+UNSHARDED = DimSharding(())
+
+
+class PlacePadsPass(ModulePass):
+    """Replace pads of a few elements to a sharded dim by masks."""
+
+    name = "sdy-place-pads"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit all pads."""
+        shardings = ValueShardings(meshes_of(op))
+        found = [
+            (inner, dim)
+            for inner in pre_order(op)
+            if isinstance(inner, PadOp) and (dim := _placed_dim(inner, shardings)) is not None
+        ]
+        for pad, dim in found:
+            _place(pad, dim, shardings.shard_count(pad.result, dim))
+        if found:
+            forget_order(op)
+
+
+def _placed_dim(op: PadOp, shardings: ValueShardings) -> int | None:
+    """Return the only padded dim if it is sharded, and if the operand has fewer elements of it than a shard."""
+    sizes, operand_sizes = static_shape(op.result.type), static_shape(op.operand.type)
+    sharding = shardings.of(op.result)
+    if sizes is None or operand_sizes is None or sharding is None or sharding.unreduced or 0 in operand_sizes:
+        return None
+    low, high, interior = map(ints_of, (op.edge_padding_low, op.edge_padding_high, op.interior_padding))
+    padded = [dim for dim, amounts in enumerate(zip(low, high, interior, strict=True)) if any(amounts)]
+    if len(padded) != 1:
+        return None
+    (dim,) = padded
+    count = shardings.shard_count(op.result, dim)
+    is_few = count > 1 and sizes[dim] % count == 0 and operand_sizes[dim] < sizes[dim] // count
+    return dim if is_few and min(low[dim], high[dim]) >= 0 == interior[dim] and operand_sizes[dim] % count else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The elements of an operand that are in one shard: from `start` to before `end`, at `position` in the shard."""
+
+    shard: int
+    start: int
+    end: int
+    position: int
+
+
+def _parts(low: int, count: int, size: int) -> Iterator[_Part]:
+    """Yield the parts of `count` elements after `low` others, in shards of `size` elements."""
+    for shard in range(low // size, (low + count - 1) // size + 1):
+        first, end = max(low, shard * size), min(low + count, (shard + 1) * size)
+        yield _Part(shard, first - low, end - low, first - shard * size)
+
+
+def _place(op: PadOp, dim: int, shards: int) -> None:
+    """Replace a pad to a dim in `shards` shards by the parts of its operand in each of them."""
+    emit, sharding = Emitter(op, Style()), sharding_of(op.result)
+    assert sharding is not None  # the dim is sharded
+    sizes = shape_of(op.result)
+    size = sizes[dim] // shards
+    split = (*sizes[:dim], shards, size, *sizes[dim + 1 :])
+    by_shard = replace(sharding, dims=(*sharding.dims[: dim + 1], UNSHARDED, *sharding.dims[dim + 1 :]))
+    unsharded = with_dim(sharding, dim, UNSHARDED)
+    found = annotated(emit.broadcast(op.padding_value, with_shape(op.result, split)), by_shard)
+    for part in _parts(ints_of(op.edge_padding_low)[dim], shape_of(op.operand)[dim], size):
+        elements = slice_along(emit, op.operand, dim, part.start, part.end)
+        elements = elements if elements is op.operand else annotated(elements, unsharded)
+        low, high = [0] * len(sizes), [0] * len(sizes)
+        low[dim], high[dim] = part.position, size - part.position - (part.end - part.start)
+        shard = elements
+        if low[dim] or high[dim]:
+            shard = annotated(pad_edges(emit, elements, op.padding_value, low, high), unsharded)
+        others = [each for each in range(len(split)) if each != dim]
+        copies = annotated(emit.broadcast(shard, tensor_of(found), others), by_shard)
+        mask = _mask(emit, found, dim, part.shard, by_shard)
+        found = annotated(emit.select(mask, copies, found), by_shard)
+    replace_uses(op.result, annotated(emit.reshape(found, sizes), sharding))
+    erase(op)
+
+
+def _mask(emit: Emitter, like: SSAValue, dim: int, index: int, sharding: TensorSharding) -> SSAValue:
+    """Return a mask in the shape of `like` that is true at one index along `dim`."""
+    own = with_dim(fully_closed(sharding.mesh, 1), 0, sharding.dims[dim])
+    numbers = TensorType(i32, [shape_of(like)[dim]])
+    indices = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), own)
+    wanted = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [index]), numbers), own)
+    is_there = annotated(emit.compare(ComparisonDirection.EQ, indices, wanted), own)
+    return annotated(emit.broadcast(is_there, tensor_of(like), [dim]), sharding)

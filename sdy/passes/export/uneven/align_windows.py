@@ -1,0 +1,167 @@
+"""Give convolutions and pooling along sharded dims the sizes with which each shard computes a shard of the result.
+
+    before  %1 = convolution %0 : 64 rows -> 62                                       [{"x"}]     "x"=4
+    after   %1 = slice (convolution %0, two more rows of padding : 64 rows -> 64) [0:62]
+
+Shards of 16 rows then compute 16 rows with a halo of two rows, and the last device drops two of them. Without it, the
+shards of the result would require other rows of each shard, and all rows would be gathered.
+
+Requires: closed shardings, before reshards. Ensures: nothing but sizes changes; new elements are at the end of dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import sharded_size
+from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
+from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.on_shards.windows import Window, windows_of, with_equal_kernel_shards, with_equal_shards
+from sdy.passes.rewriting.op_order import forget_order
+
+WindowOp = ConvolutionOp | ReduceWindowOp
+
+
+class AlignWindowsPass(ModulePass):
+    """Add results to windows along sharded dims, and elements to their input, so that shards can compute them."""
+
+    name = "sdy-align-windows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Align the windows of each op that has some along sharded dims."""
+        found = list(unaligned_windows(op))
+        for unaligned in found:
+            _align(unaligned)
+        if found:
+            forget_order(op)
+
+
+@dataclass(frozen=True, slots=True)
+class UnalignedWindows:
+    """An op, and its windows along some dims of its input with the sizes that they need."""
+
+    op: WindowOp
+    needed: Mapping[int, Window]
+
+
+def unaligned_windows(module: ModuleOp) -> Iterator[UnalignedWindows]:
+    """Yield the ops with windows along sharded dims that shards cannot compute, but could with other sizes."""
+    meshes = meshes_of(module)
+    for op in pre_order(module, ManualComputationOp):
+        if isinstance(op, ConvolutionOp | ReduceWindowOp) and _is_static(op):
+            needed = {dim: window for dim, window in _needed(op, meshes) if window is not None}
+            if needed:
+                yield UnalignedWindows(op, needed)
+
+
+def _is_static(op: WindowOp) -> bool:
+    return all(static_shape(value.type) is not None for value in (*op.operands, *op.results))
+
+
+def _needed(op: WindowOp, meshes: MeshTable) -> Iterator[tuple[int, Window | None]]:
+    sharding = sharding_of(op.operands[0])
+    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
+    if sharding is None or mesh is None or sharding.is_fully_replicated:
+        return
+    results, kernels = _result_dims(op), _kernel_dims(op)
+    for dim, window in windows_of(op).items():
+        axes = sharding.dims[dim].axes
+        count = sharded_size(axes, mesh)
+        if count == 1 or window.is_pointwise:
+            continue
+        result_axes = _axes(op.results[0], results[dim])
+        if result_axes == axes:
+            yield dim, with_equal_shards(window, count)
+        elif not result_axes and dim in kernels and _axes(op.operands[1], kernels[dim]) == axes:
+            yield dim, with_equal_kernel_shards(window, count)
+
+
+def _axes(value: SSAValue, dim: int) -> AxisList:
+    sharding = sharding_of(value)
+    return () if sharding is None or not sharding.dims else sharding.dims[dim].axes
+
+
+def _result_dims(op: WindowOp) -> Mapping[int, int]:
+    """Return the dim of the result for each dim of the input that has windows."""
+    if isinstance(op, ReduceWindowOp):
+        return {dim: dim for dim in range(len(shape_of(op.inputs[0])))}
+    numbers = op.dimension_numbers.data
+    return dict(zip(numbers.input_spatial_dimensions, numbers.output_spatial_dimensions, strict=True))
+
+
+def _kernel_dims(op: WindowOp) -> Mapping[int, int]:
+    """Return the dim of the kernel of a convolution for each dim of the input that has windows."""
+    if isinstance(op, ReduceWindowOp):
+        return {}
+    numbers = op.dimension_numbers.data
+    return dict(zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True))
+
+
+def _align(unaligned: UnalignedWindows) -> None:
+    """Give the op the sizes that its windows need, and its users the results that they had."""
+    op, needed = unaligned.op, unaligned.needed
+    _set_padding(op, needed)
+    emit = Emitter(op, Style())
+    inputs = len(op.inputs) if isinstance(op, ReduceWindowOp) else 1
+    for index in range(inputs):
+        filler = op.init_values[index] if isinstance(op, ReduceWindowOp) else None
+        _extend(op, index, {dim: window.size for dim, window in needed.items()}, emit, filler)
+    kernels = _kernel_dims(op)
+    if kernels:
+        _extend(op, 1, {kernels[dim]: window.kernel for dim, window in needed.items()}, emit)
+    results = {_result_dims(op)[dim]: window.results for dim, window in needed.items()}
+    for result in tuple(op.results):
+        _add_results(result, results)
+
+
+def _set_padding(op: WindowOp, needed: Mapping[int, Window]) -> None:
+    dims = list(windows_of(op))
+    padding = [0] * (2 * len(dims)) if op.padding is None else list(op.padding.get_ints())
+    for dim, window in needed.items():
+        padding[2 * dims.index(dim) + 1] = window.high
+    op.padding = DenseElementsAttr.from_values(TensorType(i64, [len(dims), 2]), padding)
+
+
+def _extend(op: WindowOp, index: int, sizes: Mapping[int, int], emit: Emitter, filler: SSAValue | None = None) -> None:
+    """Pad an operand at the end of some dims, with zeros or with the scalar `filler`."""
+    value = op.operands[index]
+    wanted = _with_sizes(shape_of(value), sizes)
+    if wanted != shape_of(value):
+        filler = zero_scalar(emit, value) if filler is None else filler
+        op.operands[index] = padded_to(emit, value, filler, wanted, sharding_of(value))
+
+
+def _add_results(result: SSAValue, sizes: Mapping[int, int]) -> None:
+    """Let the op compute more results at the end of some dims, which a slice drops."""
+    own, sharding = shape_of(result), sharding_of(result)
+    wanted = _with_sizes(own, sizes)
+    if wanted == own:
+        return
+    larger = Rewriter.replace_value_with_new_type(result, with_shape(result, wanted))
+    op = larger.owner
+    assert isinstance(op, ConvolutionOp | ReduceWindowOp)
+    assert op.next_op is not None  # a block has a terminator
+    emit = Emitter(op.next_op, Style(), op.location)
+    dropped = trimmed_to(emit, larger, own, sharding)
+    larger.replace_uses_with_if(dropped, lambda use: use.operation is not dropped.owner)
+
+
+def _with_sizes(shape: Sequence[int], sizes: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(sizes.get(dim, size) for dim, size in enumerate(shape))
