@@ -48,7 +48,7 @@ def layouts_of(segments: Segments, table: TermTable) -> Iterator[Layout]:
     for term in (*(derived.term for each in own for derived in table.derived(each)), *own):
         if term not in seen:
             seen.add(term)
-            layout = _layout(term, segments.dim, len(segments.shape))
+            layout = layout_of(term, segments.dim, len(segments.shape))
             if layout is not None:
                 yield layout
 
@@ -73,7 +73,7 @@ def _unsliced(digit: Digit, numbers: Sequence[int], parts: Parts) -> Digit:
     return Digit(digit.size, dim, digit.stride * parts[dim][2])
 
 
-def _layout(term: Term, local_dim: int, rank: int) -> Layout | None:
+def layout_of(term: Term, local_dim: int, rank: int) -> Layout | None:
     """Return how a concatenation or padded copy is put together along a dim; None for other terms, and other dims.
 
     The dims of its op, which are factors, must be those of the local value.

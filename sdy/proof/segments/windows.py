@@ -8,6 +8,7 @@ from itertools import chain, permutations
 
 from sdy.proof.offsets import Offset, offset, plus
 from sdy.proof.relations import ARBITRARY, FREE, Digit, Digits, Segment, Segments, View, is_within, tidy
+from sdy.proof.segments.consisting import taken_apart
 from sdy.proof.segments.layouts import Layout, layouts_of, unsliced
 from sdy.proof.segments.operations import Row, repeats
 from sdy.proof.terms import TermTable
@@ -18,12 +19,17 @@ Others = tuple[Offset, ...]  # the base of a window along each dim of a term, 0 
 def as_window(segments: Segments, table: TermTable) -> View | None:
     """Return segments as a window of a term: of one that is put together, or of their own; None if they are none.
 
-    Windows that reach over the end of a term that is put together come last: they say nothing of what is there.
+    Windows that reach over the end of a term that is put together come last: they say nothing of what is there. If
+    there is none, terms that devices have put together are taken apart.
     """
     larger = windows_of_larger(segments, table)
     inside = (each for each in larger if is_within(each))
     own = (_window_of_source(each) for each in (segments, _unsliced(segments)))
-    return next((each for each in chain(inside, own, larger) if each is not None), None)
+    found = next((each for each in chain(inside, own, larger) if each is not None), None)
+    if found is not None:
+        return found
+    parts = taken_apart(segments)
+    return None if parts == segments else as_window(parts, table)
 
 
 def windows_of_larger(segments: Segments, table: TermTable) -> list[View]:

@@ -14,6 +14,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.proof.known import whole
 from sdy.proof.offsets import at, is_inside, offset
 from sdy.proof.relations import Digit, Segments, View
+from sdy.proof.segments.consisting import taken_apart
 from sdy.proof.segments.operations import as_segments, chosen, joined, overwritten, part_of, sent
 from sdy.proof.segments.windows import as_window
 from sdy.proof.small_values import follower
@@ -216,6 +217,19 @@ def test_segments_are_read_as_windows_that_have_their_elements() -> None:
     assert read > 200
 
 
+def test_terms_are_taken_apart_into_segments_with_their_elements() -> None:
+    changed = 0
+    for seed in range(300):
+        values = Values(seed)
+        views = [values.window(values.random.randint(1, 9)) for _ in range(2)]
+        segments = joined([as_segments(each, 1, DEVICES, values.table) for each in views])
+        parts = taken_apart(segments)
+        changed += parts != segments
+        for device in range(DEVICES):
+            assert np.array_equal(values.of_segments(parts, device), values.of_segments(segments, device)), seed
+    assert changed > 100
+
+
 def test_a_window_over_the_end_of_a_slice_has_no_elements_of_what_is_sliced() -> None:
     values = Values(0)
     term = values.table.make("argument", 9, (), (4, 8), "f32")
@@ -253,7 +267,26 @@ func.func @main(%a: tensor<64x3xf32> {{sdy.sharding = #sdy.sharding<@m, {X}>}})
   %1 = stablehlo.slice %a [1:64, 0:3] : (tensor<64x3xf32>) -> tensor<63x3xf32>
   return %0, %1 : tensor<63x3xf32>, tensor<63x3xf32>
 }}"""
+PUT_BEFORE_AND_AFTER = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<64x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<3xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %first = FIRST : (OPERAND) -> tensor<1x3xf32>
+  %last = stablehlo.slice %a [63:64, 0:3] : (tensor<64x3xf32>) -> tensor<1x3xf32>
+  %2 = stablehlo.concatenate %first, %a, %last, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}
+    : (tensor<1x3xf32>, tensor<64x3xf32>, tensor<1x3xf32>) -> tensor<66x3xf32>
+  %3 = stablehlo.tanh %2 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : tensor<66x3xf32>
+  %r = stablehlo.reduce(%3 init: %one) applies stablehlo.add across dimensions = [0]
+    : (tensor<66x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}"""
+ONES = PUT_BEFORE_AND_AFTER.replace("FIRST", "stablehlo.broadcast_in_dim %one, dims = []").replace(
+    "OPERAND", "tensor<f32>"
+)
+EDGES = PUT_BEFORE_AND_AFTER.replace("FIRST", "stablehlo.slice %a [0:1, 0:3]").replace("OPERAND", "tensor<64x3xf32>")
 EXCHANGES = {
+    "a row of ones before, the last one after": ONES,
+    "the first row before, the last one after": EDGES,
     "all elements but the first or the last one": SHIFTED,
     "the first half": sliced(64, 0, 32, X),
     "the second half": sliced(64, 32, 64, YX),

@@ -2,7 +2,7 @@
 
     before  %1 = pad %0, %c, low = [0, 61], high = [0, 0]      %0 : tensor<8x3xf32>  %1 : tensor<8x64xf32>, [{}, {"x"}]
     after   %1 = pad %0, %c, low = [0, 13], high = [0, 0]            one of four shards of 16 elements
-            %2 = reshape (select (iota == 3), (broadcast %1 : 8x4x16), %c) : 8x64
+            %2 = select (iota >= 61), (reshape (broadcast %1 : 8x4x16) : 8x64), %c
 
 Gradients of slices are such pads. Each device would have all elements of the dim, and keep one shard of them.
 Requires: closed shardings that divide their dims; pads have no reshards yet.
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -23,15 +23,14 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.dialects.stablehlo.elementwise import XorOp
 from sdy.dialects.stablehlo.slicing import PadOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.model.sharding_update import fully_closed, with_dim
+from sdy.model.sharding import DimSharding
+from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
-from sdy.partitioner.emit.sharded_emitter import annotated
+from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask
 from sdy.partitioner.emit.slices import pad_edges, slice_along
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.insertion import erase
@@ -79,7 +78,6 @@ def _placed_dim(op: PadOp, shardings: ValueShardings) -> int | None:
 class _Part:
     """The elements of an operand that are in one shard: from `start` to before `end`, at `position` in the shard."""
 
-    shard: int
     start: int
     end: int
     position: int
@@ -89,40 +87,38 @@ def _parts(low: int, count: int, size: int) -> Iterator[_Part]:
     """Yield the parts of `count` elements after `low` others, in shards of `size` elements."""
     for shard in range(low // size, (low + count - 1) // size + 1):
         first, end = max(low, shard * size), min(low + count, (shard + 1) * size)
-        yield _Part(shard, first - low, end - low, first - shard * size)
+        yield _Part(first - low, end - low, first - shard * size)
 
 
 def _place(op: PadOp, dim: int, shards: int) -> None:
-    """Replace a pad to a dim in `shards` shards by the parts of its operand in each of them."""
+    """Replace a pad to a dim in `shards` shards by the parts of its operand, copied to each shard and masked."""
     emit, sharding = Emitter(op, Style()), sharding_of(op.result)
     assert sharding is not None  # the dim is sharded
-    sizes = shape_of(op.result)
-    size = sizes[dim] // shards
-    split = (*sizes[:dim], shards, size, *sizes[dim + 1 :])
-    by_shard = replace(sharding, dims=(*sharding.dims[: dim + 1], UNSHARDED, *sharding.dims[dim + 1 :]))
-    unsharded = with_dim(sharding, dim, UNSHARDED)
-    found = annotated(emit.broadcast(op.padding_value, with_shape(op.result, split)), by_shard)
-    for part in _parts(ints_of(op.edge_padding_low)[dim], shape_of(op.operand)[dim], size):
-        elements = slice_along(emit, op.operand, dim, part.start, part.end)
-        elements = elements if elements is op.operand else annotated(elements, unsharded)
-        low, high = [0] * len(sizes), [0] * len(sizes)
-        low[dim], high[dim] = part.position, size - part.position - (part.end - part.start)
-        shard = elements
-        if low[dim] or high[dim]:
-            shard = annotated(pad_edges(emit, elements, op.padding_value, low, high), unsharded)
-        others = [each for each in range(len(split)) if each != dim]
-        copies = annotated(emit.broadcast(shard, tensor_of(found), others), by_shard)
-        mask = _mask(emit, found, dim, part.shard, by_shard)
-        found = annotated(emit.select(mask, copies, found), by_shard)
-    replace_uses(op.result, annotated(emit.reshape(found, sizes), sharding))
+    low, count, size = ints_of(op.edge_padding_low)[dim], shape_of(op.operand)[dim], shape_of(op.result)[dim] // shards
+    result = annotated(emit.broadcast(op.padding_value, tensor_of(op.result)), sharding)
+    for part in _parts(low, count, size):
+        copies = _copied_to_shards(emit, op, dim, part, size)
+        is_first = first_elements_mask(emit, result, dim, low + part.end, sharding)
+        if low + part.start:
+            is_before = first_elements_mask(emit, result, dim, low + part.start, sharding)
+            is_first = annotated(emit.binary(XorOp, is_first, is_before), sharding)
+        result = annotated(emit.select(is_first, copies, result), sharding)
+    replace_uses(op.result, result)
     erase(op)
 
 
-def _mask(emit: Emitter, like: SSAValue, dim: int, index: int, sharding: TensorSharding) -> SSAValue:
-    """Return a mask in the shape of `like` that is true at one index along `dim`."""
-    own = with_dim(fully_closed(sharding.mesh, 1), 0, sharding.dims[dim])
-    numbers = TensorType(i32, [shape_of(like)[dim]])
-    indices = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), own)
-    wanted = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [index]), numbers), own)
-    is_there = annotated(emit.compare(ComparisonDirection.EQ, indices, wanted), own)
-    return annotated(emit.broadcast(is_there, tensor_of(like), [dim]), sharding)
+def _copied_to_shards(emit: Emitter, op: PadOp, dim: int, part: _Part, size: int) -> SSAValue:
+    """Return a value with a part of the operand at its place in each shard of `size` elements."""
+    sharding, sizes = sharding_of(op.result), shape_of(op.result)
+    assert sharding is not None  # the dim is sharded
+    unsharded = with_dim(sharding, dim, UNSHARDED)
+    by_shard = replace(sharding, dims=(*sharding.dims[: dim + 1], UNSHARDED, *sharding.dims[dim + 1 :]))
+    shard = slice_along(emit, op.operand, dim, part.start, part.end)
+    shard = shard if shard is op.operand else annotated(shard, unsharded)
+    low, high = [0] * len(sizes), [0] * len(sizes)
+    low[dim], high[dim] = part.position, size - part.position - (part.end - part.start)
+    if low[dim] or high[dim]:
+        shard = annotated(pad_edges(emit, shard, op.padding_value, low, high), unsharded)
+    split = with_shape(shard, (*sizes[:dim], sizes[dim] // size, size, *sizes[dim + 1 :]))
+    copies = emit.broadcast(shard, split, [each for each in range(len(sizes) + 1) if each != dim])
+    return annotated(emit.reshape(annotated(copies, by_shard), sizes), sharding)
