@@ -128,14 +128,16 @@ def with_equal_shards(window: Window, count: int) -> Window | None:
     extent = max(window.size * window.gap, window.results * window.stride)
     extent = _next_multiple(extent, count * lcm(window.gap, window.stride))
     found = _reading_all(replace(window, size=extent // window.gap, results=extent // window.stride))
-    return found if found != window and halo_of_shards(found, count) is not None else None
+    is_equal = (found.size, found.results) == (window.size, window.results)
+    return None if is_equal or halo_of_shards(found, count) is None else found
 
 
 def with_equal_kernel_shards(window: Window, count: int) -> Window | None:
     """Return the like of `with_equal_shards` for shards of the input and of the kernel, which gets zeros at its end."""
     extent = _next_multiple(max(window.size, window.kernel * window.step), count * window.step)
     found = _reading_all(replace(window, size=extent, kernel=extent // window.step))
-    return found if found != window and halo_of_kernel_shards(found, count) is not None else None
+    is_equal = (found.size, found.kernel) == (window.size, window.kernel)
+    return None if is_equal or halo_of_kernel_shards(found, count) is None else found
 
 
 def _reading_all(window: Window) -> Window:

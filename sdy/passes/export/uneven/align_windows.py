@@ -21,12 +21,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
@@ -65,14 +66,16 @@ def unaligned_windows(module: ModuleOp) -> Iterator[UnalignedWindows]:
     """Yield the ops with windows along sharded dims that shards cannot compute, but could with other sizes."""
     meshes = meshes_of(module)
     for op in pre_order(module, ManualComputationOp):
-        if isinstance(op, ConvolutionOp | ReduceWindowOp) and _is_static(op):
+        if isinstance(op, ConvolutionOp | ReduceWindowOp) and _may_grow(op):
             needed = {dim: window for dim, window in _needed(op, meshes) if window is not None}
             if needed:
                 yield UnalignedWindows(op, needed)
 
 
-def _is_static(op: WindowOp) -> bool:
-    return all(static_shape(value.type) is not None for value in (*op.operands, *op.results))
+def _may_grow(op: WindowOp) -> bool:
+    """Return whether the op has static shapes, and no quantized elements, whose zeros are other numbers."""
+    values = (*op.operands, *op.results)
+    return all(static_shape(each.type) is not None and codec_of(element_type_of(each)) is not None for each in values)
 
 
 def _needed(op: WindowOp, meshes: MeshTable) -> Iterator[tuple[int, Window | None]]:

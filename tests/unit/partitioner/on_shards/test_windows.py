@@ -96,6 +96,12 @@ def test_windows_that_shards_compute_stay() -> None:
     assert with_equal_shards(window, 4) is None
 
 
+def test_windows_that_leave_elements_at_the_end_stay() -> None:
+    window = Window(size=32, kernel=1, results=16, stride=2, gap=1, step=1, low=0, high=0, is_reversed=False)
+    assert halo_of_shards(window, 4) is not None
+    assert with_equal_shards(window, 4) is None
+
+
 def test_windows_over_several_shards_stay() -> None:
     window = Window(size=16, kernel=9, results=8, stride=1, gap=1, step=1, low=0, high=0, is_reversed=False)
     assert with_equal_shards(window, 4) is None  # they would require two more shards
