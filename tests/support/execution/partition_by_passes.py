@@ -14,6 +14,7 @@ from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectiv
 from sdy.passes.export.uneven.pad_for_divisibility import PadForDivisibilityPass
 from sdy.passes.export.uneven.resolve_permutation_factors import ResolvePermutationFactorsPass
 from sdy.passes.export.uneven.unshard_unsupported_ops import UnshardUnsupportedOpsPass
+from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
 from sdy.passes.manager.pipelines import CLOSE, PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
@@ -25,7 +26,8 @@ from sdy.program.sharded_program import boundary_of
 def propagated(module: ModuleOp) -> ModuleOp:
     """Return a propagated copy of a module, with closed shardings and with its sharding rules."""
     copy = module.clone()
-    run_passes(make_context(), copy, [*PropagationPipeline.beyond_shardy().propagation(), *CLOSE], verify_each=False)
+    passes = [*PropagationPipeline.beyond_shardy().propagation(), *CLOSE, UpdateNonDivisiblePass()]
+    run_passes(make_context(), copy, passes, verify_each=False)
     return copy
 
 
