@@ -11,14 +11,14 @@ func.func @main(%a: tensor<8x3xf32>, %c: tensor<f32>) -> (tensor<8x64xf32>, tens
   // CHECK:      stablehlo.constant dense<61> : tensor<i32>
   // CHECK:      %[[MASK:.*]] = stablehlo.xor
   // CHECK-NEXT: %[[PLACED:.*]] = stablehlo.select %[[MASK]], %[[LONG]], %[[FILLED]] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>}
-  %0 = stablehlo.pad %a, %c, low = [0, 61], high = [0, 0]
-      , interior = [0, 0]
+  %0 = stablehlo.pad %a, %c, low = [0, 61], high = [0, 0],
+      interior = [0, 0]
       {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>}
       : (tensor<8x3xf32>, tensor<f32>) -> tensor<8x64xf32>
   // A pad of an unsharded dim stays.
   // CHECK-NEXT: stablehlo.pad %arg0, %arg1, low = [1, 0], high = [2, 0], interior = [0, 0] : (tensor<8x3xf32>, tensor<f32>) -> tensor<11x3xf32>
-  %1 = stablehlo.pad %a, %c, low = [1, 0], high = [2, 0]
-      , interior = [0, 0]
+  %1 = stablehlo.pad %a, %c, low = [1, 0], high = [2, 0],
+      interior = [0, 0]
       : (tensor<8x3xf32>, tensor<f32>) -> tensor<11x3xf32>
   return %0, %1 : tensor<8x64xf32>, tensor<11x3xf32>
 }

@@ -14,13 +14,12 @@ func.func @main(%a: tensor<2x32x3xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"
   // CHECK-NEXT: %[[POOLED:.*]] = "stablehlo.reduce_window"(%arg0, %arg2) <{{.*}}padding = dense<{{\[\[}}0, 0], [0, 1], [0, 0]]>
   // CHECK:      -> tensor<2x16x3xf32>
   // CHECK-NEXT: stablehlo.slice %[[POOLED]] [0:2, 0:15, 0:3]
-  %1 = "stablehlo.reduce_window"(%a, %c) <{padding = dense<0> : tensor<3x2xi64>
-      , window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 2, 1>}> ({
+  %1 = "stablehlo.reduce_window"(%a, %c) <{padding = dense<0> : tensor<3x2xi64>,
+      window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 2, 1>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %r = stablehlo.maximum %x, %y : tensor<f32>
     stablehlo.return %r : tensor<f32>
-  })
-      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}, {}]>]>}
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}, {}]>]>}
       : (tensor<2x32x3xf32>, tensor<f32>) -> tensor<2x15x3xf32>
   // More results than elements: the input gets zeros at its end, in place of padding.
   // CHECK:      %[[INPUT:.*]] = stablehlo.pad %arg0, %{{.*}}, low = [0, 0, 0], high = [0, 4, 0], interior = [0, 0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}, {}]>]>} : (tensor<2x32x3xf32>, tensor<f32>) -> tensor<2x36x3xf32>
