@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.stablehlo import elementwise, gather_scatter, linalg, reduction, shape, window
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
@@ -139,5 +140,4 @@ def _by_line(ties: Ties) -> dict[_Key, list[Operation]]:
 
 
 def _results(main: Operation) -> Sequence[SSAValue]:
-    last = main.regions[0].block.last_op
-    return () if last is None else last.operands
+    return terminator_of(main.regions[0]).operands

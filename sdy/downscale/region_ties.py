@@ -10,6 +10,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.sdy.ops import MeshOp, ShardingGroupOp
 from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
@@ -72,5 +73,4 @@ def _nothing(ties: Ties, op: Operation) -> None:
 
 
 def _returned(region: Region) -> Sequence[SSAValue]:
-    last = region.block.last_op
-    return () if last is None else last.operands
+    return terminator_of(region).operands

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue, Use
-from xdsl.traits import IsTerminator
 
 from sdy.dialects.data_flow import index_of, op_of
 from sdy.dialects.ir.symbols import functions_of, main_block
-from sdy.dialects.ir.traits import terminator_of
+from sdy.dialects.ir.traits import is_terminator, terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
@@ -164,7 +163,7 @@ def _keeps_sign(use: Use) -> bool:
     op = use.operation
     if isinstance(op, MultiplyOp) and op.lhs is op.rhs:  # a square
         return False
-    return type(op) in _KEEPS_SIGN or op.has_trait(IsTerminator)
+    return type(op) in _KEEPS_SIGN or is_terminator(op)
 
 
 def _sizes(value: SSAValue) -> frozenset[int]:

@@ -13,6 +13,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
@@ -336,9 +337,7 @@ def is_on_devices(walk: Walk, op: Operation) -> bool:
 
 def returned_by(region: Region) -> Sequence[SSAValue]:
     """Return the values that a region returns."""
-    terminator = region.block.last_op
-    assert terminator is not None
-    return terminator.operands
+    return terminator_of(region).operands
 
 
 def inputs_of(op: Operation) -> list[SSAValue]:

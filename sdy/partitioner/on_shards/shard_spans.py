@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
@@ -35,6 +36,25 @@ class ShardSlice:
     def is_sent(self) -> bool:
         """Return whether devices send this slice to each other."""
         return self.distance != 0 and bool(self.pairs)
+
+
+class PartInShard(NamedTuple):
+    """The positions of a range that are in one shard, from `start` to before `end` of the shard."""
+
+    shard: int
+    start: int
+    end: int
+
+
+def parts_in_shards(start: int, count: int, size: int) -> Iterator[PartInShard]:
+    """Yield the parts of `count` positions from `start` on that are in each shard of `size` positions.
+
+    >>> [tuple(part) for part in parts_in_shards(13, 5, size=16)]
+    [(0, 13, 16), (1, 0, 2)]
+    """
+    for shard in range(start // size, (start + count - 1) // size + 1):
+        first = shard * size
+        yield PartInShard(shard, max(start, first) - first, min(start + count, first + size) - first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from itertools import chain, permutations
 
 from sdy.proof.offsets import Offset, offset, plus
 from sdy.proof.relations import ARBITRARY, FREE, Digit, Digits, Segment, Segments, View, is_within, tidy
-from sdy.proof.segments.consisting import taken_apart
 from sdy.proof.segments.layouts import Layout, layouts_of, unsliced
 from sdy.proof.segments.operations import Row, repeats
+from sdy.proof.segments.parts import taken_apart
 from sdy.proof.terms import TermTable
 
 Others = tuple[Offset, ...]  # the base of a window along each dim of a term, 0 along that of the segments

@@ -14,8 +14,8 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.proof.known import whole
 from sdy.proof.offsets import at, is_inside, offset
 from sdy.proof.relations import Digit, Segments, View
-from sdy.proof.segments.consisting import taken_apart
 from sdy.proof.segments.operations import as_segments, chosen, joined, overwritten, part_of, sent
+from sdy.proof.segments.parts import taken_apart
 from sdy.proof.segments.windows import as_window
 from sdy.proof.small_values import follower
 from sdy.proof.terms import Arguments, Term, TermTable

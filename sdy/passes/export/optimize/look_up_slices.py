@@ -42,6 +42,7 @@ from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, sliced
 from sdy.partitioner.emit.slices import slice_along
+from sdy.partitioner.on_shards.shard_spans import parts_in_shards
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.insertion import erase, insert_before, reshard
 
@@ -156,9 +157,8 @@ def _elements(emit: Emitter, operand: SSAValue, dim: int, shards: int, start: in
     unsharded = with_dim(by_shard, dim, UNSHARDED)
     split = annotated(emit.reshape(operand, [*sizes[:dim], shards, size, *sizes[dim + 1 :]]), by_shard)
     parts: list[SSAValue] = []
-    for shard in range(start // size, (start + count - 1) // size + 1):
-        first, end = max(start, shard * size), min(start + count, (shard + 1) * size)
-        part = slice_along(emit, split, dim + 1, first - shard * size, end - shard * size)
+    for shard, first, end in parts_in_shards(start, count, size):
+        part = slice_along(emit, split, dim + 1, first, end)
         part = part if part is split else annotated(part, by_shard)
         found = annotated(_element(emit, part, dim, emit.constant(TensorType(i64, [1]), [shard])), unsharded)
         part_sizes = [*sizes[:dim], end - first, *sizes[dim + 1 :]]

@@ -10,8 +10,7 @@ Requires: closed shardings that divide their dims; pads have no reshards yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -32,6 +31,7 @@ from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask
 from sdy.partitioner.emit.slices import pad_edges, slice_along
+from sdy.partitioner.on_shards.shard_spans import PartInShard, parts_in_shards
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order
@@ -59,7 +59,10 @@ class PlacePadsPass(ModulePass):
 
 
 def _placed_dim(op: PadOp, shardings: ValueShardings) -> int | None:
-    """Return the only padded dim if it is sharded, and if the operand has fewer elements of it than a shard."""
+    """Return the only padded dim if it is sharded, and if the operand has fewer elements of it than a shard.
+
+    An operand that could be sharded like the result stays: its shards are exchanged.
+    """
     sizes, operand_sizes = static_shape(op.result.type), static_shape(op.operand.type)
     sharding = shardings.of(op.result)
     if sizes is None or operand_sizes is None or sharding is None or sharding.unreduced or 0 in operand_sizes:
@@ -71,23 +74,8 @@ def _placed_dim(op: PadOp, shardings: ValueShardings) -> int | None:
     (dim,) = padded
     count = shardings.shard_count(op.result, dim)
     is_few = count > 1 and sizes[dim] % count == 0 and operand_sizes[dim] < sizes[dim] // count
-    return dim if is_few and min(low[dim], high[dim]) >= 0 == interior[dim] and operand_sizes[dim] % count else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The elements of an operand that are in one shard: from `start` to before `end`, at `position` in the shard."""
-
-    start: int
-    end: int
-    position: int
-
-
-def _parts(low: int, count: int, size: int) -> Iterator[_Part]:
-    """Yield the parts of `count` elements after `low` others, in shards of `size` elements."""
-    for shard in range(low // size, (low + count - 1) // size + 1):
-        first, end = max(low, shard * size), min(low + count, (shard + 1) * size)
-        yield _Part(first - low, end - low, first - shard * size)
+    only_adds = low[dim] >= 0 and high[dim] >= 0 and not interior[dim]
+    return dim if is_few and only_adds and operand_sizes[dim] % count else None
 
 
 def _place(op: PadOp, dim: int, shards: int) -> None:
@@ -96,27 +84,28 @@ def _place(op: PadOp, dim: int, shards: int) -> None:
     assert sharding is not None  # the dim is sharded
     low, count, size = ints_of(op.edge_padding_low)[dim], shape_of(op.operand)[dim], shape_of(op.result)[dim] // shards
     result = annotated(emit.broadcast(op.padding_value, tensor_of(op.result)), sharding)
-    for part in _parts(low, count, size):
+    for part in parts_in_shards(low, count, size):
         copies = _copied_to_shards(emit, op, dim, part, size)
-        is_first = first_elements_mask(emit, result, dim, low + part.end, sharding)
-        if low + part.start:
-            is_before = first_elements_mask(emit, result, dim, low + part.start, sharding)
-            is_first = annotated(emit.binary(XorOp, is_first, is_before), sharding)
-        result = annotated(emit.select(is_first, copies, result), sharding)
+        mask = first_elements_mask(emit, result, dim, part.shard * size + part.end, sharding)
+        if start := part.shard * size + part.start:
+            before = first_elements_mask(emit, result, dim, start, sharding)
+            mask = annotated(emit.binary(XorOp, mask, before), sharding)
+        result = annotated(emit.select(mask, copies, result), sharding)
     replace_uses(op.result, result)
     erase(op)
 
 
-def _copied_to_shards(emit: Emitter, op: PadOp, dim: int, part: _Part, size: int) -> SSAValue:
+def _copied_to_shards(emit: Emitter, op: PadOp, dim: int, part: PartInShard, size: int) -> SSAValue:
     """Return a value with a part of the operand at its place in each shard of `size` elements."""
     sharding, sizes = sharding_of(op.result), shape_of(op.result)
     assert sharding is not None  # the dim is sharded
     unsharded = with_dim(sharding, dim, UNSHARDED)
     by_shard = replace(sharding, dims=(*sharding.dims[: dim + 1], UNSHARDED, *sharding.dims[dim + 1 :]))
-    shard = slice_along(emit, op.operand, dim, part.start, part.end)
+    first = part.shard * size - ints_of(op.edge_padding_low)[dim]  # of the shard, in the operand
+    shard = slice_along(emit, op.operand, dim, first + part.start, first + part.end)
     shard = shard if shard is op.operand else annotated(shard, unsharded)
     low, high = [0] * len(sizes), [0] * len(sizes)
-    low[dim], high[dim] = part.position, size - part.position - (part.end - part.start)
+    low[dim], high[dim] = part.start, size - part.end
     if low[dim] or high[dim]:
         shard = annotated(pad_edges(emit, shard, op.padding_value, low, high), unsharded)
     split = with_shape(shard, (*sizes[:dim], sizes[dim] // size, size, *sizes[dim + 1 :]))

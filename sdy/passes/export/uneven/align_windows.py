@@ -22,7 +22,7 @@ from xdsl.rewriter import Rewriter
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import codec_of
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import of_class, pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
@@ -65,11 +65,11 @@ class UnalignedWindows:
 def unaligned_windows(module: ModuleOp) -> Iterator[UnalignedWindows]:
     """Yield the ops with windows along sharded dims that shards cannot compute, but could with other sizes."""
     meshes = meshes_of(module)
-    for op in pre_order(module, ManualComputationOp):
-        if isinstance(op, ConvolutionOp | ReduceWindowOp) and _may_grow(op):
-            needed = {dim: window for dim, window in _needed(op, meshes) if window is not None}
-            if needed:
-                yield UnalignedWindows(op, needed)
+    ops = pre_order(module, ManualComputationOp)
+    for op in (*of_class(ops, ConvolutionOp), *of_class(ops, ReduceWindowOp)):
+        needed = dict(_needed(op, meshes)) if _may_grow(op) else {}
+        if needed:
+            yield UnalignedWindows(op, needed)
 
 
 def _may_grow(op: WindowOp) -> bool:
@@ -78,7 +78,8 @@ def _may_grow(op: WindowOp) -> bool:
     return all(static_shape(each.type) is not None and codec_of(element_type_of(each)) is not None for each in values)
 
 
-def _needed(op: WindowOp, meshes: MeshTable) -> Iterator[tuple[int, Window | None]]:
+def _needed(op: WindowOp, meshes: MeshTable) -> Iterator[tuple[int, Window]]:
+    """Yield the dims of the input whose windows need other sizes, and these windows."""
     sharding = sharding_of(op.operands[0])
     mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     if sharding is None or mesh is None or sharding.is_fully_replicated:
@@ -89,11 +90,13 @@ def _needed(op: WindowOp, meshes: MeshTable) -> Iterator[tuple[int, Window | Non
         count = sharded_size(axes, mesh)
         if count == 1 or window.is_pointwise:
             continue
-        result_axes = _axes(op.results[0], results[dim])
+        result_axes, found = _axes(op.results[0], results[dim]), None
         if result_axes == axes:
-            yield dim, with_equal_shards(window, count)
+            found = with_equal_shards(window, count)
         elif not result_axes and dim in kernels and _axes(op.operands[1], kernels[dim]) == axes:
-            yield dim, with_equal_kernel_shards(window, count)
+            found = with_equal_kernel_shards(window, count)
+        if found is not None:
+            yield dim, found
 
 
 def _axes(value: SSAValue, dim: int) -> AxisList:

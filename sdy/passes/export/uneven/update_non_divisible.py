@@ -44,11 +44,14 @@ from sdy.passes.rewriting.op_order import keep_order, op_order
 
 @dataclass(frozen=True)
 class UpdateNonDivisiblePass(ModulePass):
-    """Restrict the shardings of functions, calls and manual computations to axes that divide."""
+    """Restrict the shardings of functions, calls and manual computations to axes that divide.
+
+    With `keep_called`, functions that are called keep all axes, as values inside of functions do.
+    """
 
     name = "sdy-update-non-divisible-input-output-shardings"
 
-    keep_called: bool = False  # functions that are called keep all axes, as other values do
+    keep_called: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Update functions, then calls, then manual computations."""

@@ -6,14 +6,12 @@ import random
 
 import numpy as np
 import pytest
+from support.execution.before_and_after import before_and_after
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.dialects.module_text import make_context, parse_module
-from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.single import interpret
+from sdy.dialects.module_text import parse_module
 from sdy.passes.export.uneven.align_windows import AlignWindowsPass, unaligned_windows
-from sdy.passes.run import run_passes
 from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
@@ -64,13 +62,8 @@ func.func @main(%a: {argument} {{sdy.sharding = {rows}}},
 
 @pytest.mark.parametrize("seed", range(60))
 def test_aligned_windows_compute_the_same(seed: int) -> None:
-    module = parse_module(program(seed))
-    inputs = random_inputs(module, seed)
-    before = interpret(module, inputs)
-    run_passes(make_context(), module, [AlignWindowsPass()])
-    verify_module(module)
-    one, other = (results[0].astype(np.float64) for results in (interpret(module, inputs), before))
-    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+    before, after, module = before_and_after(program(seed), AlignWindowsPass(), seed)
+    np.testing.assert_allclose(after.astype(np.float64), before.astype(np.float64), rtol=1e-5, atol=1e-5)
     assert not any(unaligned_windows(module))
 
 

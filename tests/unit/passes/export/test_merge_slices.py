@@ -6,13 +6,10 @@ import random
 
 import numpy as np
 import pytest
+from support.execution.before_and_after import before_and_after
 from support.execution.on_shards import assert_same_on_shards
 
-from sdy.dialects.module_text import make_context, parse_module
-from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.single import interpret
 from sdy.passes.export.optimize.merge_slices import MergeSlicesPass
-from sdy.passes.run import run_passes
 from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
@@ -71,12 +68,8 @@ func.func @main(%a: tensor<16x3xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}
 
 @pytest.mark.parametrize("seed", range(80))
 def test_merged_ops_compute_the_same(seed: int) -> None:
-    module = parse_module(program(seed))
-    inputs = random_inputs(module, seed)
-    before = interpret(module, inputs)
-    run_passes(make_context(), module, [MergeSlicesPass()])
-    verify_module(module)
-    np.testing.assert_array_equal(interpret(module, inputs)[0], before[0])
+    before, after, _ = before_and_after(program(seed), MergeSlicesPass(), seed)
+    np.testing.assert_array_equal(after, before)
 
 
 @pytest.mark.parametrize("seed", range(16))

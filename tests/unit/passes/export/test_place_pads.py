@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.execution.before_and_after import before_and_after
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.ir.walk import of_class, pre_order
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.stablehlo.shape import ReshapeOp
-from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.single import interpret
 from sdy.passes.export.optimize.place_pads import PlacePadsPass
 from sdy.passes.run import run_passes
 from sdy.program.arrays import random_inputs
@@ -36,13 +35,9 @@ func.func @main(%a: {operand}) -> ({result} {{sdy.sharding = #sdy.sharding<@m, [
 @pytest.mark.parametrize("filler", [0.0, 2.5])
 @pytest.mark.parametrize(("low", "count"), PLACES)
 def test_elements_are_where_the_pad_puts_them(low: int, count: int, filler: float) -> None:
-    module = parse_module(program(low, count, filler))
-    inputs = random_inputs(module, 0)
-    before = interpret(module, inputs)
-    run_passes(make_context(), module, [PlacePadsPass()])
-    verify_module(module)
+    before, after, module = before_and_after(program(low, count, filler), PlacePadsPass(), seed=0)
     assert of_class(pre_order(module), ReshapeOp)
-    np.testing.assert_array_equal(interpret(module, inputs)[0], before[0])
+    np.testing.assert_array_equal(after, before)
 
 
 @pytest.mark.parametrize(("low", "count"), PLACES)

@@ -11,7 +11,7 @@ from sdy.proof.segments.layouts import Layout, Region, layout_of
 from sdy.proof.segments.operations import Row, joined, repeats
 
 
-class _Piece(NamedTuple):
+class _LocalRegion(NamedTuple):
     """A range of a term along the dim of segments: what lies there, and the first element of it."""
 
     start: int
@@ -23,12 +23,12 @@ class _Piece(NamedTuple):
 def taken_apart(segments: Segments) -> Segments:
     """Return segments of the parts of terms that devices have put together along the dim; themselves without any."""
     sources = list(segments.sources)
-    numbered: dict[int, list[tuple[_Piece, int]]] = {}
+    numbered: dict[int, list[tuple[_LocalRegion, int]]] = {}
     for number, source in enumerate(segments.sources):
-        pieces = _pieces(source, segments)
-        if pieces is not None:
-            numbered[number] = [(piece, len(sources) + index) for index, piece in enumerate(pieces)]
-            sources += [piece.content for piece in pieces]
+        regions = _regions_of(source, segments)
+        if regions is not None:
+            numbered[number] = [(each, len(sources) + index) for index, each in enumerate(regions)]
+            sources += [each.content for each in regions]
     if not numbered:
         return segments
     rows = tuple(
@@ -38,21 +38,21 @@ def taken_apart(segments: Segments) -> Segments:
     return joined([replace(segments, sources=tuple(sources), rows=rows)])
 
 
-def _parts(segment: Segment, pieces: list[tuple[_Piece, int]] | None, sources: list[View], dim: int) -> Row:
-    """Return a segment as segments of the pieces of its source."""
-    if pieces is None or segment.source == ARBITRARY:
+def _parts(segment: Segment, regions: list[tuple[_LocalRegion, int]] | None, sources: list[View], dim: int) -> Row:
+    """Return a segment as segments of what its source consists of."""
+    if regions is None or segment.source == ARBITRARY:
         return (segment,)
     found: list[Segment] = []
     end = segment.start + segment.size
-    for piece, number in pieces:
-        low, high = max(segment.start, piece.start), min(end, piece.start + piece.size)
+    for each, number in regions:
+        low, high = max(segment.start, each.start), min(end, each.start + each.size)
         if low < high:
-            start = 0 if repeats(sources[number], dim) else low - piece.start + piece.first
+            start = 0 if repeats(sources[number], dim) else low - each.start + each.first
             found.append(Segment(high - low, number, start))
     return tuple(found) if sum(each.size for each in found) == segment.size else (segment,)
 
 
-def _pieces(source: View, segments: Segments) -> list[_Piece] | None:
+def _regions_of(source: View, segments: Segments) -> list[_LocalRegion] | None:
     """Return what a source consists of along the dim of segments, None if it is not put together along it."""
     layout = layout_of(source.term, segments.dim, len(segments.shape)) if source.base else None
     if layout is None or source.outside is not None or source.base[layout.dim] != 0:
@@ -61,12 +61,12 @@ def _pieces(source: View, segments: Segments) -> list[_Piece] | None:
         own = layout.local_dims.index(local) if local in layout.local_dims else FREE
         if digits and digits != (Digit(digits[0].size, own, 0 if own == FREE else 1),):
             return None  # in another order, or a part that takes steps
-    found = [_piece(source, region, layout, segments) for region in layout.regions]
+    found = [_in_local_dims(source, region, layout, segments) for region in layout.regions]
     known = [each for each in found if each is not None]
     return known if len(known) == len(found) else None
 
 
-def _piece(source: View, region: Region, layout: Layout, segments: Segments) -> _Piece | None:
+def _in_local_dims(source: View, region: Region, layout: Layout, segments: Segments) -> _LocalRegion | None:
     """Return a region of a term in the local dims of a source of it; None if it takes steps there."""
     content, dim = region.content, segments.dim
     base: list[Offset] = list(content.base)
@@ -88,4 +88,4 @@ def _piece(source: View, region: Region, layout: Layout, segments: Segments) -> 
         else:
             base[digit.dim] = plus(start, source.base[position])
             dims[local] = (Digit(segments.shape[local], digit.dim, 1),) if source.dims[local] else ()
-    return _Piece(region.start, region.size, replace(content, base=tuple(base), dims=tuple(dims)), first)
+    return _LocalRegion(region.start, region.size, replace(content, base=tuple(base), dims=tuple(dims)), first)
