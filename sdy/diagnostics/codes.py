@@ -634,7 +634,7 @@ CODES: dict[str, Code] = {
         "Lower the most-bytes option of sdy-combine-collectives to keep them separate; 0 combines none.",
     ),
     "SDY-L122": Code(
-        "Dims of intermediate values that are not divisible by their axes are padded, so that they stay sharded.",
+        "Dims of values that their axes do not divide, or that windows shorten, are padded, so that they stay sharded.",
         "Use a size that the axes divide if the padding costs too much.",
     ),
     "SDY-L125": Code(

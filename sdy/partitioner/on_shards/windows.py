@@ -11,12 +11,17 @@ from xdsl.ir import Attribute
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+
+WindowOp = ConvolutionOp | ReduceWindowOp | SelectAndScatterOp
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The windows of an op along one dim of its input: sizes, distances between elements, and the padding."""
+    """The windows of an op along one dim of its input: sizes, distances between elements, and the padding.
+
+    A `select_and_scatter` has no result for each window: its `results` are the elements of the source that it scatters.
+    """
 
     size: int
     kernel: int
@@ -27,6 +32,8 @@ class Window:
     low: int
     high: int
     is_reversed: bool
+    result_dim: int
+    kernel_dim: int | None = None  # of a convolution
 
     @property
     def is_pointwise(self) -> bool:
@@ -47,9 +54,9 @@ class Halo:
     high: int = 0
 
 
-def windows_of(op: ConvolutionOp | ReduceWindowOp) -> dict[int, Window]:
-    """Return the windows along the spatial dims of the input of a convolution, or along all dims of pooled inputs."""
-    return _of_convolution(op) if isinstance(op, ConvolutionOp) else _of_pooling(op)
+def windows_of(op: WindowOp) -> dict[int, Window]:
+    """Return the windows along the spatial dims of the input of a convolution, or along all dims of other inputs."""
+    return _of_convolution(op) if isinstance(op, ConvolutionOp) else _of_all_dims(op)
 
 
 def _of_convolution(op: ConvolutionOp) -> dict[int, Window]:
@@ -72,13 +79,17 @@ def _of_convolution(op: ConvolutionOp) -> dict[int, Window]:
             low=padding[2 * index],
             high=padding[2 * index + 1],
             is_reversed=op.window_reversal is not None and bool(ints_of(op.window_reversal)[index]),
+            result_dim=result_dim,
+            kernel_dim=kernel_dim,
         )
         for index, (dim, kernel_dim, result_dim) in enumerate(spatial)
     }
 
 
-def _of_pooling(op: ReduceWindowOp) -> dict[int, Window]:
-    sizes, results = shape_of(op.inputs[0]), shape_of(op.results[0])
+def _of_all_dims(op: ReduceWindowOp | SelectAndScatterOp) -> dict[int, Window]:
+    is_pooling = isinstance(op, ReduceWindowOp)
+    sizes, results = shape_of(op.operands[0]), shape_of(op.results[0] if is_pooling else op.source)
+    gaps, steps = (op.base_dilations, op.window_dilations) if is_pooling else (None, None)
     padding = _padding(op.padding, len(sizes))
     return {
         dim: Window(
@@ -86,11 +97,12 @@ def _of_pooling(op: ReduceWindowOp) -> dict[int, Window]:
             kernel=at(op.window_dimensions, dim),
             results=results[dim],
             stride=at(op.window_strides, dim),
-            gap=at(op.base_dilations, dim),
-            step=at(op.window_dilations, dim),
+            gap=at(gaps, dim),
+            step=at(steps, dim),
             low=padding[2 * dim],
             high=padding[2 * dim + 1],
             is_reversed=False,
+            result_dim=dim,
         )
         for dim, size in enumerate(sizes)
     }
@@ -138,6 +150,20 @@ def with_equal_kernel_shards(window: Window, count: int) -> Window | None:
     found = _reading_all(replace(window, size=extent, kernel=extent // window.step))
     is_equal = (found.size, found.kernel) == (window.size, window.kernel)
     return None if is_equal or halo_of_kernel_shards(found, count) is None else found
+
+
+def with_equal_tiles(window: Window, count: int) -> Window | None:
+    """Return the like of `with_equal_shards` for windows that are each in one shard: they are not padded, nor overlap.
+
+    The elements that `window` covers stay the same. The new windows, at the end, cover others, or a few that it drops.
+    """
+    end = (window.results - 1) * window.stride + window.kernel
+    if window.low or window.kernel > window.stride or end > window.size:
+        return None
+    extent = _next_multiple(max(window.size, window.results * window.stride), count * window.stride)
+    found = replace(window, size=extent, results=extent // window.stride, high=0)
+    is_equal = (found.size, found.results) == (window.size, window.results)
+    return None if is_equal else found
 
 
 def _reading_all(window: Window) -> Window:

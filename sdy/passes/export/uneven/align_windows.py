@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -28,16 +28,24 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
+from sdy.dialects.stablehlo.elementwise import AddOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
 from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
-from sdy.partitioner.on_shards.windows import Window, windows_of, with_equal_kernel_shards, with_equal_shards
+from sdy.partitioner.on_shards.combiners import combiners_of
+from sdy.partitioner.on_shards.windows import (
+    Window,
+    WindowOp,
+    windows_of,
+    with_equal_kernel_shards,
+    with_equal_shards,
+    with_equal_tiles,
+)
 from sdy.passes.rewriting.op_order import forget_order
-
-WindowOp = ConvolutionOp | ReduceWindowOp
+from sdy.rules.all import RULE_ATTRIBUTE
 
 
 class AlignWindowsPass(ModulePass):
@@ -66,14 +74,19 @@ def unaligned_windows(module: ModuleOp) -> Iterator[UnalignedWindows]:
     """Yield the ops with windows along sharded dims that shards cannot compute, but could with other sizes."""
     meshes = meshes_of(module)
     ops = pre_order(module, ManualComputationOp)
-    for op in (*of_class(ops, ConvolutionOp), *of_class(ops, ReduceWindowOp)):
+    for op in (*of_class(ops, ConvolutionOp), *of_class(ops, ReduceWindowOp), *of_class(ops, SelectAndScatterOp)):
         needed = dict(_needed(op, meshes)) if _may_grow(op) else {}
         if needed:
             yield UnalignedWindows(op, needed)
 
 
 def _may_grow(op: WindowOp) -> bool:
-    """Return whether the op has static shapes, and no quantized elements, whose zeros are other numbers."""
+    """Return whether the op has static shapes, and no quantized elements, whose zeros are other numbers.
+
+    A `select_and_scatter` must add what it scatters, so that zeros change nothing.
+    """
+    if isinstance(op, SelectAndScatterOp) and combiners_of(op.scatter) != (AddOp,):
+        return False
     values = (*op.operands, *op.results)
     return all(static_shape(each.type) is not None and codec_of(element_type_of(each)) is not None for each in values)
 
@@ -84,19 +97,23 @@ def _needed(op: WindowOp, meshes: MeshTable) -> Iterator[tuple[int, Window]]:
     mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
     if sharding is None or mesh is None or sharding.is_fully_replicated:
         return
-    results, kernels = _result_dims(op), _kernel_dims(op)
     for dim, window in windows_of(op).items():
         axes = sharding.dims[dim].axes
         count = sharded_size(axes, mesh)
         if count == 1 or window.is_pointwise:
             continue
-        result_axes, found = _axes(op.results[0], results[dim]), None
-        if result_axes == axes:
-            found = with_equal_shards(window, count)
-        elif not result_axes and dim in kernels and _axes(op.operands[1], kernels[dim]) == axes:
-            found = with_equal_kernel_shards(window, count)
+        found = _with_equal_shards(op, window, axes, count)
         if found is not None:
             yield dim, found
+
+
+def _with_equal_shards(op: WindowOp, window: Window, axes: AxisList, count: int) -> Window | None:
+    """Return windows that `count` shards of the input can compute, None if there are none or `window` is such."""
+    result_axes = _axes(op.results[0], window.result_dim)
+    if result_axes == axes:
+        return (with_equal_tiles if isinstance(op, SelectAndScatterOp) else with_equal_shards)(window, count)
+    has_kernel_shards = window.kernel_dim is not None and _axes(op.operands[1], window.kernel_dim) == axes
+    return with_equal_kernel_shards(window, count) if has_kernel_shards and not result_axes else None
 
 
 def _axes(value: SSAValue, dim: int) -> AxisList:
@@ -104,35 +121,26 @@ def _axes(value: SSAValue, dim: int) -> AxisList:
     return () if sharding is None or not sharding.dims else sharding.dims[dim].axes
 
 
-def _result_dims(op: WindowOp) -> Mapping[int, int]:
-    """Return the dim of the result for each dim of the input that has windows."""
-    if isinstance(op, ReduceWindowOp):
-        return {dim: dim for dim in range(len(shape_of(op.inputs[0])))}
-    numbers = op.dimension_numbers.data
-    return dict(zip(numbers.input_spatial_dimensions, numbers.output_spatial_dimensions, strict=True))
-
-
-def _kernel_dims(op: WindowOp) -> Mapping[int, int]:
-    """Return the dim of the kernel of a convolution for each dim of the input that has windows."""
-    if isinstance(op, ReduceWindowOp):
-        return {}
-    numbers = op.dimension_numbers.data
-    return dict(zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True))
-
-
 def _align(unaligned: UnalignedWindows) -> None:
     """Give the op the sizes that its windows need, and its users the results that they had."""
     op, needed = unaligned.op, unaligned.needed
+    op.attributes.pop(RULE_ATTRIBUTE, None)  # the rule has the sizes from before
     _set_padding(op, needed)
     emit = Emitter(op, Style())
-    inputs = len(op.inputs) if isinstance(op, ReduceWindowOp) else 1
-    for index in range(inputs):
-        filler = op.init_values[index] if isinstance(op, ReduceWindowOp) else None
-        _extend(op, index, {dim: window.size for dim, window in needed.items()}, emit, filler)
-    kernels = _kernel_dims(op)
-    if kernels:
-        _extend(op, 1, {kernels[dim]: window.kernel for dim, window in needed.items()}, emit)
-    results = {_result_dims(op)[dim]: window.results for dim, window in needed.items()}
+    sizes = {dim: window.size for dim, window in needed.items()}
+    results = windows = {window.result_dim: window.results for window in needed.values()}
+    match op:
+        case ConvolutionOp():
+            kernels = {each.kernel_dim: each.kernel for each in needed.values() if each.kernel_dim is not None}
+            _extend(op, 0, sizes, emit)
+            _extend(op, 1, kernels, emit)
+        case ReduceWindowOp():
+            for index, init in enumerate(op.init_values):
+                _extend(op, index, sizes, emit, init)
+        case SelectAndScatterOp():
+            _extend(op, 0, sizes, emit)
+            _extend(op, 1, windows, emit)
+            results = sizes
     for result in tuple(op.results):
         _add_results(result, results)
 
@@ -162,7 +170,7 @@ def _add_results(result: SSAValue, sizes: Mapping[int, int]) -> None:
         return
     larger = Rewriter.replace_value_with_new_type(result, with_shape(result, wanted))
     op = larger.owner
-    assert isinstance(op, ConvolutionOp | ReduceWindowOp)
+    assert isinstance(op, Operation)
     assert op.next_op is not None  # a block has a terminator
     emit = Emitter(op.next_op, Style(), op.location)
     dropped = trimmed_to(emit, larger, own, sharding)

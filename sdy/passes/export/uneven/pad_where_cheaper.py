@@ -1,8 +1,8 @@
-"""Pad uneven dims if that makes the local program cheaper.
+"""Pad uneven dims, and give windows the sizes of shards, if that makes the local program cheaper.
 
 Copies of the module are partitioned both ways: with padding, and without the axes that do not divide.
 
-Requires and ensures: the same as `sdy-pad-uneven-dims`, which it applies or not.
+Requires and ensures: the same as `sdy-align-windows` and `sdy-pad-uneven-dims`, which it applies or not.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ MOST_WORK = 0.75  # limit of FLOPs relative to no padding, if padding sends more
 
 @dataclass(frozen=True)
 class PadWhereCheaperPass(ModulePass):
-    """Pad uneven dims if devices then send less, or compute much less."""
+    """Pad uneven dims, and the windows of shards, if devices then send less, or compute much less."""
 
     name = "sdy-pad-where-cheaper"
 
     to_shards: tuple[ModulePass, ...]  # the passes from here to the local program
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Compare both programs, if there are uneven dims."""
-        if padding_plan(op) is None and not any(unaligned_windows(op)):
+        """Compare both programs, if there are uneven dims, or windows that shards cannot compute."""
+        has_uneven = padding_plan(op) is not None
+        if not has_uneven and not any(unaligned_windows(op)):
             return
         padded, even = (self._statistics(op, passes) for passes in (_PAD, ()))
         if not is_cheaper(padded, even):
@@ -43,8 +44,8 @@ class PadWhereCheaperPass(ModulePass):
         run_passes(ctx, op, _PAD, verify_each=False)
         sent = f"each device sends {padded.bytes_sent:,.0f} bytes instead of {even.bytes_sent:,.0f}"
         held = f"holds {padded.peak_bytes:,} instead of {even.peak_bytes:,}"
-        message = f"padded uneven dims: {sent}, and {held}"
-        remark(ctx, "SDY-L122", message, op)
+        done = "padded uneven dims" if has_uneven else "gave windows the sizes of shards"
+        remark(ctx, "SDY-L122", f"{done}: {sent}, and {held}", op)
 
     def _statistics(self, module: ModuleOp, first: tuple[ModulePass, ...]) -> Statistics:
         local = copy_with_regions(module)

@@ -15,6 +15,7 @@ from sdy.partitioner.on_shards.windows import (
     halo_of_shards,
     with_equal_kernel_shards,
     with_equal_shards,
+    with_equal_tiles,
 )
 
 PADDING = -1  # in place of the number of an element
@@ -47,6 +48,7 @@ def random_windows(seed: int) -> Iterator[Window]:
             low=choose.randint(0, 3),
             high=choose.randint(-2, 3),
             is_reversed=False,
+            result_dim=0,
         )
         results = result_count(window)
         if results > 0:
@@ -76,7 +78,9 @@ def test_a_longer_kernel_gives_the_same_results(count: int) -> None:
     changed = 0
     for size, difference, results, low in itertools.product(range(8, 40), range(-4, 5), range(1, 4), range(3)):
         kernel = size + difference
-        window = Window(size, kernel, results, 1, 1, 1, low, results - 1 - low + difference, is_reversed=False)
+        window = Window(
+            size, kernel, results, 1, 1, 1, low, results - 1 - low + difference, is_reversed=False, result_dim=0
+        )
         found = with_equal_kernel_shards(window, count)
         if found is None:
             continue
@@ -90,19 +94,46 @@ def test_a_longer_kernel_gives_the_same_results(count: int) -> None:
     assert changed > 500
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_tiles_are_in_one_shard(count: int) -> None:
+    changed = 0
+    for window in itertools.islice(random_windows(count), 2000):
+        scattered = replace(window, gap=1, step=1, high=0)
+        if (results := result_count(scattered)) < 1:
+            continue
+        scattered = replace(scattered, results=results)
+        found = with_equal_tiles(scattered, count)
+        if found is None:
+            continue
+        changed += 1
+        assert found.results * found.stride == found.size >= window.size
+        assert found.size % (count * found.stride) == 0
+        for result in range(results):
+            read, now = (elements_read(each, window.kernel, result) for each in (scattered, found))
+            assert PADDING not in read
+            assert now == read
+    assert changed > 100
+
+
 def test_windows_that_shards_compute_stay() -> None:
-    window = Window(size=16, kernel=3, results=16, stride=1, gap=1, step=1, low=1, high=1, is_reversed=False)
+    window = Window(
+        size=16, kernel=3, results=16, stride=1, gap=1, step=1, low=1, high=1, is_reversed=False, result_dim=0
+    )
     assert halo_of_shards(window, 4) is not None
     assert with_equal_shards(window, 4) is None
 
 
 def test_windows_that_leave_elements_at_the_end_stay() -> None:
-    window = Window(size=32, kernel=1, results=16, stride=2, gap=1, step=1, low=0, high=0, is_reversed=False)
+    window = Window(
+        size=32, kernel=1, results=16, stride=2, gap=1, step=1, low=0, high=0, is_reversed=False, result_dim=0
+    )
     assert halo_of_shards(window, 4) is not None
     assert with_equal_shards(window, 4) is None
 
 
 def test_windows_over_several_shards_stay() -> None:
-    window = Window(size=16, kernel=9, results=8, stride=1, gap=1, step=1, low=0, high=0, is_reversed=False)
+    window = Window(
+        size=16, kernel=9, results=8, stride=1, gap=1, step=1, low=0, high=0, is_reversed=False, result_dim=0
+    )
     assert with_equal_shards(window, 4) is None  # they would require two more shards
     assert with_equal_shards(window, 2) is not None

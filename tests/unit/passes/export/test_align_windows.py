@@ -99,6 +99,39 @@ func.func @main(%a: tensor<8x{length}x16xf32> {{sdy.sharding = {ROWS}}}, %k: ten
     )
 
 
+def scattered(size: int, kernel: int, stride: int) -> Program:
+    """Return the gradient of max pooling along rows, whose windows leave rows at the end of each shard, or of all."""
+    windows = (size - kernel) // stride + 1
+    operand, source = f"tensor<2x{size}x3xf32>", f"tensor<2x{windows}x3xf32>"
+    return Program.from_text(f"""
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<2x32x3xf32> {{sdy.sharding = {ROWS}}}, %b: {source}) -> tensor<f32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.slice %a [0:2, 0:{size}, 0:3] {SHARDED} : (tensor<2x32x3xf32>) -> {operand}
+  %1 = "stablehlo.select_and_scatter"(%0, %b, %zero) <{{window_dimensions = array<i64: 1, {kernel}, 1>,
+      window_strides = array<i64: 1, {stride}, 1>}}> ({{
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %r = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %r : tensor<i1>
+  }}, {{
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %r = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+  }}) {SHARDED} : ({operand}, {source}, tensor<f32>) -> {operand}
+  %2 = stablehlo.multiply %1, %0 {SHARDED} : {operand}
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2]
+      : ({operand}, tensor<f32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}}""")
+
+
+@pytest.mark.parametrize(("size", "kernel", "stride"), [(32, 2, 2), (30, 2, 2), (29, 2, 3), (31, 3, 3), (27, 1, 2)])
+def test_scattered_windows_are_computed_on_shards(size: int, kernel: int, stride: int) -> None:
+    found = scattered(size, kernel, stride)
+    assert_same_on_shards(found, random_inputs(found.module, 0))
+    assert CollectiveKind.ALL_GATHER not in count_of_collectives(found)
+
+
 def test_convolutions_without_padding_exchange_halos() -> None:
     found = valid(256)
     assert set(count_of_collectives(found)) == {CollectiveKind.COLLECTIVE_PERMUTE, CollectiveKind.ALL_REDUCE}

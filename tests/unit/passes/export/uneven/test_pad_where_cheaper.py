@@ -35,6 +35,20 @@ def test_padding_is_remarked_with_its_savings() -> None:
     assert "each device sends 4 bytes instead of 24, and holds 28 instead of 52" in message
 
 
+def test_windows_of_shards_are_remarked() -> None:
+    argument = 'tensor<1x16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}, {}]>}'
+    program = Program.from_text(f"""sdy.mesh @m = <["x"=4]>
+func.func @main(%a: {argument}, %k: tensor<5x8x8xf32>) -> tensor<1x12x8xf32> {{
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{}}
+      {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+      : (tensor<1x16x8xf32>, tensor<5x8x8xf32>) -> tensor<1x12x8xf32>
+  return %0 : tensor<1x12x8xf32>
+}}""")
+    remarks = program.partition().remarks
+    (message,) = [each.message for each in remarks if each.code == "SDY-L122"]
+    assert message.startswith("gave windows the sizes of shards: each device sends 224 bytes instead of 384")
+
+
 def test_value_returned_immediately_is_not_padded() -> None:
     assert remarks_of("%3 = stablehlo.negate %2 : tensor<7xf32>", 7) == []
 
