@@ -61,6 +61,7 @@ from sdy.proof.structured import (
 from sdy.proof.updates.shard_updates import updated, with_margins, without_margins
 from sdy.proof.views import broadcast, slice_along, transposed
 from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
+from sdy.proof.windows.cumulative import selected_totals, with_other_blocks
 from sdy.proof.windows.padding import padded_copy
 
 
@@ -73,6 +74,9 @@ def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
         found = folded(op, cast("list[Known]", known), shape_of(op.results[0]), element_of(op.results[0]))
         if found is not None:
             return _of_several_dims(walk, op, known, found) or [found]
+    whole_op = with_other_blocks(op.name.removeprefix("stablehlo."), known)
+    if whole_op is not None:
+        return [whole_op]
     return compute(walk, op, elementwise(op), known, is_elementwise=True)
 
 
@@ -120,6 +124,9 @@ def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation
         return [selected_segments(walk, mask, kept, other)]
     mask, kept, other = known_operands(operands)
     if isinstance(mask, Known) and not (isinstance(kept, Known) and isinstance(other, Known)):
+        totals = selected_totals(walk.table, mask, kept, _readable(walk, other), walk.devices)
+        if totals is not None:
+            return [totals]
         if on_one_device(walk, op) and (padded := padded_segments(walk, mask, kept, other)):
             return [padded]
         joined = joined_dim(op) if on_one_device(walk, op) and mask.dim is None else None

@@ -52,6 +52,7 @@ from sdy.proof.windows.attributes import (
     convolution_windows,
     pooling_windows,
 )
+from sdy.proof.windows.cumulative import in_blocks, reduced_totals
 from sdy.proof.windows.shards import over_windows
 from sdy.proof.windows.tiles import scattered_to_tiles
 
@@ -163,9 +164,11 @@ def _reduced(
     """Return the relation of the reduction of one value."""
     shape = shape_of(result)
     if kind:
+        dims, init = ints(op, "dimensions"), to_view(walk, known[1])
+        totals = reduced_totals(walk.table, known[0], init, kind, dims)
+        if totals is not None:
+            return totals
         value = cleaned(known[0], walk.table) if isinstance(known[0], View) else known[0]
-        dims = ints(op, "dimensions")
-        init = to_view(walk, known[1])
         if all(value.shape[dim] == 1 for dim in dims) and is_neutral(init.term, kind):
             if isinstance(value, Known):
                 kept = [dim for dim in range(len(value.shape)) if dim not in dims]
@@ -197,7 +200,15 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
         def is_init(scalar: Term) -> bool:
             return scalar is init.term and init.partial is None and not init.term.is_varying
 
-        return [over_windows(walk, Windowed(op, attributes, factors, is_init), [known[0], init])]
+        windowed, value = Windowed(op, attributes, factors, is_init), known[0]
+        try:
+            return [over_windows(walk, windowed, [value, init])]
+        except NotProvedError:
+            kind = walk.combined_alone(op.regions[0])[1][0]
+            found = in_blocks(walk, windowed, value, init, kind) if isinstance(value, View) else None
+            if found is None:
+                raise
+            return [found]
     try:
         return compute(walk, op, factors(attributes), known)
     except NotProvedError:
