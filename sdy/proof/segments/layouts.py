@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
@@ -91,17 +91,25 @@ def layout_of(term: Term, local_dim: int, rank: int) -> Layout | None:
     start = 0
     for size, number in ranges:
         if size:
-            content = unsliced(_content(term, arguments, number, dim, factors))
-            regions.append(Region(start, size, _with_dim(content, dim) if size == 1 else content))
+            regions.append(Region(start, size, unsliced(_content(term, arguments, number, dim, factors))))
         start += size
+    long = {each.content.term: each.content.dims[dim][0].dim for each in regions if each.content.dims[dim]}
+    regions = [
+        each._replace(content=_with_dim(each.content, dim, long)) if each.size == 1 else each for each in regions
+    ]
     local_dims = tuple(local_dim if position == dim else factor for position, factor in enumerate(factors))
     return Layout(term, dim, local_dims, tuple(regions)) if start == term.shape[dim] else None
 
 
-def _with_dim(content: View, dim: int) -> View:
-    """Return a view of one element with the dim of its term of which it is an element, which slices do not have."""
+def _with_dim(content: View, dim: int, long: Mapping[Term, int]) -> View:
+    """Return a view of one element with the dim of its term of which it is an element, which slices do not have.
+
+    If slices took one element of several dims, it is the dim that longer regions of the same term have, in `long`.
+    """
     used = {digit.dim for digits in content.dims for digit in digits}
     rest = [each for each in range(len(content.base)) if each not in used]
+    if len(rest) > 1 and (known := long.get(content.term)) in rest:
+        rest = [known]
     if content.dims[dim] or len(rest) != 1:
         return content
     return replace(content, dims=(*content.dims[:dim], (Digit(1, rest[0], 1),), *content.dims[dim + 1 :]))

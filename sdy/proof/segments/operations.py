@@ -42,8 +42,7 @@ def as_segments(relation: View | Known | Segments, dim: int, devices: int, table
         if relation.dim != dim:
             raise NotProvedError("segments along two dims")
         return relation
-    view = as_view(relation, table) if isinstance(relation, Known) else relation
-    view = view if is_plain(view) else plain_readings(view, table)[0]
+    view = _plain(as_view(relation, table) if isinstance(relation, Known) else relation, table)
     if not is_plain(view) or view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected segments of windows of one value")
     shape, term_dim = view.shape, dim_of(view.dims[dim])
@@ -69,6 +68,14 @@ def as_segments(relation: View | Known | Segments, dim: int, devices: int, table
         else:
             rows.append(_with_ends(at(view.base[term_dim], device), shape[dim], view.term.shape[term_dim], filling))
     return Segments(shape, dim, tuple(sources), tuple(rows))
+
+
+def _plain(view: View, table: TermTable) -> View:
+    """Return a plain reading of a window: of a term of the global program, if there is one."""
+    if is_plain(view):
+        return view
+    readings = plain_readings(view, table)
+    return next((each for each in readings if table.is_global(each.term)), readings[0])
 
 
 def _place(start: int, count: int, size: int) -> str:

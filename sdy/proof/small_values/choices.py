@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -26,8 +25,10 @@ from sdy.proof.small_values.rings import (
     is_integer,
     product_of,
     scaled,
+    summed,
 )
 
+MOST_TESTS = 2**18  # of starts, to follow the elements that one op chooses
 Ends = tuple[int | None, int | None]
 
 
@@ -56,7 +57,7 @@ class Selected:
 
     starts: Codes  # [elements, dims]
     ends: Sequence[Sequence[Ends]]  # per dim, of each start
-    leaves: Sequence[Codes]  # per tuple of starts, of all elements
+    leaves: Codes  # [tuples of starts, elements]
 
 
 @dataclass(slots=True)
@@ -187,18 +188,24 @@ class Choices:
                 _, numbers, positions = groups.setdefault(key, (selected, [], []))
                 numbers.append(number)
                 positions.append(position)
+        if sum(len(selected.leaves) for selected, *_ in groups.values()) > MOST_TESTS:
+            return found  # elements that were selected, of which no more is known
         result = found.reshape(-1)
         for (bit, _, starts), (selected, numbers, positions) in groups.items():
             total = chosen(np.array(bit), np.array(0), flat[2][positions])
-            for ends, leaves in zip(product(*selected.ends), selected.leaves, strict=True):
-                tests = [
-                    self.of_interval(self.interval(start, *each)) for start, each in zip(starts, ends, strict=True)
-                ]
-                both = 0 if 0 in tests else self.both((bit, *tests))
-                if both:
-                    total = added(total, scaled(np.array(both), leaves[numbers]))
-            result[positions] = total
+            bits = np.array(self._of_tuples(bit, starts, selected.ends))
+            (used,) = np.nonzero(bits)
+            leaves = selected.leaves[used[:, None], numbers]
+            result[positions] = added(total, summed(scaled(bits[used, None], leaves)))
         return result.reshape(found.shape)
+
+    def _of_tuples(self, bit: int, starts: Sequence[int], ends: Sequence[Sequence[Ends]]) -> list[int]:
+        """Return, for each tuple of intervals of the starts, the code of whether they hold along with `bit`."""
+        codes = [bit]
+        for start, own in zip(starts, ends, strict=True):
+            tests = [self.of_interval(self.interval(start, *each)) for each in own]
+            codes = [self.both((code, test)) if code and test else 0 for code in codes for test in tests]
+        return codes
 
 
 def _within(one: Ends, other: Ends) -> Ends:

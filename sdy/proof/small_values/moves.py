@@ -127,7 +127,7 @@ def _selected(
     selected = Selected(
         np.broadcast_to(starts, (*total.shape, len(dims))).reshape(-1, len(dims)),
         ends,
-        [np.broadcast_to(each, total.shape).reshape(-1) for each in leaves],
+        np.stack([np.broadcast_to(each, total.shape).reshape(-1) for each in leaves]),
     )
     for position, code in enumerate(total.reshape(-1).tolist()):
         if code != ARBITRARY:

@@ -81,6 +81,11 @@ def added(one: Codes, other: Codes) -> Codes:
     return known(packed(lanes(one) + lanes(other)), one, other)
 
 
+def summed(codes: Codes) -> Codes:
+    """Return the codes of sums along the first dim."""
+    return np.where((codes == ARBITRARY).any(0), ARBITRARY, packed(lanes(codes).sum(0)))
+
+
 def scaled(one: Codes, other: Codes) -> Codes:
     """Return the codes of products, where a factor 0 gives 0."""
     return known(packed(lanes(one) * lanes(other)), one, other)

@@ -284,6 +284,17 @@ ONES = PUT_BEFORE_AND_AFTER.replace("FIRST", "stablehlo.broadcast_in_dim %one, d
     "OPERAND", "tensor<f32>"
 )
 EDGES = PUT_BEFORE_AND_AFTER.replace("FIRST", "stablehlo.slice %a [0:1, 0:3]").replace("OPERAND", "tensor<64x3xf32>")
+ROTATED_PART = f"""
+sdy.mesh @m = {MESH}
+func.func @main(%a: tensor<2x64x3xf32> {{sdy.sharding = #sdy.sharding<@m, [{{}}, {{"x"}}, {{}}]>}})
+    -> (tensor<64x3xf32> {{sdy.sharding = #sdy.sharding<@m, {X}>}}) {{
+  %0 = stablehlo.slice %a [1:2, 0:64, 0:3] : (tensor<2x64x3xf32>) -> tensor<1x64x3xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1x64x3xf32>) -> tensor<64x3xf32>
+  %2 = stablehlo.slice %1 [63:64, 0:3] : (tensor<64x3xf32>) -> tensor<1x3xf32>
+  %3 = stablehlo.slice %1 [0:63, 0:3] : (tensor<64x3xf32>) -> tensor<63x3xf32>
+  %4 = stablehlo.concatenate %2, %3, dim = 0 : (tensor<1x3xf32>, tensor<63x3xf32>) -> tensor<64x3xf32>
+  return %4 : tensor<64x3xf32>
+}}"""
 EXCHANGES = {
     "a row of ones before, the last one after": ONES,
     "the first row before, the last one after": EDGES,
@@ -299,6 +310,7 @@ EXCHANGES = {
     "three operands": concatenated([16, 8, 8], YX),
     "a rotation within a shard": rotated(64, 4, X),
     "a rotation by more than a shard": rotated(64, 20, X),
+    "a rotation of one of two arrays": ROTATED_PART,
 }
 
 

@@ -11,12 +11,14 @@ from support.execution.proved_faults import check_proof_and_faults
 from support.execution.run_text import run_op, type_of
 from support.random_ops.draft import region
 
+import sdy
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.proof.lemmas import LEMMAS
 from sdy.proof.relations import Elements
+from sdy.proof.small_values.choices import Choices, Interval
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.follower import evaluated
 from sdy.proof.small_values.rings import as_integers, of_integer
@@ -395,3 +397,27 @@ func.func @main(%x: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}},
 @pytest.mark.parametrize("text", [*map(text_of, PROGRAMS), TWO_SUMS], ids=[*PROGRAMS, "two sums at once"])
 def test_programs_of_small_values_are_proved_and_their_faults_are_not(text: str) -> None:
     check_proof_and_faults(text, faults=12, seeds=4)
+
+
+def test_an_element_of_many_is_not_followed_by_each_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where 64 indices could each select one of 8,192 elements, tests of all of them would take minutes."""
+    tested: list[int] = []
+    of_interval = Choices.of_interval
+
+    def counted(choices: Choices, interval: Interval | bool) -> int:
+        tested.append(1)
+        return of_interval(choices, interval)
+
+    monkeypatch.setattr(Choices, "of_interval", counted)
+    program = sdy.Program.from_text(
+        """sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<128x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %i: tensor<64x2xi32>)
+    -> tensor<64xf32> {
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1],
+      start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}>
+      : (tensor<128x64xf32>, tensor<64x2xi32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}"""
+    )
+    program.prove()
+    assert len(tested) < 50_000
