@@ -189,7 +189,7 @@ def with_other_blocks(kind: str, operands: Sequence[View | Known]) -> View | Non
     digits[dim] = (Digit(blocks.size, FREE, 0),)
     if (tuple(base), tidy(digits)) != (total.base, tidy(total.dims)):
         return None
-    return replace(own, term=own.term.operands[0])
+    return replace(own, term=own.term.operands[0], outside=None)
 
 
 def _key(term: Term) -> Hashable:

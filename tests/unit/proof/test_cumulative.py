@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -10,6 +11,9 @@ from support.execution.one_op import is_proved, is_right, placement, program, sm
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.program.program import Program
+from sdy.proof.relations import FREE, Digit, View
+from sdy.proof.terms import TermTable
+from sdy.proof.windows.cumulative import IN_BLOCKS, TOTAL, Blocks, with_other_blocks
 
 NEUTRAL = {"add": "0.0", "multiply": "1.0", "maximum": "0xFF800000", "minimum": "0x7F800000"}
 MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')
@@ -110,3 +114,15 @@ def test_whatever_is_proved_of_small_ones_is_right(kinds: tuple[str, str, str], 
             assert is_right(local, whole, boundary, [small_array((8, 3), 5)]), local
     # Right are also totals in reverse order, and the blocks after the own one as those at least one after it.
     assert proved == (0 if len(set(kinds)) > 1 else 3 if from_last else 2)
+
+
+def test_nothing_is_known_of_what_is_outside_of_a_combination() -> None:
+    table, blocks = TermTable(), Blocks(0, 2, "add", from_last=False)
+    zero, whole = table.make("constant", b"", (), (), "i32"), table.make("argument", 0, (), (8, 3), "i32")
+    own = table.make(IN_BLOCKS, blocks, (whole,), (8, 3), "i32")
+    total = table.make(TOTAL, blocks, (whole,), (5, 3), "i32")
+    columns = (Digit(5, 1, 1),)  # two more than there are
+    of_block = View(own, (2, 0), ((Digit(2, 0, 1),), columns), outside=zero)
+    before = View(total, (1, 0), ((Digit(2, FREE, 0),), columns))
+    assert with_other_blocks("add", [before, of_block]) == View(whole, (2, 0), of_block.dims)
+    assert with_other_blocks("add", [replace(before, base=(2, 0)), of_block]) is None
