@@ -36,6 +36,7 @@ from sdy.proof.relations import (
     Known,
     NotProvedError,
     Relation,
+    Segments,
     View,
     dim_of,
     have_same_bits,
@@ -312,8 +313,20 @@ def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
 
 
 def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: the window of a reversed dim is as far from the end as it was from the start."""
-    dims, factors = ints(op, "dimensions"), tuple(range(len(shape_of(op.results[0]))))
+    """Lemma: the window of a reversed dim is as far from the end as it was from the start; one element stays."""
+    dims, shape = ints(op, "dimensions"), shape_of(op.results[0])
+    long = tuple(dim for dim in dims if shape[dim] > 1)
+    if walk.table.is_recording or long == dims:
+        return [_reversed(walk, op, long, operands)] if long else operands
+    # Shards of one element may be those of a dim that is reversed.
+    found = None if any(isinstance(each, Segments) for each in operands) else _reversed(walk, op, dims, operands)
+    if found is not None and walk.table.is_global(found.term):
+        return [found]
+    return [_reversed(walk, op, long, operands)] if long else operands
+
+
+def _reversed(walk: Walk, op: Operation, dims: tuple[int, ...], operands: list[Relation]) -> View:
+    factors = tuple(range(len(shape_of(op.results[0]))))
     parallel = Factors((factors,), (factors,), frozenset(factors), dims)
     (found,) = compute(walk, op, parallel, known_operands(operands))
     assert isinstance(found, View)
@@ -321,4 +334,4 @@ def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     for digits in (found.dims[dim] for dim in dims if dim_of(found.dims[dim]) != FREE):
         dim = dim_of(digits)
         base[dim] = plus(found.term.shape[dim] - digits[0].size, base[dim], -1)
-    return [replace(found, base=tuple(base))]
+    return replace(found, base=tuple(base))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple, cast
 
 from sdy.proof.offsets import Offset, plus
-from sdy.proof.relations import FREE, Digit, Digits, Segments, View
+from sdy.proof.relations import FREE, Digit, Digits, Segments, View, dim_of
 from sdy.proof.terms import Arguments, Parts, Term, TermTable
 
 
@@ -42,7 +43,10 @@ class Layout:
 
 
 def layouts_of(segments: Segments, table: TermTable) -> Iterator[Layout]:
-    """Yield the terms of the global program that are put together from the terms of segments along their dim."""
+    """Yield the terms of the global program that are put together from the terms of segments along their dim.
+
+    If some of what a term is put together from is put together too, the layout of all parts follows.
+    """
     seen: set[Term] = set()
     own = [source.term for each in segments.sources if each.base for source in (each, unsliced(each))]
     for term in (*(derived.term for each in own for derived in table.derived(each)), *own):
@@ -50,7 +54,8 @@ def layouts_of(segments: Segments, table: TermTable) -> Iterator[Layout]:
             seen.add(term)
             layout = layout_of(term, segments.dim, len(segments.shape))
             if layout is not None:
-                yield layout
+                parts = in_parts(layout, len(segments.shape))
+                yield from (layout,) if parts == layout else (layout, parts)
 
 
 def unsliced(view: View) -> View:
@@ -99,6 +104,42 @@ def layout_of(term: Term, local_dim: int, rank: int) -> Layout | None:
     ]
     local_dims = tuple(local_dim if position == dim else factor for position, factor in enumerate(factors))
     return Layout(term, dim, local_dims, tuple(regions)) if start == term.shape[dim] else None
+
+
+def in_parts(layout: Layout, rank: int) -> Layout:
+    """Return a layout with the regions of contents that are put together along the same dim, instead of these."""
+    parts = chain.from_iterable(_parts(each, layout, rank) for each in layout.regions)
+    return replace(layout, regions=tuple(parts))
+
+
+def _parts(region: Region, layout: Layout, rank: int) -> Iterator[Region]:
+    content, dim = region.content, layout.dim
+    inner = layout_of(content.term, layout.local_dims[dim], rank)
+    is_alike = inner is not None and (inner.dim, inner.local_dims) == (dim, layout.local_dims)
+    if inner is None or not is_alike or not _is_whole_along_others(content, dim):
+        yield region
+        return
+    first = content.base[dim]
+    assert isinstance(first, int)  # contents are in the global program
+    for each in in_parts(inner, rank).regions:
+        low, high = max(first, each.start), min(first + region.size, each.start + each.size)
+        if low < high:
+            yield Region(region.start + low - first, high - low, _shifted(each.content, dim, low - each.start))
+
+
+def _is_whole_along_others(content: View, dim: int) -> bool:
+    """Return whether a content has all elements of its term but along a dim, of which it has one, in order."""
+    whole = tuple((Digit(1 if each == dim else size, each, 1),) for each, size in enumerate(content.term.shape))
+    return content.dims == whole and all(start == 0 for each, start in enumerate(content.base) if each != dim)
+
+
+def _shifted(content: View, dim: int, distance: int) -> View:
+    """Return the content from some later element of a region on."""
+    number = dim_of(content.dims[dim])
+    if number == FREE:
+        return content
+    base = (plus(start, distance if each == number else 0) for each, start in enumerate(content.base))
+    return replace(content, base=tuple(base))
 
 
 def _with_dim(content: View, dim: int, long: Mapping[Term, int]) -> View:

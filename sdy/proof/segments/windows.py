@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, permutations
 
-from sdy.proof.offsets import Offset, offset, plus
-from sdy.proof.relations import ARBITRARY, FREE, Digit, Digits, Segment, Segments, View, is_within, tidy
+from sdy.proof.offsets import Offset, elements_outside, offset, plus
+from sdy.proof.relations import ARBITRARY, FREE, Digit, Digits, Segment, Segments, View, extents, is_within, tidy
 from sdy.proof.segments.layouts import Layout, layouts_of, unsliced
 from sdy.proof.segments.operations import Row, repeats
 from sdy.proof.segments.parts import taken_apart
@@ -19,17 +19,22 @@ Others = tuple[Offset, ...]  # the base of a window along each dim of a term, 0 
 def as_window(segments: Segments, table: TermTable) -> View | None:
     """Return segments as a window of a term: of one that is put together, or of their own; None if they are none.
 
-    Windows that reach over the end of a term that is put together come last: they say nothing of what is there. If
-    there is none, terms that devices have put together are taken apart.
+    Windows that reach over the end of a term that is put together come last, those that reach least over it first: they
+    say nothing of what is there. Before them, terms that devices have put together are taken apart.
     """
     larger = windows_of_larger(segments, table)
     inside = (each for each in larger if is_within(each))
     own = (_window_of_source(each) for each in (segments, _unsliced(segments)))
-    found = next((each for each in chain(inside, own, larger) if each is not None), None)
+    found = next((each for each in chain(inside, own) if each is not None), None)
     if found is not None:
         return found
     parts = taken_apart(segments)
-    return None if parts == segments else as_window(parts, table)
+    of_parts = None if parts == segments else as_window(parts, table)
+    return min((*larger, *(() if of_parts is None else (of_parts,))), key=_elements_outside, default=None)
+
+
+def _elements_outside(view: View) -> int:
+    return sum(map(elements_outside, view.base, extents(view), view.term.shape))
 
 
 def windows_of_larger(segments: Segments, table: TermTable) -> list[View]:

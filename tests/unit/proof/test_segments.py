@@ -295,6 +295,22 @@ func.func @main(%a: tensor<2x64x3xf32> {{sdy.sharding = #sdy.sharding<@m, [{{}},
   %4 = stablehlo.concatenate %2, %3, dim = 0 : (tensor<1x3xf32>, tensor<63x3xf32>) -> tensor<64x3xf32>
   return %4 : tensor<64x3xf32>
 }}"""
+ROWS = '{sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}'
+REFLECTED = f"""
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<64x3xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}) -> tensor<3xf32> {{
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.slice %a [1:2, 0:3] : (tensor<64x3xf32>) -> tensor<1x3xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<1x3xf32>
+  %2 = stablehlo.concatenate %1, %a, dim = 0 {ROWS} : (tensor<1x3xf32>, tensor<64x3xf32>) -> tensor<65x3xf32>
+  %3 = stablehlo.slice %2 [63:64, 0:3] : (tensor<65x3xf32>) -> tensor<1x3xf32>
+  %4 = stablehlo.reverse %3, dims = [0] : tensor<1x3xf32>
+  %5 = stablehlo.concatenate %2, %4, dim = 0 {ROWS} : (tensor<65x3xf32>, tensor<1x3xf32>) -> tensor<66x3xf32>
+  %6 = stablehlo.tanh %5 {ROWS} : tensor<66x3xf32>
+  %r = stablehlo.reduce(%6 init: %one) applies stablehlo.add across dimensions = [0]
+    : (tensor<66x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}}"""
 EXCHANGES = {
     "a row of ones before, the last one after": ONES,
     "the first row before, the last one after": EDGES,
@@ -311,6 +327,7 @@ EXCHANGES = {
     "a rotation within a shard": rotated(64, 4, X),
     "a rotation by more than a shard": rotated(64, 20, X),
     "a rotation of one of two arrays": ROTATED_PART,
+    "rows next to the edges, reflected": REFLECTED,
 }
 
 
