@@ -316,12 +316,10 @@ def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     """Lemma: the window of a reversed dim is as far from the end as it was from the start; one element stays."""
     dims, shape = ints(op, "dimensions"), shape_of(op.results[0])
     long = tuple(dim for dim in dims if shape[dim] > 1)
-    if walk.table.is_recording or long == dims:
-        return [_reversed(walk, op, long, operands)] if long else operands
-    # Shards of one element may be those of a dim that is reversed.
-    found = None if any(isinstance(each, Segments) for each in operands) else _reversed(walk, op, dims, operands)
-    if found is not None and walk.table.is_global(found.term):
-        return [found]
+    if long != dims and not (walk.table.is_recording or any(isinstance(each, Segments) for each in operands)):
+        found = _reversed(walk, op, dims, operands)  # shards of one element may be those of a dim that is reversed
+        if walk.table.is_global(found.term):
+            return [found]
     return [_reversed(walk, op, long, operands)] if long else operands
 
 

@@ -9,20 +9,19 @@ blocks after it count.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from sdy.proof.compute import computed, plain_readings
 from sdy.proof.contributions import is_neutral
 from sdy.proof.offsets import Offset, divided, offset, plus
-from sdy.proof.relations import FREE, Digit, Known, NotProvedError, View, dim_of, is_within, tidy
-from sdy.proof.terms import Arguments, Term, TermTable
+from sdy.proof.relations import FREE, Digit, Known, View, dim_of, is_within, tidy
+from sdy.proof.terms import Term, TermTable
 from sdy.proof.walk import Walk, shape_of
 from sdy.proof.windows.attributes import Along, WindowAttributes, Windowed
-from sdy.proof.windows.shards import placed
+from sdy.proof.windows.shards import global_ops, windows_of_op
 
 IN_BLOCKS = "cumulative in blocks"  # of a cumulative op, its operand: the op within each block
 TOTALS = "totals of blocks"  # those of the first k blocks, or of all but them, per k; others are neutral
@@ -42,39 +41,22 @@ def in_blocks(walk: Walk, windowed: Windowed, value: View, init: View, kind: str
     """Return the cumulative op on shards as an op of the global program in blocks; None if it is none."""
     if not kind or init.partial is not None or not is_neutral(init.term, kind):
         return None
-    for view, derived in _candidates(walk, value):
-        attributes = _own(derived)
-        if derived.op == windowed.op.name and attributes is not None and attributes.rest == windowed.attributes.rest:
-            found = _in_blocks_of(walk, windowed, view, init, kind, derived, attributes)
-            if found is not None:
-                return found
+    for view, own, term, whole in global_ops(walk, windowed, value):
+        starts = None if view.partial is not None or not is_within(view) else _starts(windowed, view, own, whole)
+        found = None if starts is None else windows_of_op(walk, windowed, whole, view, [init], starts)
+        if starts is not None and found is not None and found.term is term:
+            return replace(found, term=_in_blocks_along(walk, found, starts, kind, whole))
     return None
 
 
-def _candidates(walk: Walk, value: View) -> Iterator[tuple[View, Term]]:
-    try:
-        readings = plain_readings(value, walk.table)
-    except NotProvedError:
-        return
-    for view in readings:
-        if view.partial is None and is_within(view):
-            yield from ((view, each.term) for each in walk.table.derived(view.term))
-
-
-def _own(term: Term) -> WindowAttributes | None:
-    own = term.attributes.own if isinstance(term.attributes, Arguments) else None
-    return own if isinstance(own, WindowAttributes) else None
-
-
-def _in_blocks_of(
-    walk: Walk, windowed: Windowed, view: View, init: View, kind: str, term: Term, whole: WindowAttributes
-) -> View | None:
-    """Return the result as one of `term` in blocks along the dims whose windows are as long as a shard."""
-    own = {each.dim: each for each in windowed.attributes.along}
+def _starts(
+    windowed: Windowed, view: View, attributes: WindowAttributes, whole: WindowAttributes
+) -> dict[int, Offset] | None:
+    """Return the starts of shards along the dims whose windows are as long as a shard; None if others differ."""
+    shape, own = shape_of(windowed.op.results[0]), {each.dim: each for each in attributes.along}
     if own.keys() != {each.dim for each in whole.along}:
         return None
-    shape, base, dims = list(shape_of(windowed.op.results[0])), list(view.base), list(view.dims)
-    starts: dict[int, tuple[Offset, int]] = {}
+    starts: dict[int, Offset] = {}
     for along in whole.along:
         if own[along.dim] == along:
             continue
@@ -83,22 +65,18 @@ def _in_blocks_of(
             return None
         if divided(view.base[number], extent)[1] != 0:
             return None
-        starts[along.dim] = view.base[number], extent
-        shape[along.dim] = size = view.term.shape[number]
-        base[number], dims[along.dim] = 0, (Digit(size, number, 1),)
-    every = replace(view, base=tuple(base), dims=tidy(dims))
-    try:
-        found = computed(windowed.computation(walk, whole, tuple(shape)), [every, init], walk.table)[0]
-    except NotProvedError:
-        return None
-    if found.term is not term:
-        return None
-    from_last = {each.dim: bool(each.high) for each in whole.along}
-    for dim in reversed(starts):  # the blocks of the first dim are combined first
-        blocks = Blocks(dim_of(found.dims[dim]), starts[dim][1], kind, from_last[dim])
+        starts[along.dim] = view.base[number]
+    return starts
+
+
+def _in_blocks_along(walk: Walk, found: View, dims: Iterable[int], kind: str, whole: WindowAttributes) -> Term:
+    """Return the term of an op in blocks along some dims, given the windows of the op that are the devices' blocks."""
+    term, from_last = found.term, {each.dim: bool(each.high) for each in whole.along}
+    for dim in reversed(list(dims)):  # the blocks of the first dim are combined first
+        (digit,) = found.dims[dim]
+        blocks = Blocks(digit.dim, digit.size, kind, from_last[dim])
         term = walk.table.make(IN_BLOCKS, blocks, (term,), term.shape, term.element)
-    result = placed(found, starts)
-    return None if result is None else replace(result, term=term)
+    return term
 
 
 def _is_in_blocks(own: Along, whole: Along, extent: int, size: int) -> bool:
@@ -128,7 +106,7 @@ def selected_totals(
         return None
     if other.base or other.partial is not None or not is_neutral(other.term, blocks.kind):
         return None
-    edges = _edges(mask, blocks.from_last, devices)
+    edges = _edges(mask, count, devices, from_last=blocks.from_last)
     if edges is None:
         return None
     shape = [*kept.term.shape, count + 1]
@@ -139,11 +117,10 @@ def selected_totals(
     return View(term, tuple(base), tuple(dims))
 
 
-def _edges(mask: Known, from_last: bool, devices: int) -> Offset | None:
+def _edges(mask: Known, count: int, devices: int, *, from_last: bool) -> Offset | None:
     """Return, per device, the number of blocks before the first, or after the last one that a mask does not select."""
     if mask.element != "i1":
         return None
-    count = mask.shape[mask.dim or 0]
     chosen = np.broadcast_to(mask.rows.astype(bool), (devices, count))
     edges = count - chosen.sum(1) if from_last else chosen.sum(1)
     expected = np.arange(count)[None] < edges[:, None]

@@ -9,7 +9,7 @@ result j, if `b * gap + low - low'` is `c * step`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sdy.proof.compute import computed, plain_readings
@@ -18,7 +18,7 @@ from sdy.proof.relations import FREE, Digit, Known, NotProvedError, View, dim_of
 from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Arguments, Term
 from sdy.proof.walk import Walk, shape_of
-from sdy.proof.windows.attributes import Along, WindowAttributes, Windowed
+from sdy.proof.windows.attributes import Along, SharedOut, WindowAttributes, Windowed
 from sdy.proof.windows.padding import unpadded
 
 
@@ -49,15 +49,26 @@ def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known
 
 def _window_of_global(walk: Walk, windowed: Windowed, value: View, others: Sequence[View | Known]) -> View | None:
     """Return the result as a window of a result of the global program; None if it is none."""
+    found = (
+        _Shards(walk, windowed, view, own, whole).result(term, others)
+        for view, own, term, whole in global_ops(walk, windowed, value)
+    )
+    return next((each for each in found if each is not None), None)
+
+
+def global_ops(
+    walk: Walk, windowed: Windowed, value: View
+) -> Iterator[tuple[View, WindowAttributes, Term, WindowAttributes]]:
+    """Yield each reading of a value, the attributes of the op on it, and a result of the global program with its own.
+
+    The global program computes that result by the same op. Only the windows of both may differ.
+    """
     for view, attributes in _readings(walk, windowed, value):
         for derived in walk.table.derived(view.term):
             term = derived.term
             own = term.attributes.own if isinstance(term.attributes, Arguments) else None
             if term.op == windowed.op.name and isinstance(own, WindowAttributes) and own.rest == attributes.rest:
-                found = _Shards(walk, windowed, view, attributes, own).result(term, others)
-                if found is not None:
-                    return found
-    return None
+                yield view, attributes, term, own
 
 
 def _readings(walk: Walk, windowed: Windowed, value: View) -> Iterator[tuple[View, WindowAttributes]]:
@@ -84,34 +95,24 @@ class _Shards:
 
     def result(self, term: Term, others: Sequence[View | Known]) -> View | None:
         """Return the result of the device as a window of `term`, the result of the global op; None if it is none."""
-        shape = list(shape_of(self.windowed.op.results[0]))
-        base, dims = list(self.view.base), list(self.view.dims)
-        starts: dict[int, tuple[Offset, int]] = {}  # of the windows of the device, and their number, by dim
+        shape = shape_of(self.windowed.op.results[0])
+        starts: dict[int, Offset] = {}  # of the windows of the device, by dim
         own = {each.dim: each for each in self.attributes.along}
         if own.keys() != {each.dim for each in self.whole.along}:
             return None
         kernels = {each.dim: self._kernel_start(each.dim, others) for each in self.whole.along}
         for along in self.whole.along:
-            number = dim_of(self.view.dims[along.dim])
-            if number == FREE:
+            if dim_of(self.view.dims[along.dim]) == FREE:
                 if own[along.dim] != along:
                     return None
                 continue
             start = self._start(own[along.dim], along, shape[along.result_dim], kernels[along.dim])
             if start is None:
                 return None
-            size = self.view.term.shape[number]
-            starts[along.result_dim] = start, shape[along.result_dim]
-            shape[along.result_dim] = along.count(size)
-            base[number], dims[along.dim] = 0, (Digit(size, number, 1),)
-        value = replace(self.view, base=tuple(base), dims=tidy(dims), outside=None)
+            starts[along.dim] = start
         shared_out = frozenset(dim for dim, start in kernels.items() if start is not None)
-        work = self.windowed.computation(self.walk, self.whole, tuple(shape), shared_out)
-        try:
-            found = computed(work, [value, *others], self.walk.table)[0]
-        except NotProvedError:
-            return None
-        return placed(found, starts) if found.term is term else None
+        found = windows_of_op(self.walk, self.windowed, self.whole, self.view, others, starts, shared_out)
+        return found if found is not None and found.term is term else None
 
     def _kernel_start(self, dim: int, others: Sequence[View | Known]) -> Offset | None:
         """Return the first elements of the kernel that devices have, None if they have all elements."""
@@ -150,6 +151,38 @@ class _Shards:
 def _overlaps(start: int, end: int, size: int) -> bool:
     """Return whether there are positions from `start` to `end` in a dim of a size."""
     return max(start, 0) < min(end, size)
+
+
+def windows_of_op(
+    walk: Walk,
+    windowed: Windowed,
+    whole: WindowAttributes,
+    view: View,
+    others: Sequence[View | Known],
+    starts: Mapping[int, Offset],
+    shared_out: SharedOut = frozenset(),
+) -> View | None:
+    """Return the windows of each device of an op on all elements of `view.term` along some dims of the view.
+
+    `starts` has the first windows of devices by dim; there are as many as the results of the device. Return None if
+    the op cannot be computed.
+    """
+    shape, base, dims = list(shape_of(windowed.op.results[0])), list(view.base), list(view.dims)
+    places: dict[int, tuple[Offset, int]] = {}  # the first window and the number of windows, by dim of the result
+    for along in whole.along:
+        if along.dim in starts:
+            number = dim_of(view.dims[along.dim])
+            size = view.term.shape[number]
+            places[along.result_dim] = starts[along.dim], shape[along.result_dim]
+            shape[along.result_dim] = along.count(size)
+            base[number], dims[along.dim] = 0, (Digit(size, number, 1),)
+    every = replace(view, base=tuple(base), dims=tidy(dims), outside=None)
+    work = windowed.computation(walk, whole, tuple(shape), shared_out)
+    try:
+        found = computed(work, [every, *others], walk.table)[0]
+    except NotProvedError:
+        return None
+    return placed(found, places)
 
 
 def placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:

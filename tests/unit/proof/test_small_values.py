@@ -400,7 +400,7 @@ def test_programs_of_small_values_are_proved_and_their_faults_are_not(text: str)
 
 
 def test_an_element_of_many_is_not_followed_by_each_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where 64 indices could each select one of 8,192 elements, tests of all of them would take minutes."""
+    """Each of 64 pairs of indices selects one of 8,192 elements. It would take minutes to test them all."""
     tested: list[int] = []
     of_interval = Choices.of_interval
 
