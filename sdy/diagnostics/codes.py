@@ -711,6 +711,10 @@ CODES: dict[str, Code] = {
         "Run the program with smaller tensors; propagation, partitioning and costs need no memory for them.",
     ),
     "SDY-X018": Code("An op is not defined for its sizes, types or options.", "Use those that the message lists."),
+    "SDY-X019": Code(
+        "A loop never ends: what its condition is computed from repeats.",
+        "Let the body change a value that the condition compares, as a counter, or correct the comparison.",
+    ),
     "SDY-X101": Code(
         "Two devices that must hold equal copies of a result hold different values.",
         "Make the manual computation return what its out_shardings promise. If there is none, report a bug in sdy.",

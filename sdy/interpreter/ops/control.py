@@ -8,9 +8,12 @@ import numpy as np
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo import calls, control, tokens
 from sdy.interpreter.arrays.element_types import TOKEN_DTYPE, Array
 from sdy.interpreter.divergence import Split
+from sdy.interpreter.endless_loops import Repetition, deciding_values
+from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 
 KERNELS = KernelTable()
@@ -50,13 +53,18 @@ def _branch(context: KernelContext, chosen: Array, blocks: Sequence[Block], capt
 
 @KERNELS.of(control.WhileOp)
 def loop(op: control.WhileOp) -> Kernel:
-    """Run the body while the condition holds; devices that are done wait for the others."""
+    """Run the body while the condition holds; devices that are done wait for the others.
+
+    Raises: SdyError SDY-X019 if it holds forever, because the values that decide it repeat on all devices.
+    """
     cond, body, count = op.cond.block, op.body.block, operand_count(op)
+    deciding = deciding_values(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         run = context.runner.run_block
         state, captured = arrays[:count], arrays[count:]
         waiting: list[tuple[Split, Arrays]] = []
+        repetition = Repetition()
         while True:
             (goes_on,) = run(context, cond, state, captured)
             if not goes_on.any():
@@ -66,12 +74,23 @@ def loop(op: control.WhileOp) -> Kernel:
                 waiting.append((split, split.taken(state, False)))
                 context, state = split.context_of(True), split.taken(state, True)
                 captured = split.taken(captured, True)
+            if deciding is not None and repetition.has([state[index] for index in deciding]):
+                raise _endless(deciding)
             state = run(context, body, state, captured)
         for split, done in reversed(waiting):
             state = split.merged({False: done, True: state})
         return state
 
     return kernel
+
+
+def _endless(deciding: Sequence[int]) -> SdyError:
+    """Return the error for a loop, given which of its values decide whether it goes on."""
+    message = "its condition depends on no value that the loop changes"
+    if deciding:
+        numbers = ", ".join(f"#{index}" for index in deciding)
+        message = f"the values that its condition depends on ({numbers}) are the same as in an earlier iteration"
+    return failure("SDY-X019", f"the loop never ends: {message}", "change them in each iteration of the body")
 
 
 @KERNELS.of(CallOp)
