@@ -118,17 +118,19 @@ def plain_readings(view: View, table: TermTable) -> list[View]:
         raise error or NotProvedError("the window has no plain view")
     if found[0].term is not view.term:
         found += [each for each in moved_readings(found[0], table) if is_plain(each)]
-    return found if len(found) == 1 else sorted(found, key=_unlikeliness)
+    return found if len(found) == 1 else sorted(found, key=lambda each: _unlikeliness(each, table))
 
 
-def _unlikeliness(view: View) -> tuple[int, int]:
-    """Return how many elements lie outside of the term, and of how many dims all devices have the same part.
+def _unlikeliness(view: View, table: TermTable) -> tuple[int, int, bool]:
+    """Return a key by which the likeliest reading comes first.
 
-    A window of another slice than that which the program takes has many.
+    It has the number of elements outside of the term, that of dims of which all devices have the same part (a window of
+    another slice than that which the program takes has many), and whether the term is not one of the global program.
     """
     sizes = list(zip(view.base, extents(view), view.term.shape, strict=True))
     outside = sum(elements_outside(base, extent, size) for base, extent, size in sizes)
-    return outside, sum(isinstance(base, int) and (base, extent) != (0, size) for base, extent, size in sizes)
+    parts = sum(isinstance(base, int) and (base, extent) != (0, size) for base, extent, size in sizes)
+    return outside, parts, not table.is_global(view.term)
 
 
 def moved_readings(view: View, table: TermTable) -> list[View]:

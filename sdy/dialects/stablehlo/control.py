@@ -108,6 +108,10 @@ class WhileOp(StablehloOp, SuggestsArgumentNames):
             printer.print_string(" : ")
             printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
         printer.print_op_attributes(self.attributes, print_keyword=True)
+        # The header names the arguments of both regions: xDSL's own printer would give those of `cond` other names.
+        names = printer._ssa_values  # pyright: ignore[reportPrivateUsage]
+        named = zip(self.cond.block.args, self.body.block.args, strict=True)
+        names.update((argument, names[like]) for argument, like in named if like in names)
         printer.print_string("\ncond ")
         printer.print_region(self.cond, print_entry_block_args=False)
         printer.print_string(" do ")

@@ -53,6 +53,15 @@ def multiplied_in_a_loop(value: str, shape: str) -> str:
 PROGRAMS = {
     "loop": LOOP,
     "loop of any length": LOOP.replace(LENGTH, "").replace("@main(", "@main(%n: tensor<i32>, "),
+    "a loop that begins with one of several columns": LOOP.replace("%a: tensor<8x4xf32>", "%columns: tensor<8x5x4xf32>")
+    .replace('[{"x"}, {"y"}]>})', '[{"x"}, {}, {"y"}]>})')
+    .replace(
+        "  %zero =",
+        """  %column = stablehlo.slice %columns [0:8, 0:1, 0:4] : (tensor<8x5x4xf32>) -> tensor<8x1x4xf32>
+  %a = stablehlo.reshape %column : (tensor<8x1x4xf32>) -> tensor<8x4xf32>
+  %zero =""",
+    )
+    .replace("dense<3>", "dense<300>"),
     "a shard of an iota that is also a part of a longer one": """
 sdy.mesh @m = <["x"=4]>
 func.func @main(%ids: tensor<16xi32>,

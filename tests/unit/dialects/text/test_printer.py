@@ -133,3 +133,22 @@ def test_unregistered_ops_keep_blocks_and_successors() -> None:
     assert print_module(parse_module(printed, context=context)) == printed
     assert '"a.br"()[^bb1] : () -> ()' in printed
     assert '"a.end"() <{p = 1 : i32}> {q} : () -> ()' in printed
+
+
+def test_xdsl_prints_loops_with_the_names_of_their_header() -> None:
+    """As `str` of an op does. The text that it prints is parsed to the same module."""
+    module = parse_module(
+        """
+        func.func @main(%start: tensor<i32>, %stop: tensor<i32>) -> tensor<i32> {
+          %0:2 = stablehlo.while(%i = %start, %j = %stop) : tensor<i32>, tensor<i32>
+          cond {
+            %1 = stablehlo.compare LT, %i, %j : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %1 : tensor<i1>
+          } do {
+            %1 = stablehlo.add %i, %i : tensor<i32>
+            stablehlo.return %1, %j : tensor<i32>, tensor<i32>
+          }
+          return %0#0 : tensor<i32>
+        }"""
+    )
+    assert print_module(parse_module(str(module))) == print_module(module)
