@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 from sdy.partitioner.layout_search.graph import NodeTensor
@@ -16,6 +17,7 @@ Grow = Callable[[SearchState, int, Run], LayoutMove]  # grows a move from a node
 
 MAX_NODES = 300  # of one move
 TOLERANCE = 4.0
+LARGE_SHARE = 0.01  # of the cost of a program: moves from nodes that cost so much may cost any amount on the way
 MAX_RETRIED_VALUES = 8  # of a node that is tried again after it did not join a move
 EPSILON = 1e-6
 
@@ -38,9 +40,12 @@ def tolerant(state: SearchState, number: int, run: Run) -> LayoutMove:
 
     The cost may exceed that before the move by `TOLERANCE` times the cost of the values of the first node. A value that
     is used in a forward and a backward pass is transferred for the one until the ops of the other have joined, too.
+    Any increase is allowed if the first node has a large share of all costs: until a loop has joined as well as the op
+    that stores a result of each trip, each trip transfers the results of all trips.
     """
-    budget = TOLERANCE * sum(state.costs[value] for value in {*state.graph.nodes[number].values})
-    return _flooded(state, number, run, budget) if budget else NO_MOVE
+    own = sum(state.costs[value] for value in {*state.graph.nodes[number].values})
+    budget = inf if own >= LARGE_SHARE * sum(state.costs) else TOLERANCE * own
+    return _flooded(state, number, run, budget) if own else NO_MOVE
 
 
 def _flooded(state: SearchState, number: int, run: Run, budget: float) -> LayoutMove:

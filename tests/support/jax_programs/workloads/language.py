@@ -82,6 +82,20 @@ def decode_at_own_positions(cache: Any, new: Any, positions: Any) -> Any:
     return cache, jnp.einsum("bhk,bkhd->bhd", jax.nn.softmax(scores), cache)
 
 
+@workload(floats((64, 32, 64), "data", None, "model"), floats((64, 64)), xla_bytes=571_520)
+def gradient_of_a_random_field(scores: Any, transitions: Any) -> Any:
+    """Differentiate the forward pass over a chain of labels, whose loop stores a value of every pair of labels."""
+
+    def loss(scores: Any, transitions: Any) -> Any:
+        def step(before: Any, score: Any) -> tuple[Any, None]:
+            return jax.nn.logsumexp(before[:, :, None] + transitions + score[:, None], axis=1), None
+
+        last, _ = lax.scan(step, scores[:, 0], scores.transpose(1, 0, 2)[1:])
+        return jax.nn.logsumexp(last, axis=1).sum()
+
+    return jax.grad(loss, (0, 1))(scores, transitions)
+
+
 @workload(floats((8, 64, 128), None, "data"), floats((128, 50), None, "model"), xla_bytes=16_384)
 def logits_of_the_last_position(x: Any, weight: Any) -> Any:
     """Multiply the last of sharded positions, and return the first one."""
@@ -217,6 +231,20 @@ def attention_in_shifted_windows(image: Any) -> Any:
     rolled = jnp.roll(image, (-2, -2), (1, 2)).reshape(8, 4, 4, 4, 4, 8)
     windows = rolled.transpose(0, 1, 3, 2, 4, 5).reshape(-1, 16, 8)
     return jax.nn.softmax(windows @ windows.swapaxes(1, 2)) @ windows
+
+
+@workload(floats((8, 16, 16, 8), "data", "model"), xla_bytes=10_240)
+def gradient_of_shifted_windows(image: Any) -> Any:
+    """Differentiate attention within windows of an image that is shifted before, and back afterwards."""
+
+    def loss(image: Any) -> Any:
+        shifted = jnp.roll(image, (-2, -2), (1, 2)).reshape(8, 4, 4, 4, 4, 8)
+        windows = shifted.transpose(0, 1, 3, 2, 4, 5).reshape(128, 16, 8)
+        mixed = jax.nn.softmax(windows @ windows.transpose(0, 2, 1)) @ windows
+        mixed = mixed.reshape(8, 4, 4, 4, 4, 8).transpose(0, 1, 3, 2, 4, 5).reshape(8, 16, 16, 8)
+        return (jnp.roll(mixed, (2, 2), (1, 2)) ** 2).sum()
+
+    return jax.grad(loss)(image)
 
 
 @workload(floats((4, 64, 8), None, "data", "model"), xla_bytes=1_024)
