@@ -10,9 +10,10 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.proof.compute import Computation, computed, plain_readings
+from sdy.proof.compute import Computation, computed
 from sdy.proof.factors import Factors
 from sdy.proof.known import as_view, stitched
+from sdy.proof.readings import plain_readings
 from sdy.proof.relations import (
     Digit,
     Digits,

@@ -13,7 +13,7 @@ from sdy.dialects.chlo import elementwise as chlo_elementwise
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
 from sdy.proof import control
-from sdy.proof.collective_lemmas import COLLECTIVES
+from sdy.proof.collectives.lemmas import COLLECTIVES
 from sdy.proof.contributions import is_neutral
 from sdy.proof.factors import (
     along,

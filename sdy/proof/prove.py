@@ -13,7 +13,6 @@ from sdy.diagnostics.progress import stage
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
-from sdy.proof.compute import moved_readings, plain_readings
 from sdy.proof.control import placed_like
 from sdy.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
 from sdy.proof.known import as_view, whole
@@ -21,6 +20,7 @@ from sdy.proof.lemmas import LEMMAS
 from sdy.proof.offsets import Offset
 from sdy.proof.outcome import Proof
 from sdy.proof.placement import argument, bases, contributions_of
+from sdy.proof.readings import moved_readings, plain_readings
 from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.proof.reshapes import cleaned, recast, root
 from sdy.proof.small_values.follower import Follower

@@ -307,7 +307,13 @@ def reshaped_as_noted(view: View, shape: Shape, table: TermTable) -> View:
     for each in table.derived(root(found.term)):
         if root(each.term) is root(found.term) and (hinted := recast(found, each.term, each.layout)):
             return hinted
-    return found
+    if _has_repeats(found):  # which are kept as such, because further ones may follow
+        return found
+    try:
+        plain = cleaned(found, table)
+    except NotProvedError:
+        return found
+    return plain if table.is_global(plain.term) else found
 
 
 def root(term: Term) -> Term:

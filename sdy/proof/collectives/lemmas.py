@@ -18,7 +18,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import digit_of
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
-from sdy.proof.collectives import checked_groups, exchanged, gathered, permuted, scattered
+from sdy.proof.collectives.windows import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.proof.compute import Computation, computed
 from sdy.proof.contributions import combined, neutral_element
 from sdy.proof.factors import Factors, number, reduced_along

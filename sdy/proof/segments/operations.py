@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from sdy.proof.compute import plain_readings
 from sdy.proof.known import as_view
 from sdy.proof.offsets import Offset, at, offset
+from sdy.proof.readings import plain_readings
 from sdy.proof.relations import ARBITRARY, FREE, Digit, Known, NotProvedError, Segment, Segments, View, dim_of, is_plain
 from sdy.proof.terms import Shape, Term, TermTable
 

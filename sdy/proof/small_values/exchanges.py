@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.model.sharding import TensorSharding
-from sdy.proof.collective_lemmas import groups_of, manual_axes, mesh_of, pairs_of
+from sdy.proof.collectives.lemmas import groups_of, manual_axes, mesh_of, pairs_of
 from sdy.proof.factors import number
 from sdy.proof.known import DTYPES
 from sdy.proof.offsets import at

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sdy.proof.compute import computed, plain_readings
+from sdy.proof.compute import computed
 from sdy.proof.offsets import Offset, divided, plus, spread
+from sdy.proof.readings import plain_readings
 from sdy.proof.relations import FREE, Digit, Known, NotProvedError, View, dim_of, is_plain, tidy
 from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import Arguments, Term

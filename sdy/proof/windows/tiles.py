@@ -8,9 +8,10 @@ from itertools import product
 
 from xdsl.ir import Operation
 
-from sdy.proof.compute import Computation, computed, plain_readings
+from sdy.proof.compute import Computation, computed
 from sdy.proof.factors import Factors, ints
 from sdy.proof.offsets import Offset, plus, spread
+from sdy.proof.readings import plain_readings
 from sdy.proof.relations import FREE, Digit, NotProvedError, View, dim_of, tidy
 from sdy.proof.walk import Walk, element_of, shape_of
 from sdy.proof.windows.shards import placed
