@@ -25,6 +25,7 @@ from sdy.proof.factors import (
     sliced_update,
 )
 from sdy.proof.indexing.elements import scatter_elements
+from sdy.proof.indexing.known_indices import kept_by_known_mask
 from sdy.proof.indexing.slices import slice_by_index
 from sdy.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
@@ -132,7 +133,9 @@ def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation
         joined = joined_dim(op) if on_one_device(walk, op) and mask.dim is None else None
         if joined is not None:
             return [selected_segments(walk, mask, kept, other, joined)]
-        found = selected(mask, _readable(walk, kept), _readable(walk, other), walk.devices)
+        others = _readable(walk, kept), _readable(walk, other)
+        found = kept_by_known_mask(mask, *others, walk.devices, walk.table)
+        found = found or selected(mask, *others, walk.devices)
         if found is not None:
             return [found]
     if isinstance(mask, View) and mask.term.is_varying and isinstance(kept, View):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -12,10 +13,13 @@ from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.proof.compute import Placement
 from sdy.proof.factors import gather, ints, scatter
 from sdy.proof.indexing.batching import Indexed, with_batching
+from sdy.proof.indexing.known_indices import gathered_at_known, with_shift
+from sdy.proof.known import windows_of_global
 from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
-from sdy.proof.relations import FREE, Relation, dim_of
+from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of
 from sdy.proof.reshapes import cleaned
 from sdy.proof.structured import as_contribution, compute, known_operands, to_view
+from sdy.proof.terms import Term
 from sdy.proof.updates.starts import dims_from_zero
 from sdy.proof.walk import Walk, shape_of
 
@@ -26,6 +30,9 @@ def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list
     value, starts = known_operands(operands)
     given = Indexed(value, starts, op.dimension_numbers.data)
     found = with_batching(walk, given, op.start_indices, may_window=True)
+    picked = gathered_at_known(walk, op, found)
+    if picked is not None:
+        return picked
     operand, indices = (cleaned(to_view(walk, each), walk.table) for each in (found.value, found.indices))
     numbers = cast("GatherDimensionNumbers", found.numbers)
     factors = gather(op, numbers)
@@ -54,6 +61,8 @@ def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> lis
         known[0] = as_contribution(walk, known[0])
     found = with_batching(walk, Indexed(known[0], known[count], op.scatter_dimension_numbers.data), op.scatter_indices)
     numbers = cast("ScatterDimensionNumbers", found.numbers)
+    if isinstance(found.indices, Known) and (scattered := _scattered_at_known(walk, op, known, found, kind, body)):
+        return scattered
     known[count] = found.indices
     views = [cleaned(to_view(walk, each), walk.table) for each in known]
     factors = scatter(op, numbers, kind, body, dims_from_zero(op, numbers, views[count]))
@@ -69,3 +78,26 @@ def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> lis
             views[1] = shifted[0]
             factors = replace(factors, parallel=factors.parallel | {dims[0]})
     return compute(walk, op, factors, views, shards=shards)
+
+
+def _scattered_at_known(
+    walk: Walk, op: ScatterOp, known: Sequence[View | Known], found: Indexed, kind: str, body: tuple[Term, ...]
+) -> list[Relation] | None:
+    """Return a scatter to shards at known indices if the program scatters at these; otherwise None."""
+    numbers = cast("ScatterDimensionNumbers", found.numbers)
+    dims, indices = numbers.scatter_dims_to_operand_dims, found.indices
+    if walk.table.is_recording or len(op.inputs) != 1 or len(dims) != 1 or dims[0] not in numbers.inserted_window_dims:
+        return None
+    value, updates = (cleaned(to_view(walk, each), walk.table) for each in (known[0], known[2]))
+    term_dim = dim_of(value.dims[dims[0]])
+    if term_dim == FREE or isinstance(indices, View) or indices.dim is None:
+        return None
+    for view in windows_of_global(with_shift(indices, value.base[term_dim], walk.devices), walk.table):
+        factors = scatter(op, numbers, kind, body, dims_from_zero(op, numbers, view))
+        try:
+            results = compute(walk, op, replace(factors, parallel=factors.parallel | {dims[0]}), [value, view, updates])
+        except NotProvedError:
+            continue
+        if all(isinstance(each, View) and walk.table.is_global(each.term) for each in results):
+            return results
+    return None

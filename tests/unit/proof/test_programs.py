@@ -53,6 +53,36 @@ def multiplied_in_a_loop(value: str, shape: str) -> str:
 PROGRAMS = {
     "loop": LOOP,
     "loop of any length": LOOP.replace(LENGTH, "").replace("@main(", "@main(%n: tensor<i32>, "),
+    "a diagonal of a matrix that is sharded along both dims": """
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<264x264xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> tensor<256xf32> {
+  %rows = stablehlo.iota dim = 0 : tensor<256x1xi32>
+  %eight = stablehlo.constant dense<8> : tensor<256x1xi32>
+  %columns = stablehlo.add %rows, %eight : tensor<256x1xi32>
+  %at = stablehlo.concatenate %rows, %columns, dim = 1 : (tensor<256x1xi32>, tensor<256x1xi32>) -> tensor<256x2xi32>
+  %0 = "stablehlo.gather"(%a, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1],
+    start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}>
+    : (tensor<264x264xf32>, tensor<256x2xi32>) -> tensor<256xf32>
+  return %0 : tensor<256xf32>
+}
+""",
+    "the main diagonal, and another one along it": """
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<256x256xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, %b: tensor<256xf32>)
+    -> (tensor<256xf32>, tensor<256x256xf32>) {
+  %rows = stablehlo.iota dim = 0 : tensor<256x1xi32>
+  %at = stablehlo.concatenate %rows, %rows, dim = 1 : (tensor<256x1xi32>, tensor<256x1xi32>) -> tensor<256x2xi32>
+  %0 = "stablehlo.gather"(%a, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1],
+    start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}>
+    : (tensor<256x256xf32>, tensor<256x2xi32>) -> tensor<256xf32>
+  %1 = "stablehlo.scatter"(%a, %at, %b) <{scatter_dimension_numbers = #stablehlo.scatter<
+    inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<256x256xf32>, tensor<256x2xi32>, tensor<256xf32>) -> tensor<256x256xf32>
+  return %0, %1 : tensor<256xf32>, tensor<256x256xf32>
+}
+""",
     "a loop that begins with one of several columns": LOOP.replace("%a: tensor<8x4xf32>", "%columns: tensor<8x5x4xf32>")
     .replace('[{"x"}, {"y"}]>})', '[{"x"}, {}, {"y"}]>})')
     .replace(
