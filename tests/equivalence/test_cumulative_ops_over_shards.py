@@ -101,3 +101,24 @@ def test_unknown_init_of_idempotent_op() -> None:
 def test_op_that_is_not_commutative() -> None:
     program = cumulative("subtract", "f32", '[{"x"}, {}]', "0.0")
     assert_same_on_shards(program, [elements("f32", 0), np.array(3, np.float32)])
+
+
+def test_windows_along_another_sharded_dim() -> None:
+    """Windows of three rows need halos, in which the op is cumulative along the columns, too."""
+    program = Program.from_text(
+        """
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<16x8xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> tensor<16x8xi32> {
+  %init = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%a, %init) <{
+      window_dimensions = array<i64: 3, 8>, padding = dense<[[1, 1], [7, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %s = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<16x8xi32>, tensor<i32>) -> tensor<16x8xi32>
+  return %0 : tensor<16x8xi32>
+}"""
+    )
+    assert_same_on_shards(program, (elements("i32", 0),))
+    assert count_of_collectives(program) == {CollectiveKind.COLLECTIVE_PERMUTE: 2, CollectiveKind.ALL_GATHER: 1}
+    assert program.prove().is_proved

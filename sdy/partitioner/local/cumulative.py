@@ -66,7 +66,8 @@ def _with_other_shards(
     lowering: Lowering,
 ) -> Sequence[SSAValue]:
     """Combine `values`, cumulative within the shard along `dim`, with the totals of the shards before it."""
-    sharding, combiners = lowering.shardings.of(op.inputs[0]), combiners_of(op.body)
+    # The operand is sharded alike, but has halos if it is windowed along other dims.
+    sharding, combiners = lowering.shardings.of(op.results[0]), combiners_of(op.body)
     assert sharding is not None  # `dim` is sharded
     assert combiners is not None  # checked
     axes, common = sharding.dims[dim].axes, lowering.shardings.common_mesh(sharding)
