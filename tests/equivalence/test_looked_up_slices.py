@@ -161,3 +161,25 @@ def test_a_value_that_a_loop_changes_is_looked_up() -> None:
     total = sum(each.bytes_sent for each in program.cost("tpu_v5e").collectives)
     assert total <= 16 * 6 * 4 * 2 * 3 / 4  # sixteen all-reduces of a row; to gather the value each time sends 8 times
     assert_same_on_shards(program, random_inputs(program.module, 3))
+
+
+def test_an_argument_of_a_manual_computation_is_none_of_the_function_around_it() -> None:
+    program = Program.from_text(
+        """
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) -> tensor<8x1xf32> {
+  %0 = func.call @second(%a) : (tensor<8x16xf32>) -> tensor<8x1xf32>
+  return %0 : tensor<8x1xf32>
+}
+func.func private @second(%a: tensor<8x16xf32>) -> tensor<8x1xf32> {
+  %0 = sdy.manual_computation(%a, %a) in_shardings=[<@m, [{"x"}, {"y"}]>, <@m, [{"x"}, {"y"}]>]
+      out_shardings=[<@m, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x16xf32>, %c: tensor<2x16xf32>) {
+    %1 = stablehlo.slice %c [0:2, 3:4] : (tensor<2x16xf32>) -> tensor<2x1xf32>
+    %2 = stablehlo.slice %b [0:2, 5:6] : (tensor<2x16xf32>) -> tensor<2x1xf32>
+    %3 = stablehlo.add %1, %2 : tensor<2x1xf32>
+    sdy.return %3 : tensor<2x1xf32>
+  } : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x1xf32>
+  return %0 : tensor<8x1xf32>
+}"""
+    )
+    assert all(each.agrees for each in program.verify())

@@ -17,7 +17,7 @@ Grow = Callable[[SearchState, int, Run], LayoutMove]  # grows a move from a node
 
 MAX_NODES = 300  # of one move
 TOLERANCE = 4.0
-LARGE_SHARE = 0.01  # of the cost of a program: moves from nodes that cost so much may cost any amount on the way
+LARGE_SHARE = 0.02  # of the cost of a program: moves from nodes that cost so much may cost any amount on the way
 MAX_RETRIED_VALUES = 8  # of a node that is tried again after it did not join a move
 EPSILON = 1e-6
 

@@ -34,7 +34,8 @@ def gathered_at_known(walk: Walk, op: GatherOp, indexed: Indexed) -> list[Relati
     numbers, indices = cast("GatherDimensionNumbers", indexed.numbers), indexed.indices
     if walk.table.is_recording or len(numbers.start_index_map) != 1 or not isinstance(indices, Known):
         return None
-    operand, factors, (dim,) = cleaned(to_view(walk, indexed.value), walk.table), gather(op, numbers), numbers[4]
+    operand, factors = cleaned(to_view(walk, indexed.value), walk.table), gather(op, numbers)
+    (dim,) = numbers.start_index_map
     term_dim = dim_of(operand.dims[dim])
     takes_one = ints(op, "slice_sizes")[dim] == 1 and factors.operands[0][dim] not in factors.results[0]
     if term_dim < 0 or not takes_one or indices.dim is None:

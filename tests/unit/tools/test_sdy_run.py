@@ -23,6 +23,7 @@ from sdy.interpreter.single import interpret
 from sdy.report.run_progress import DELAY, RunProgress
 from sdy.tools.sdy_run import INTERRUPTED, main
 
+# A loop whose values repeat after 2**32 iterations: one in which they repeat at once is an error.
 ENDLESS = """
 func.func @main() -> tensor<i32> {
   %c = stablehlo.constant dense<1> : tensor<i32>
@@ -33,7 +34,9 @@ func.func @main() -> tensor<i32> {
     %q = stablehlo.not %p : tensor<i1>
     stablehlo.return %q : tensor<i1>
   } do {
-    stablehlo.return %i : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next : tensor<i32>
   }
   return %0 : tensor<i32>
 }

@@ -101,7 +101,7 @@ def _is_sliced_again(op: Operation, value: SSAValue, module: ModuleOp) -> bool:
         parent = parent.parent_op()
     if isinstance(parent, WhileOp):
         return not _is_changed_by(parent, value)
-    if not isinstance(parent, FuncOp) or not isinstance(value, BlockArgument):
+    if not isinstance(parent, FuncOp) or not isinstance(value, BlockArgument) or value.block.parent_op() is not parent:
         return False
     return any(_is_sliced_again(call, call.operands[value.index], module) for call in calls_of(module, parent))
 
