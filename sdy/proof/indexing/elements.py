@@ -13,9 +13,9 @@ from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.proof.compute import Placement
 from sdy.proof.factors import gather, ints, scatter
 from sdy.proof.indexing.batching import Indexed, with_batching
-from sdy.proof.indexing.known_indices import gathered_at_known, with_shift
+from sdy.proof.indexing.known_indices import from_shard, gathered_at_known, with_shift
 from sdy.proof.known import windows_of_global
-from sdy.proof.masks import Shard, sharded_index, unshifted, without_clamp
+from sdy.proof.masks import sharded_index, unshifted, without_clamp
 from sdy.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of
 from sdy.proof.reshapes import cleaned
 from sdy.proof.structured import as_contribution, compute, known_operands, to_view
@@ -40,12 +40,8 @@ def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list
         (dim,) = numbers.start_index_map
         term_dim = dim_of(operand.dims[dim])
         shard = sharded_index(operand, numbers.start_index_map, indices)
-        takes_one = ints(op, "slice_sizes")[dim] == 1 and factors.operands[0][dim] not in factors.results[0]
-        if shard is not None and term_dim >= 0 and takes_one:
-            extent, size = operand.dims[dim][0].size, operand.term.shape[term_dim]
-            attributes = Shard(operand.base[term_dim], extent, size, factors.attributes)
-            parallel = factors.parallel | {factors.operands[0][dim]}
-            local = replace(factors, parallel=parallel, attributes=attributes)
+        local = None if shard is None else from_shard(op, operand, numbers)
+        if shard is not None and local is not None:
             return compute(walk, op, local, [operand, shard[1]], "local_gather")
         size = operand.term.shape[term_dim] if term_dim >= 0 else operand.shape[dim]
         indices = without_clamp(indices, size - ints(op, "slice_sizes")[dim])

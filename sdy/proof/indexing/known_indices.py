@@ -14,7 +14,7 @@ import numpy as np
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.proof.contributions import contributions, is_zero
-from sdy.proof.factors import gather, ints
+from sdy.proof.factors import Factors, gather, ints
 from sdy.proof.indexing.batching import Indexed
 from sdy.proof.known import DTYPES, windows_of_global
 from sdy.proof.masks import Shard
@@ -34,19 +34,15 @@ def gathered_at_known(walk: Walk, op: GatherOp, indexed: Indexed) -> list[Relati
     numbers, indices = cast("GatherDimensionNumbers", indexed.numbers), indexed.indices
     if walk.table.is_recording or len(numbers.start_index_map) != 1 or not isinstance(indices, Known):
         return None
-    operand, factors = cleaned(to_view(walk, indexed.value), walk.table), gather(op, numbers)
-    (dim,) = numbers.start_index_map
-    term_dim = dim_of(operand.dims[dim])
-    takes_one = ints(op, "slice_sizes")[dim] == 1 and factors.operands[0][dim] not in factors.results[0]
-    if term_dim < 0 or not takes_one or indices.dim is None:
+    operand = cleaned(to_view(walk, indexed.value), walk.table)
+    local = from_shard(op, operand, numbers)
+    if local is None or indices.dim is None:
         return None
-    base, extent, size = operand.base[term_dim], operand.dims[dim][0].size, operand.term.shape[term_dim]
-    whole = with_shift(indices, base, walk.devices)
+    shard = cast("Shard", local.attributes)
+    whole = with_shift(indices, shard.base, walk.devices)
     rows = whole.rows.astype(np.int64)
-    if extent == size or not bool(((rows >= 0) & (rows < size)).all()):
+    if shard.extent == shard.size or not bool(((rows >= 0) & (rows < shard.size)).all()):
         return None
-    attributes = Shard(base, extent, size, factors.attributes)
-    local = replace(factors, parallel=factors.parallel | {factors.operands[0][dim]}, attributes=attributes)
     for view in windows_of_global(whole, walk.table):
         try:
             (found,) = compute(walk, op, local, [operand, view], "local_gather")
@@ -55,6 +51,17 @@ def gathered_at_known(walk: Walk, op: GatherOp, indexed: Indexed) -> list[Relati
         if isinstance(found, View) and walk.table.is_global(_of_all(found.term, walk.table)):
             return [found]
     return None
+
+
+def from_shard(op: GatherOp, operand: View, numbers: GatherDimensionNumbers) -> Factors | None:
+    """Return the factors of a gather of single elements from the windows of its only indexed dim; None for slices."""
+    factors, (dim,) = gather(op, numbers), numbers.start_index_map
+    term_dim, factor = dim_of(operand.dims[dim]), factors.operands[0][dim]
+    if term_dim < 0 or ints(op, "slice_sizes")[dim] != 1 or factor in factors.results[0]:
+        return None
+    extent, size = operand.dims[dim][0].size, operand.term.shape[term_dim]
+    attributes = Shard(operand.base[term_dim], extent, size, factors.attributes)
+    return replace(factors, parallel=factors.parallel | {factor}, attributes=attributes)
 
 
 def with_shift(indices: Known, starts: Offset, devices: int) -> Known:
