@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdy.proof.offsets import Offset, divided, elements_outside, plus, spread
 from sdy.proof.relations import FREE, Digit, Digits, NotProvedError, View, extents, is_plain, is_within, tidy
 from sdy.proof.reshapes import cleaned
+from sdy.proof.segments.regions import in_concatenations
 from sdy.proof.terms import Derived, TermTable
 
 PAD = "stablehlo.pad"
@@ -45,7 +46,7 @@ def _unlikeliness(view: View, table: TermTable) -> tuple[int, int, bool]:
 
 
 def moved_readings(view: View, table: TermTable) -> list[View]:
-    """Return a window as one of slices and padded copies of its term."""
+    """Return a window as one of slices and padded copies of its term, and of slices of concatenations with others."""
     found: list[View] = []
     for derived in table.derived(view.term):
         term = derived.term
@@ -56,6 +57,8 @@ def moved_readings(view: View, table: TermTable) -> list[View]:
         else:
             other = None
         found += [] if other is None else [other]
+    for joined in in_concatenations(view, table):
+        found += [each for each in moved_readings(joined, table) if each.term.op == "slice"]
     return found
 
 

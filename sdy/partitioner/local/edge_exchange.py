@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import SSAValue
@@ -17,7 +19,7 @@ from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.device_position import own_entry, shard_offset
-from sdy.partitioner.emit.emitter import Emitter, tensor_of
+from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along, slice_at
 from sdy.partitioner.on_shards.shard_spans import ExchangeSpan, ShardSlice
 
@@ -38,7 +40,7 @@ def exchanged(
 
     Positions without an element hold the scalar `filler`, or zeros if there is none.
     """
-    available = emit.concatenate([_received(emit, value, sharded, part) for part in span.slices], sharded.dim)
+    available = emit.concatenate(list(_available(emit, value, sharded, span)), sharded.dim)
     sizes = list(shape_of(value))
     sizes[sharded.dim] = span.length
     if len(set(span.starts)) == 1:
@@ -52,12 +54,21 @@ def exchanged(
     return result if filler is None or span.is_full else _filled(emit, result, sharded, span, filler)
 
 
+def _available(emit: Emitter, value: SSAValue, sharded: ShardedDim, span: ExchangeSpan) -> Iterator[SSAValue]:
+    """Yield the own slice and those received from others; zeros for slices next to each other that nobody requires."""
+    for is_required, parts in groupby(span.slices, lambda part: part.distance == 0 or bool(part.pairs)):
+        if is_required:
+            yield from (_received(emit, value, sharded, part) for part in parts)
+        else:
+            sizes = list(shape_of(value))
+            sizes[sharded.dim] = sum(part.length for part in parts)
+            yield emit.constant(with_shape(value, sizes), [0])
+
+
 def _received(emit: Emitter, value: SSAValue, sharded: ShardedDim, part: ShardSlice) -> SSAValue:
     own = slice_along(emit, value, sharded.dim, part.start, part.start + part.length)
     if not part.distance:
         return own
-    if not part.pairs:
-        return emit.constant(tensor_of(own), [0])
     groups = replica_groups(sharded.axes, sharded.mesh)
     return collective_permute(
         emit, own, [(group[sender], group[receiver]) for group in groups for sender, receiver in part.pairs]

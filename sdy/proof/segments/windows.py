@@ -11,7 +11,8 @@ from sdy.proof.relations import ARBITRARY, FREE, Digit, Digits, Segment, Segment
 from sdy.proof.segments.layouts import Layout, layouts_of, unsliced
 from sdy.proof.segments.operations import Row, repeats
 from sdy.proof.segments.parts import taken_apart
-from sdy.proof.terms import TermTable
+from sdy.proof.segments.regions import in_concatenations
+from sdy.proof.terms import Term, TermTable
 
 Others = tuple[Offset, ...]  # the base of a window along each dim of a term, 0 along that of the segments
 
@@ -41,7 +42,30 @@ def windows_of_larger(segments: Segments, table: TermTable) -> list[View]:
     """Return segments as windows of the terms that the global program puts together from theirs."""
     rooted = _unsliced(segments)
     found = (_Fit(rooted, layout).window() for layout in layouts_of(segments, table))
-    return [each for each in found if each is not None]
+    windows = [each for each in found if each is not None]
+    for joined in _in_concatenations(rooted, table):
+        windows += windows_of_larger(joined, table)
+    return windows
+
+
+def _in_concatenations(segments: Segments, table: TermTable) -> Iterator[Segments]:
+    """Yield the segments as those of each value in which the global program joins all their terms along another dim."""
+    sources = segments.sources
+    used = {each.source for row in segments.rows for each in row if each.source != ARBITRARY}
+    varying = [number for number in sorted(used) if sources[number].base]
+    found = [_by_term(sources[number], segments.dim, table) for number in varying]
+    for term in found[0] if found else ():
+        if all(term in each for each in found):
+            joined = {number: each[term] for number, each in zip(varying, found, strict=True)}
+            new = tuple(joined.get(number, each) for number, each in enumerate(sources))
+            if new != sources:
+                yield replace(segments, sources=new)
+
+
+def _by_term(source: View, dim: int, table: TermTable) -> dict[Term, View]:
+    """Return a source as it is, and as a window of each concatenation along another dim that has all of it, by term."""
+    readings = in_concatenations(source, table, except_along=dim)
+    return {source.term: source, **{each.term: each for each in readings}}
 
 
 def _unsliced(segments: Segments) -> Segments:

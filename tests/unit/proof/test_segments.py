@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.execution.moved_rows import MESH, concatenated, padded, rotated, sliced
 from support.execution.proved_faults import check_proof_and_faults
+from support.execution.stencils import stencil
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.proof.known import whole
@@ -16,6 +17,7 @@ from sdy.proof.offsets import at, is_inside, offset
 from sdy.proof.relations import Digit, Segments, View
 from sdy.proof.segments.operations import as_segments, chosen, joined, overwritten, part_of, sent
 from sdy.proof.segments.parts import taken_apart
+from sdy.proof.segments.regions import in_concatenations
 from sdy.proof.segments.windows import as_window
 from sdy.proof.small_values import follower
 from sdy.proof.terms import Arguments, Term, TermTable
@@ -230,6 +232,53 @@ def test_terms_are_taken_apart_into_segments_with_their_elements() -> None:
     assert changed > 100
 
 
+def test_windows_of_concatenations_have_the_elements_of_those_of_their_operands() -> None:
+    found = 0
+    for seed in range(400):
+        values = Values(seed)
+        term = values.random.choice([each for each in values.arrays if each.op in ("argument", "slice")])
+        size = values.random.randint(1, term.shape[-1])
+        starts = tuple(values.random.randint(0, term.shape[-1] - size) for _ in range(DEVICES))
+        full, last = values.whole(term), len(term.shape) - 1
+        base = tuple(offset(starts) if dim == last else each for dim, each in enumerate(full.base))
+        view = View(term, base, (full.dims[0], (Digit(size, last, 1),)))
+        for window in in_concatenations(view, values.table):
+            found += 1
+            assert window.shape == view.shape
+            assert window.term.op == "stablehlo.concatenate"
+            for device in range(DEVICES):
+                assert np.array_equal(values.of_view(window, device), values.of_view(view, device)), seed
+    assert found > 200
+
+
+def test_segments_are_read_as_windows_of_values_that_are_joined_along_another_dim() -> None:
+    """Rows of one argument stand between other rows; columns of the result are put together on devices."""
+    values = Values(0)
+    one, two = (values.table.make("argument", number, (), (4, 8), "f32") for number in (8, 9))
+    for number, term in enumerate((one, two)):
+        values.arrays[term] = 100 * number + np.arange(32).reshape(4, 8)
+    values.table.is_recording = True
+    rows = Arguments((0, (4, 4)), (((0, 9, 0), (1, 1, 0)), ((0, 10, 0), (1, 1, 0))), (-9, -2), 0)
+    stacked = values.table.make("stablehlo.concatenate", rows, (one, two), (8, 8), "f32")
+    columns = Arguments((1, (8, 8)), (((0, 0, 0), (1, 9, 0)), ((0, 0, 0), (1, 10, 0))), (-1, -9), 0)
+    wide = values.table.make("stablehlo.concatenate", columns, (stacked, stacked), (8, 16), "f32")
+    for parts, joined_term, axis in (((one, two), stacked, 0), ((stacked, stacked), wide, 1)):
+        values.arrays[joined_term] = np.concatenate([values.arrays[each] for each in parts], axis)
+        for part in parts:
+            values.table.put_together(part, joined_term)
+    values.table.is_recording = False
+    dims = ((Digit(2, 0, 1),), (Digit(3, 1, 1),))
+    end, begin = View(two, (1, 5), dims), View(two, (1, 0), dims)
+    segments = joined([as_segments(each, 1, DEVICES, values.table) for each in (end, begin)])
+    window = as_window(segments, values.table)
+    assert window is not None
+    assert window.term is wide
+    assert np.array_equal(values.of_view(window, 0), values.of_segments(segments, 0))
+    other = View(one, (1, 0), dims)  # of other rows
+    mixed = joined([as_segments(each, 1, DEVICES, values.table) for each in (end, other)])
+    assert as_window(mixed, values.table) is None
+
+
 def test_a_window_over_the_end_of_a_slice_has_no_elements_of_what_is_sliced() -> None:
     values = Values(0)
     term = values.table.make("argument", 9, (), (4, 8), "f32")
@@ -258,6 +307,9 @@ def test_a_window_over_the_end_of_a_dim_tells_nothing_of_arbitrary_elements_alon
     assert values.of_segments(segments, 0)[0, -1] == ANY
 
 
+CROSS = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+SQUARE = [(row, column) for row in (-1, 0, 1) for column in (-1, 0, 1)]
+STAR = [(1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0)]
 X, YX = '[{"x"}, {}]', '[{"y", "x"}, {}]'
 SHIFTED = f"""
 sdy.mesh @m = {MESH}
@@ -328,6 +380,11 @@ EXCHANGES = {
     "a rotation by more than a shard": rotated(64, 20, X),
     "a rotation of one of two arrays": ROTATED_PART,
     "rows next to the edges, reflected": REFLECTED,
+    "a periodic stencil": stencil("wrap", (32, 24), (0, 1), CROSS, '[{"x"}, {"y"}]', MESH),
+    "a periodic stencil with corners": stencil("wrap", (32, 24), (0, 1), SQUARE, '[{"x"}, {"y"}]', MESH),
+    "a stencil with edges": stencil("edge", (32, 24), (0, 1), CROSS, '[{"x"}, {"y"}]', MESH),
+    "a stencil with reflected rows": stencil("reflect", (32, 6), (0, 1), CROSS, X, MESH),
+    "a periodic stencil in space": stencil("wrap", (16, 8, 4), (0, 1, 2), STAR, '[{"x"}, {"y"}, {}]', MESH),
 }
 
 

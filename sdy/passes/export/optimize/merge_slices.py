@@ -30,7 +30,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import ConvertOp
-from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, ReverseOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import Emitter, Style
@@ -38,6 +38,7 @@ from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced
 from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.on_shards.regrouping import moving, regrouping
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
+from sdy.passes.export.optimize.slice_sources import MOST_OPERANDS, slice_sources
 from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import erase
@@ -46,7 +47,7 @@ from sdy.passes.simplify.inline import computes_only, inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 MOVES = (SliceOp, PadOp, ConcatenateOp)
-MOST_OPERANDS = 3  # of a concatenation that is merged
+REPEATS = (BroadcastInDimOp, ReshapeOp, ReverseOp)  # of edges, in functions that pad
 
 
 class Edges(NamedTuple):
@@ -81,6 +82,11 @@ class MergeSlicesPass(ModulePass):
         if changed:
             forget_order(op)
             SymbolDcePass().apply(ctx, op)
+        if slice_sources(op, shardings):
+            changed = True
+            forget_order(op)
+            erase_dead_ops(op_order(op).ops)
+            forget_order(op)
         moving_ops = [inner for inner in op_order(op).ops if isinstance(inner, MOVES)]
         for inner in moving_ops:
             if isinstance(inner, ConcatenateOp):
@@ -97,9 +103,9 @@ class MergeSlicesPass(ModulePass):
 def _inline_moves(module: ModuleOp) -> bool:
     """Inline functions that only move elements, such as that of `jnp.pad`, where their results are moved again."""
     functions, found = functions_of(module), False
-    for call in op_order(module).of(CallOp):
+    for call in reversed(op_order(module).of(CallOp)):  # functions follow those that call them
         func = functions[callee_name(call)]
-        if computes_only(func, MOVES, (ConvertOp, ConstantOp, SdyConstantOp)):
+        if computes_only(func, (*MOVES, ReverseOp), (ConvertOp, ConstantOp, SdyConstantOp, *REPEATS)):
             users = [use.operation for result in call.results for use in result.uses]
             if any(isinstance(user, MOVES) for user in users):
                 inline_call(call, func)
@@ -184,6 +190,8 @@ def _merge_concatenation(op: ConcatenateOp, shardings: ValueShardings) -> bool:
     count = shardings.shard_count(op.result, dim)
     if shape is None or count < 2 or not 2 <= len(op.inputs) <= MOST_OPERANDS or shape[dim] % count:
         return False
+    if not all(shape_of(operand)[dim] for operand in op.inputs):
+        return False  # an operand without elements has no shards
     moves: list[Move] = []
     separate = together = before = 0
     for operand in op.inputs:

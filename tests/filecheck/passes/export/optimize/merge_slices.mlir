@@ -71,3 +71,36 @@ func.func @unchanged(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}
   %5 = stablehlo.slice %a [0:64:2] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<32xf32>
   return %1, %4, %5 : tensor<64xf32>, tensor<64xf32>, tensor<32xf32>
 }
+
+// The end of a value that jnp.pad repeats at its other end comes from the value itself; the axis does not divide 66.
+// CHECK-LABEL: func.func @periodic
+// CHECK:      %[[FIRST:.*]] = stablehlo.slice %arg0 [0:1, 0:6]
+// CHECK-NEXT: %[[REST:.*]] = stablehlo.slice %arg0 [1:64, 0:6]
+// CHECK-NEXT: %[[NEXT:.*]] = stablehlo.concatenate %[[REST]], %[[FIRST]], dim = 0
+// CHECK-NOT:  tensor<66x6xf32>
+// CHECK:      return %[[NEXT]], %arg0
+func.func @periodic(%a: tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<64x6xf32>, tensor<64x6xf32>) {
+  %0 = stablehlo.slice %a [63:64, 0:6] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<64x6xf32>) -> tensor<1x6xf32>
+  %1 = stablehlo.slice %a [0:1, 0:6] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<64x6xf32>) -> tensor<1x6xf32>
+  %2 = stablehlo.concatenate %0, %a, %1, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}
+      : (tensor<1x6xf32>, tensor<64x6xf32>, tensor<1x6xf32>) -> tensor<66x6xf32>
+  %3 = stablehlo.slice %2 [2:66, 0:6] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<66x6xf32>) -> tensor<64x6xf32>
+  %4 = stablehlo.slice %2 [1:65, 0:6] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<66x6xf32>) -> tensor<64x6xf32>
+  return %3, %4 : tensor<64x6xf32>, tensor<64x6xf32>
+}
+
+// A slice that the axis does not divide stays, as do steps, and slices of what the axis divides.
+// CHECK-LABEL: func.func @even
+// CHECK:      stablehlo.concatenate
+// CHECK-NEXT: stablehlo.slice %{{.*}} [0:63]
+// CHECK-NEXT: stablehlo.slice %{{.*}} [0:64:2]
+// CHECK-NEXT: stablehlo.concatenate
+// CHECK-NEXT: stablehlo.slice %{{.*}} [8:40]
+func.func @even(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %b: tensor<2xf32>) -> (tensor<63xf32>, tensor<32xf32>, tensor<32xf32>) {
+  %0 = stablehlo.concatenate %a, %b, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>, tensor<2xf32>) -> tensor<66xf32>
+  %1 = stablehlo.slice %0 [0:63] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<66xf32>) -> tensor<63xf32>
+  %2 = stablehlo.slice %0 [0:64:2] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<66xf32>) -> tensor<32xf32>
+  %3 = stablehlo.concatenate %a, %a, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<128xf32>
+  %4 = stablehlo.slice %3 [8:40] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<128xf32>) -> tensor<32xf32>
+  return %1, %2, %4 : tensor<63xf32>, tensor<32xf32>, tensor<32xf32>
+}
