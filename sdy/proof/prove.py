@@ -12,6 +12,8 @@ from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.progress import stage
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.proof.control import placed_like
 from sdy.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
@@ -33,35 +35,25 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
     global_walk = Walk(devices, table, LEMMAS, LEMMAS_OF_EMPTY_OPERANDS)
-    whole_arguments: list[Relation] = []
-    for number, value in enumerate(main.body.block.args):
-        shape = shape_of(value)
-        kept = tuple(size for size in shape if size > 1)
-        if 0 in shape:
-            whole_arguments.append(Unknown(shape))
-            continue
-        whole_arguments.append(whole(table.make("argument", number, (), kept, element_of(value)), shape))
+    whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
     follower = Follower(global_walk, written)
     global_walk.last_resort = follower.lemma
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
     walk = Walk(devices, table, LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, last_resort=follower.lemma)
-    arguments: list[Relation] = []
-    for number, (value, placement) in enumerate(zip(local_main.body.block.args, boundary.arguments, strict=True)):
-        try:
-            arguments.append(argument(number, placement, shape_of(value), element_of(value), devices, table))
-        except NotProvedError:
-            arguments.append(Unknown(shape_of(value)))
+    placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
+    arguments = [_local_argument(number, *each, devices, table) for number, each in enumerate(placed)]
     with stage("proof"):
         found = walk.run(local, local_main, arguments)
     returned = returned_by(local_main.body)
-    differences: list[Diagnostic] = []
+    reasons: dict[str, list[int]] = {}
     for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
         reason = _difference(walk, follower, returned[number], relation, wanted, placement)
         if reason is not None:
-            span = span_of(local_main)
-            differences.append(Diagnostic("SDY-V003", f"result {number} is not proved: {reason}", span))
+            reasons.setdefault(reason, []).append(number)
+    span = span_of(local_main)
+    differences = [Diagnostic("SDY-V003", _of_results(*each), span) for each in reasons.items()]
     if differences:
         walk.give_up_pending()
     failures = [_failure(op, reason) for op, reason in walk.reasons.items()]
@@ -72,6 +64,41 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     return Proof(used, len(walk.reached), proved, (*failures, *differences))
 
 
+def _whole_argument(number: int, value: SSAValue, table: TermTable) -> Relation:
+    """Return the relation of an argument of the global program to itself; unknown if it has no elements to relate."""
+    shape = shape_of(value)
+    if not _has_elements(value):
+        return Unknown(shape)
+    kept = tuple(size for size in shape if size > 1)
+    return whole(table.make("argument", number, (), kept, element_of(value)), shape)
+
+
+def _local_argument(
+    number: int, value: SSAValue, placement: TensorPlacement, devices: int, table: TermTable
+) -> Relation:
+    """Return the relation of an argument of the local program to the global one, unknown if it is not its shard."""
+    if not _has_elements(value):
+        return Unknown(shape_of(value))
+    try:
+        return argument(number, placement, shape_of(value), element_of(value), devices, table)
+    except NotProvedError:
+        return Unknown(shape_of(value))
+
+
+def _has_elements(value: SSAValue) -> bool:
+    """Return whether a value is a tensor of static shape with elements, and not a token, say."""
+    shape = static_shape(value.type)
+    return shape is not None and 0 not in shape
+
+
+def _of_results(reason: str, numbers: Sequence[int]) -> str:
+    """Return that some results are not proved, all for one reason."""
+    if len(numbers) == 1:
+        return f"result {numbers[0]} is not proved: {reason}"
+    reason = f"each{reason.removeprefix('it')}" if reason.startswith("it ") else reason
+    return f"results {', '.join(map(str, numbers))} are not proved: {reason}"
+
+
 def _failure(op: Operation, reason: str) -> Diagnostic:
     return Diagnostic("SDY-V001", f"{op.name} is not proved: {reason}", span_of(op))
 
@@ -80,8 +107,10 @@ def _difference(
     walk: Walk, follower: Follower, value: SSAValue, relation: Relation, wanted: Relation, placement: TensorPlacement
 ) -> str | None:
     """Return why a local result is not the shard of the global one, or None."""
-    if 0 in relation.shape:
+    if 0 in relation.shape or isinstance(value.type, TokenType):
         return None  # it has no elements
+    if static_shape(value.type) is None:
+        return f"expected a tensor of static shape, got {value.type}"
     if isinstance(relation, Unknown):
         return "it follows from ops that are not proved"
     if not isinstance(wanted, View | Known):

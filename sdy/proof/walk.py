@@ -15,6 +15,8 @@ from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import ops_in
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.proof.known import as_known, element_type
@@ -124,7 +126,8 @@ class Walk:
         unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
         if unknown and all(0 in each.shape for each in unknown) and _only_computes(op):
             return unknown  # any two values without elements are equal
-        is_known = not any(isinstance(each, Unknown) and 0 not in each.shape for each in operands)
+        pairs = zip(op.operands, operands, strict=True)
+        is_known = not any(isinstance(each, Unknown) and _needs_relation(value, each) for value, each in pairs)
         if not is_known and op.name not in PARTIALLY_KNOWN:
             self.unproved.add(op)
             return unknown
@@ -150,8 +153,9 @@ class Walk:
         if lemma is None:
             what = f"{op.name} of values without elements" if is_empty else op.name
             raise NotProvedError(f"the proof does not support {what}")
-        if any(as_tensor(each.type) is None or -1 in shape_of(each) for each in values):
-            raise NotProvedError("expected tensors of static shape")
+        for each in values:
+            if static_shape(each.type) is None:
+                raise NotProvedError(f"expected tensors of static shape, got {each.type}")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
             raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
         found: list[Relation] | None = None
@@ -275,6 +279,11 @@ class Walk:
             kind = OF_BOOLEANS.get(kind, kind) if term.element == "i1" else kind
             kinds.append(kind if is_alone and kind in KINDS else "")
         return terms, kinds
+
+
+def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:
+    """Return whether nothing follows from a value that is not known: it has elements, and is not a token."""
+    return 0 not in unknown.shape and not isinstance(value.type, TokenType)
 
 
 def _followed(walk: Walk, op: Operation, operands: list[Relation], error: NotProvedError) -> list[Relation] | None:

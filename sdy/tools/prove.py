@@ -31,6 +31,8 @@ With --local, prove the program in that file instead, on the shardings of argume
 Exit status: 0 if the program is proved, 1 if not, with the ops where the proof does not follow.
 """
 MOST_LISTED = 10
+PROVED = "proved: the programs compute the same, apart from rounding"
+NOT_PROVED = "not proved, which need not be wrong: `sdy verify` runs both programs and compares their results"
 
 
 def parser() -> ArgumentParser:
@@ -73,4 +75,4 @@ def _print(proof: Proof, path: str, lines: list[str], *, verbose: bool) -> None:
     if verbose:
         for name, count in proof.lemmas:
             print(f"  {count:6} {name}")
-    print("proved: the programs compute the same, apart from rounding" if proof.is_proved else "not proved")
+    print(PROVED if proof.is_proved else NOT_PROVED)

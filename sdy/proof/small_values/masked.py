@@ -18,23 +18,25 @@ from sdy.proof.small_values.rings import ARBITRARY, is_integer
 
 @dataclass(slots=True)
 class Masked:
-    """The codes of masked floats."""
+    """The codes of masked floats.
+
+    They are a set, not a sorted array: a scatter notes some per update, and would copy those of all others each time.
+    """
 
     choices: Choices
-    _sorted: Codes = field(default_factory=lambda: np.zeros((0,), np.int64))
+    _codes: set[int] = field(default_factory=set[int])
 
     def has(self, codes: Codes) -> npt.NDArray[np.bool_]:
         """Return which codes are those of masked floats."""
-        if not len(self._sorted):
+        if not self._codes:
             return np.zeros(codes.shape, np.bool_)
-        places = np.searchsorted(self._sorted, codes).clip(max=len(self._sorted) - 1)
-        return np.asarray(self._sorted[places] == codes)
+        found = map(self._codes.__contains__, codes.ravel().tolist())
+        return np.fromiter(found, np.bool_, codes.size).reshape(codes.shape)
 
     def note(self, codes: Codes, are_masked: npt.NDArray[np.bool_]) -> None:
         """Note that codes are masked, apart from those that are an element at a start that is not known."""
-        if are_masked.any():
-            found = {*codes[are_masked].tolist()} - {ARBITRARY, *self.choices.selected}
-            self._sorted = np.union1d(self._sorted, np.array([*found], np.int64))
+        found = {*codes[are_masked].tolist()} - {ARBITRARY}
+        self._codes.update(each for each in found if each not in self.choices.selected)
 
     def note_choice(self, element: str, codes: Codes, *sources: Codes) -> None:
         """Note that codes are masked if they are none of the sources, of which some is zero or masked."""

@@ -70,6 +70,55 @@ def test_the_op_that_needs_an_all_reduce_is_named(tmp_path: Path, capsys: pytest
     assert "3 of 4 ops proved" in printed
 
 
+def test_results_that_are_not_proved_for_one_reason_are_named_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, local = tmp_path / "program.mlir", tmp_path / "local.mlir"
+    program.write_text(
+        SOURCE.replace("-> tensor<4xf32> {\n", "-> (tensor<4xf32>, tensor<4xf32>) {\n", 1).replace(
+            "return %1 : tensor<4xf32>", "return %1, %1 : tensor<4xf32>, tensor<4xf32>"
+        )
+    )
+    local.write_text(
+        WITHOUT_ALL_REDUCE.replace("-> tensor<4xf32> {\n", "-> (tensor<4xf32>, tensor<4xf32>) {\n", 1).replace(
+            "return %1 : tensor<4xf32>", "return %1, %1 : tensor<4xf32>, tensor<4xf32>"
+        )
+    )
+    assert main(["prove", str(program), "--local", str(local)]) == 1
+    printed = capsys.readouterr().out
+    assert "results 0, 1 are not proved: " in printed
+    assert "`sdy verify` runs both programs" in printed
+
+
+TOKENS = """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%t: !stablehlo.token, %a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+    -> (!stablehlo.token, tensor<4xf32>) {
+  %0 = stablehlo.tanh %a : tensor<4xf32>
+  %1 = BODY
+  return %1, %0 : !stablehlo.token, tensor<4xf32>
+}"""
+
+
+def test_tokens_have_no_elements_to_relate() -> None:
+    """A print of JAX in order takes a token and returns one; what it prints is not proved, and named."""
+    body = "stablehlo.custom_call @print(%t, %0) {has_side_effect = true} : (TOKEN, tensor<4xf32>) -> TOKEN"
+    program = sdy.Program.from_text(TOKENS.replace("BODY", body).replace("TOKEN", "!stablehlo.token"))
+    proof = program.prove()
+    assert not proof.is_proved
+    assert {each.message for each in proof.failures if each.code == "SDY-V001"} == {
+        "stablehlo.custom_call is not proved: expected tensors of static shape, got !stablehlo.token"
+    }
+    assert not any(each.code == "SDY-V003" for each in proof.failures)
+
+
+@pytest.mark.parametrize("kind", ["tensor<?x8xf32>", "memref<4xf32>", "tensor<*xf32>"])
+def test_values_that_are_no_tensors_of_static_shape_are_not_proved(kind: str) -> None:
+    text = f"func.func @main(%a: {kind}) -> {kind} {{ return %a : {kind} }}"
+    (failure,) = sdy.Program.from_text(text).prove().failures
+    assert failure.message == f"result 0 is not proved: expected a tensor of static shape, got {kind}"
+
+
 def test_the_outcome_is_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, local = tmp_path / "source.mlir", tmp_path / "local.mlir"
     source.write_text(SOURCE)
