@@ -10,6 +10,7 @@ import pytest
 
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.program.load import load
+from sdy.program.program import Program
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
 # Bytes that each device sends as partitioned by XLA for CPU (jaxlib 0.10.2; ring algorithms, loops times trip count).
@@ -48,4 +49,36 @@ def test_optimizer_does_not_increase_compute_or_memory(name: str) -> None:
     plain, optimized = _statistics(name, optimize=False), _statistics(name)
     assert optimized.bytes_sent <= plain.bytes_sent
     assert optimized.flops <= 1.05 * plain.flops
+    assert optimized.peak_bytes <= 1.1 * plain.peak_bytes
+
+
+def test_gathers_that_are_repeated_to_save_memory_count_as_sent() -> None:
+    """A step of the Newton-Schulz iteration: gathers that two products share would exceed the memory limit."""
+    text = """
+sdy.mesh @m = <["fsdp"=4, "tp"=2]>
+func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"fsdp"}, {"tp"}]>}) -> tensor<32x64xf32> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  %a = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0]
+    : (tensor<32x64xf32>, tensor<64x32xf32>) -> tensor<32x32xf32>
+  %c1 = stablehlo.constant dense<-4.7> : tensor<f32>
+  %b1 = stablehlo.broadcast_in_dim %c1, dims = [] : (tensor<f32>) -> tensor<32x32xf32>
+  %a1 = stablehlo.multiply %b1, %a : tensor<32x32xf32>
+  %c2 = stablehlo.constant dense<2.0> : tensor<f32>
+  %b2 = stablehlo.broadcast_in_dim %c2, dims = [] : (tensor<f32>) -> tensor<32x32xf32>
+  %a2 = stablehlo.multiply %b2, %a : tensor<32x32xf32>
+  %aa = stablehlo.dot_general %a2, %a, contracting_dims = [1] x [0]
+    : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %sum = stablehlo.add %a1, %aa : tensor<32x32xf32>
+  %c3 = stablehlo.constant dense<3.4> : tensor<f32>
+  %b3 = stablehlo.broadcast_in_dim %c3, dims = [] : (tensor<f32>) -> tensor<32x64xf32>
+  %x3 = stablehlo.multiply %b3, %x : tensor<32x64xf32>
+  %ax = stablehlo.dot_general %sum, %x, contracting_dims = [1] x [0]
+    : (tensor<32x32xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
+  %r = stablehlo.add %x3, %ax : tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}"""
+    program = Program.from_text(text)
+    plain = statistics_of(replace(program, optimize_communication=False).partition().local)
+    optimized = statistics_of(program.partition().local)
+    assert optimized.bytes_sent <= plain.bytes_sent
     assert optimized.peak_bytes <= 1.1 * plain.peak_bytes

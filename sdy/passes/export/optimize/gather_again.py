@@ -10,11 +10,13 @@ before  %1 = sdy.reshard %0 <@m, [{}, {}]>          after   %1 = sdy.reshard %0 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from sdy.cost.executions import execution_counts
 from sdy.cost.memory import peak
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops
@@ -47,6 +49,10 @@ class _Shards:
         """Return the bytes of one shard of a value; 0 for a sum that is scattered at once."""
         return 0 if self._is_scattered(value) else self._shard_bytes(value)
 
+    def growth(self, reshard: ReshardOp) -> int:
+        """Return the bytes that a gather adds to a shard, which are those that a device sends for it."""
+        return self.bytes_of(reshard.result) - self.bytes_of(reshard.input)
+
     def _is_scattered(self, value: SSAValue) -> bool:
         """Return whether an all-reduce and the reshard after it become a reduce-scatter."""
         reduction = value.owner
@@ -75,13 +81,17 @@ class _Shards:
         return 0 if shard is None else tensor_bytes(shard)
 
 
-def gather_again(module: ModuleOp, limit: float) -> int:
-    """Repeat reshards that enlarge values until the peak is at most `limit` bytes, if that helps.
+class Relief(NamedTuple):
+    """The peak bytes after some reshards were repeated, as `local_peak`, and the bytes that they send."""
 
-    Return the resulting peak, as `local_peak` does.
-    """
+    peak_bytes: int
+    sent: int
+
+
+def gather_again(module: ModuleOp, limit: float) -> Relief:
+    """Repeat reshards that enlarge values until the peak is at most `limit` bytes, if that helps."""
     shards = _Shards(module)
-    found = peak(module, shards.bytes_of, is_compiled=False)
+    found, sent = peak(module, shards.bytes_of, is_compiled=False), 0
     for _ in range(MOST_AGAIN):
         again = None if found.bytes <= limit or found.op is None else _relieve(found.op, shards)
         if again is None:
@@ -89,8 +99,9 @@ def gather_again(module: ModuleOp, limit: float) -> int:
         before, found = found, peak(module, shards.bytes_of, is_compiled=False)
         if found.bytes >= before.bytes:
             again.undo()
-            return before.bytes
-    return found.bytes
+            return Relief(before.bytes, sent)
+        sent += execution_counts(module)[again.second] * shards.growth(again.second)
+    return Relief(found.bytes, sent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,7 @@ def _relieve(op: Operation, shards: _Shards) -> _Again | None:
     for reshard in block.ops:
         if not isinstance(reshard, ReshardOp) or positions[reshard] >= positions[op]:
             continue
-        gain = shards.bytes_of(reshard.result) - shards.bytes_of(reshard.input)
+        gain = shards.growth(reshard)
         users = {ancestor_in(block, use.operation) for use in reshard.result.uses}
         later = sorted((user for user in users if positions[user] > positions[op]), key=positions.__getitem__)
         if gain > 0 and later and op not in users and (best is None or gain > best[0]):

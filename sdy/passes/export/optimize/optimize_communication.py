@@ -33,7 +33,7 @@ from sdy.partitioner.layout_search.search import Saving, search
 from sdy.partitioner.layout_search.state import SearchState, Sent, mean_cost
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph, UnsupportedShardingError
-from sdy.passes.export.optimize.gather_again import gather_again, local_peak
+from sdy.passes.export.optimize.gather_again import Relief, gather_again, local_peak
 from sdy.passes.export.optimize.write_layouts import Writer
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
@@ -44,11 +44,17 @@ HELD_BYTE_COSTS = (1e-4, 0.01, 0.03, 0.1, 0.3, 1.0)  # bytes sent per byte held:
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """A rewritten module: the bytes that the search counts as sent, the peak bytes of a device, and the remarks."""
+    """A rewritten module: the bytes that the search counts as sent, what gathers are repeated, and the remarks."""
 
     sent: float
-    peak_bytes: int
+    relief: Relief
+    savings: list[Saving]
     remarks: list[Diagnostic]
+
+    def is_within(self, peak: float) -> bool:
+        """Return whether no device holds more than `peak` bytes, and repeated gathers do not send what is saved."""
+        saved = sum(each.saved.bytes for each in self.savings)
+        return self.relief.peak_bytes <= peak and (not self.relief.sent or self.relief.sent <= saved)
 
 
 @dataclass(frozen=True)
@@ -68,9 +74,10 @@ class OptimizeCommunicationPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Search, starting from the current shardings, and rewrite the module.
 
-        If the result exceeds the memory limit, the search is repeated with higher costs of the bytes that devices hold,
-        and without changing the shardings of ops. Of the results within the limit, the one that sends least is kept; if
-        there is none, the module stays unchanged except that equal reshards are shared.
+        If the result exceeds the memory limit, or sends more because values are gathered again to stay within it, the
+        search is repeated with higher costs of the bytes that devices hold, and without changing the shardings of ops.
+        Of the results within the limit, the one that sends least is kept; if there is none, the module stays unchanged
+        except that equal reshards are shared.
         """
         share_equal_reshards(op)
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
@@ -82,7 +89,7 @@ class OptimizeCommunicationPass(ModulePass):
         found = self._rewrite(op, name, mesh, MemoryBudget(MAX_MEMORY * peak, HELD_BYTE_COSTS[0]))
         if found is None:
             return
-        if found.peak_bytes > MAX_PEAK * peak:
+        if not found.is_within(MAX_PEAK * peak):
             found = self._least_within(peak, op, original, name, mesh)
         for remark in () if found is None else found.remarks:
             emit(ctx, remark)
@@ -99,7 +106,7 @@ class OptimizeCommunicationPass(ModulePass):
         for attempt, cost in (*((self, cost) for cost in HELD_BYTE_COSTS[1:]), (in_place, HELD_BYTE_COSTS[0])):
             _restore(module, original)
             found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * peak, cost))
-            if found is None or found.peak_bytes > MAX_PEAK * peak:
+            if found is None or not found.is_within(MAX_PEAK * peak):
                 continue
             if rewritten is None or found.sent < rewritten.sent:
                 kept, rewritten = copy_with_regions(module), found
@@ -115,7 +122,8 @@ class OptimizeCommunicationPass(ModulePass):
         savings = search(state)
         remarks = [_remark(read, saving) for saving in savings]  # before the ops that they name change
         Writer(read, state, name).write()
-        return _Rewritten(sum(state.costs), gather_again(module, memory.max_held_bytes), remarks)
+        relief = gather_again(module, memory.max_held_bytes)
+        return _Rewritten(sum(state.costs) + relief.sent, relief, savings, remarks)
 
     def _state(self, read: ModuleGraph, memory: MemoryBudget) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
