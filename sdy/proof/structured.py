@@ -221,34 +221,72 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: batch, output features and windows are computed on their shards; input features are contracted.
 
-    So are the positions in windows, of shards of the kernel. With groups of features, these may not be sharded; with
-    groups of a batch, neither the batch nor output features.
+    So are the positions in windows, of shards of the kernel. Groups of one feature each, or of one element of a batch,
+    are computed on their shards. With larger groups of features, these may not be sharded; with larger groups of a
+    batch, neither the batch nor output features.
     """
     assert isinstance(op, ConvolutionOp)
-    names = {"batch": 0, "in": 1, "out": 2}
-    if number(op, "batch_group_count") != 1:
-        names = {"in": 1}
-    elif number(op, "feature_group_count") != 1:
-        names = {"batch": 0}
-    left, right, result = _convolution_dims(op)
-    rank = len(left)
-    operand = tuple(names.get(each, 10 + n) for n, each in enumerate(left))
-    kernel = tuple(names.get(each, 10 + rank + n) for n, each in enumerate(right))
-    out = tuple(names.get(each, 10 + 2 * rank + n) for n, each in enumerate(result))
-    parallel, reduced = (frozenset(names.values()) & each for each in ({0, 2}, {1}))
-    linear = frozenset({(0,), (1,)})
-    numbers = op.dimension_numbers.data
-    spatial = zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True)
-    is_reversed = ints(op, "window_reversal") or (0,) * (rank - 2)
-    kernel_dims = {dim: kernel_dim for (dim, kernel_dim), each in zip(spatial, is_reversed, strict=True) if not each}
+    groups = _Groups(op)
+    operand, kernel, out = groups.factors()
+    kernel_dims, linear = _kernel_dims(op), frozenset({(0,), (1,)})
 
     def factors(attributes: WindowAttributes, shared_out: frozenset[int]) -> Factors:
-        positions = {kernel[kernel_dims[dim]] for dim in shared_out}
-        return Factors((operand, kernel), (out,), parallel, attributes, reduced | positions, "add", linear=linear)
+        reduced = groups.reduced | {kernel[kernel_dims[dim]] for dim in shared_out}
+        return Factors((operand, kernel), (out,), groups.parallel, attributes, reduced, "add", linear=linear)
 
-    rest = (attributes_of(op, *CONVOLUTION_WINDOWS), str(op.properties["dimension_numbers"]))
+    rest = (groups.attributes, str(op.properties["dimension_numbers"]))
     windowed = Windowed(op, WindowAttributes(rest, convolution_windows(op)), factors, _is_plain_zero, kernel_dims)
     return [over_windows(walk, windowed, known_operands(operands))]
+
+
+BATCH, IN, OUT, GROUP = range(4)  # factors of a convolution; other dims have factors of their own
+
+
+class _Groups:
+    """The factors of a convolution, which its groups of features or of the batch tell."""
+
+    def __init__(self, op: ConvolutionOp) -> None:
+        numbers = op.dimension_numbers.data
+        features, batches = number(op, "feature_group_count"), number(op, "batch_group_count")
+        inputs = shape_of(op.rhs)[numbers.kernel_input_feature_dimension]
+        outputs = shape_of(op.rhs)[numbers.kernel_output_feature_dimension]
+        batch = shape_of(op.lhs)[numbers.input_batch_dimension]
+        self._op = op
+        self._names: list[dict[str, int]]  # of the input, of the kernel and of the result
+        if features == batches == 1:
+            self._names = [{"batch": BATCH, "in": IN, "out": OUT}] * 3
+        elif batches > 1 and batch == outputs == batches:
+            self._names = [{"batch": GROUP, "in": IN}, {"in": IN, "out": GROUP}, {"out": GROUP}]
+        elif features > 1 == inputs and outputs == features:
+            self._names = [{"batch": BATCH, "in": GROUP}, {"out": GROUP}, {"batch": BATCH, "out": GROUP}]
+        else:
+            self._names = [{"in": IN} if batches > 1 else {"batch": BATCH}] * 3
+        used = {each for names in self._names for each in names.values()}
+        self.parallel, self.reduced = frozenset(used & {BATCH, OUT, GROUP}), frozenset(used & {IN})
+        omitted = ("feature_group_count", "batch_group_count") if GROUP in used else ()
+        # The numbers of groups on a device are those of its shards.
+        self.attributes = (
+            GROUP in used and batches > 1,
+            GROUP in used,
+            attributes_of(op, *CONVOLUTION_WINDOWS, *omitted),
+        )
+
+    def factors(self) -> tuple[tuple[int, ...], ...]:
+        """Return the factor of each dim of the input, of the kernel and of the result."""
+        rank = len(shape_of(self._op.lhs))
+        pairs = enumerate(zip(_convolution_dims(self._op), self._names, strict=True))
+        return tuple(
+            tuple(names.get(each, 10 + tensor * rank + n) for n, each in enumerate(dims))
+            for tensor, (dims, names) in pairs
+        )
+
+
+def _kernel_dims(op: ConvolutionOp) -> dict[int, int]:
+    """Return the spatial dims of the kernel by those of the input, but those that are reversed."""
+    numbers = op.dimension_numbers.data
+    spatial = zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True)
+    is_reversed = ints(op, "window_reversal") or (0,) * len(numbers.input_spatial_dimensions)
+    return {dim: kernel_dim for (dim, kernel_dim), each in zip(spatial, is_reversed, strict=True) if not each}
 
 
 def _is_plain_zero(scalar: Term) -> bool:

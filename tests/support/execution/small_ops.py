@@ -161,6 +161,32 @@ def convolved(shapes: Sequence[Shape]) -> Shape:
     return (batch, size - window + 1, out)
 
 
+def convolved_by_feature(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+    """Return a convolution of each feature alone, as a group."""
+    (batch, size, features), (window, inner, out) = shapes
+    if (inner, out) != (1, features) or window > size or features == 1:
+        raise ValueError
+    return _convolution(shapes, "b, 0, f]x[0, i, o]->[b, 0, f", features, 1, (batch, size - window + 1, out))
+
+
+def kernel_gradient_by_feature(shapes: Sequence[Shape]) -> tuple[str, Shape]:
+    """Return the gradient of the kernel of such a convolution: the features are a batch, of groups of one element."""
+    (batch, size, features), (other_batch, window, out) = shapes
+    if (batch, features) != (other_batch, out) or window > size or features == 1:
+        raise ValueError
+    return _convolution(shapes, "f, 0, b]x[i, 0, o]->[0, b, f", 1, features, (size - window + 1, 1, out))
+
+
+def _convolution(
+    shapes: Sequence[Shape], numbers: str, features: int, batches: int, result: Shape
+) -> tuple[str, Shape]:
+    attributes = (
+        f"dimension_numbers = #stablehlo.conv<[{numbers}]>, feature_group_count = {features} : i64, "
+        f"batch_group_count = {batches} : i64"
+    )
+    return generic("convolution", attributes, "", lambda _: result)(shapes)
+
+
 def pooled(shapes: Sequence[Shape]) -> Shape:
     if shapes[0][0] < 2:
         raise ValueError

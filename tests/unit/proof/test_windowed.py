@@ -318,6 +318,27 @@ BODIES = {
 }
 
 
+CHANNELS, OF_CHANNELS = "tensor<2x16x32xf32>", '[{"y"}, {}, {"x"}]'
+BY_CHANNEL = f"""
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(%a: {CHANNELS} {{sdy.sharding = #sdy.sharding<@m, {OF_CHANNELS}>}},
+    %k: tensor<4x1x32xf32> {{sdy.sharding = #sdy.sharding<@m, [{{}}, {{}}, {{"x"}}]>}})
+    -> ({CHANNELS} {{sdy.sharding = #sdy.sharding<@m, {OF_CHANNELS}>}}, tensor<4x1x32xf32>) {{
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{pad = [[3, 0]]}}
+    {{batch_group_count = 1 : i64, feature_group_count = 32 : i64}} : ({CHANNELS}, tensor<4x1x32xf32>) -> {CHANNELS}
+  %1 = stablehlo.tanh %0 : {CHANNELS}
+  %2 = stablehlo.convolution(%a, %1) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {{pad = [[3, 0]]}}
+    {{batch_group_count = 32 : i64, feature_group_count = 1 : i64}} : ({CHANNELS}, {CHANNELS}) -> tensor<4x1x32xf32>
+  return %1, %2 : {CHANNELS}, tensor<4x1x32xf32>
+}}"""
+
+
+def test_sharded_channels_that_are_convolved_alone_are_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in Mamba, and its gradient: also if there are too many elements to follow."""
+    monkeypatch.setattr(follower, "MOST_ELEMENTS", 0)
+    check_proof_and_faults(BY_CHANNEL, faults=40, seeds=2)
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_windows_of_images_are_proved_and_faults_are_not(name: str) -> None:
     body = BODIES[name]
