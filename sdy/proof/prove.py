@@ -21,6 +21,7 @@ from sdy.proof.known import as_view, whole
 from sdy.proof.lemmas import LEMMAS
 from sdy.proof.offsets import Offset
 from sdy.proof.outcome import Proof
+from sdy.proof.own_ops import lemma_of_own_op
 from sdy.proof.placement import argument, bases, contributions_of
 from sdy.proof.readings import moved_readings, plain_readings
 from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
@@ -34,14 +35,15 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     """Return whether the local program computes the same as the global one, with the shardings of the boundary."""
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
-    global_walk = Walk(devices, table, LEMMAS, LEMMAS_OF_EMPTY_OPERANDS)
+    lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
+    global_walk = Walk(devices, table, *lemmas)
     whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
     follower = Follower(global_walk, written)
     global_walk.last_resort = follower.lemma
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
-    walk = Walk(devices, table, LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, last_resort=follower.lemma)
+    walk = Walk(devices, table, *lemmas, last_resort=follower.lemma)
     placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
     arguments = [_local_argument(number, *each, devices, table) for number, each in enumerate(placed)]
     with stage("proof"):

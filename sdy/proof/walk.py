@@ -73,6 +73,7 @@ class Walk:
     table: TermTable
     lemmas: dict[str, Lemma]
     lemmas_of_empty_operands: dict[str, Lemma] = field(default_factory=dict[str, Lemma])
+    lemma_of_others: Callable[[Operation], Lemma | None] = lambda _: None  # of ops that are in no table
     functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
     used: Counter[str] = field(default_factory=Counter[str])
     reached: set[Operation] = field(default_factory=set[Operation])
@@ -150,6 +151,7 @@ class Walk:
         values = (*op.operands, *op.results)
         is_empty = any(0 in shape_of(each) for each in values)
         lemma = (self.lemmas_of_empty_operands if is_empty else self.lemmas).get(op.name)
+        lemma = lemma or (None if is_empty else self.lemma_of_others(op))
         if lemma is None:
             what = f"{op.name} of values without elements" if is_empty else op.name
             raise NotProvedError(f"the proof does not support {what}")

@@ -18,7 +18,9 @@ BLOCK = re.compile(r"```(?:python|mlir)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
 def folder(tmp_path: Path) -> Path:
     """Return a directory with the files of the guide."""
     blocks = BLOCK.findall(GUIDE.read_text())
-    assert {name for name, _ in blocks} == {"audio.py", "signal.mlir", "count.py", "calls.py", "calls.mlir"}
+    assert {name for name, _ in blocks} == {
+        *("audio.py", "signal.mlir", "clip.mlir", "count.py", "calls.py", "calls.mlir")
+    }
     for name, text in blocks:
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -41,6 +43,28 @@ def test_the_dialect_propagates_partitions_and_prints(folder: Path) -> None:
     assert (code, err) == (0, "")
     assert "tensor<2x16xf32> -> tensor<2x16xf32>" in out
     assert out.count('"stablehlo.all_reduce"') == 1
+
+
+def test_own_ops_are_proved_where_nothing_need_be_trusted(folder: Path) -> None:
+    code, out, err = call(folder, "sdy", "prove", "--load=audio.py", "clip.mlir")
+    assert (code, err) == (0, "")
+    assert "2 of 2 ops proved" in out
+    code, out, _ = call(folder, "sdy", "prove", "--load=audio.py", "signal.mlir")
+    assert code == 1
+    assert "audio.energy is not proved: expected a dim that is whole" in out
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("5.000000e-01", "2.5e-01"), ("audio.clip %arg0", "audio.clip %negated")]
+)
+def test_other_attributes_or_operands_of_own_ops_are_not_proved(folder: Path, before: str, after: str) -> None:
+    _, local, _ = call(folder, "sdy", "partition", "--load=audio.py", "clip.mlir")
+    start, clip = local.split("    %0 = audio.clip", 1)
+    negated = "    %negated = stablehlo.negate %arg0 : tensor<2x16xf32>\n"
+    (folder / "local.mlir").write_text(f"{start}{negated}    %0 = audio.clip{clip}".replace(before, after, 1))
+    code, out, _ = call(folder, "sdy", "prove", "--load=audio.py", "clip.mlir", "--local", "local.mlir")
+    assert code == 1
+    assert "result 0 is not proved: " in out
 
 
 def test_a_module_that_cannot_be_loaded_is_one_diagnostic(folder: Path) -> None:
