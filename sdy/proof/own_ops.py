@@ -22,7 +22,7 @@ def lemma_of_own_op(op: Operation) -> Lemma | None:
 
 
 def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: an op without effects is a function of its operands and attributes, by elements if its trait says so.
+    """Lemma: an op without effects is a function of its operands and attributes; an elementwise one of elements.
 
     Its sharding rule is not trusted: other dims than those of an elementwise op must be whole.
     """
