@@ -1,7 +1,7 @@
 """Op priorities: the direction in which each factor of an op propagates, level by level.
 
-At level n, the direction of a factor is the union of the contributions of levels 0 to n; level 4 allows every factor
-propagate both ways. Source: docs/spec/02, 5.
+At level n, the direction of a factor is the union of the contributions of levels 0 to n; at level 4, every factor
+propagates both ways. Source: docs/spec/02, 5.
 """
 
 from __future__ import annotations

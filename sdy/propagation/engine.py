@@ -99,7 +99,10 @@ class Engine:
         self._step, self._directions = step, now
 
     def assign(self, holder: Value, sharding: int) -> None:
-        """Change the sharding of `holder` without queueing any node."""
+        """Change the sharding of `holder`, without queueing any node; the nodes that use it become stale.
+
+        If no result of its op has a sharding yet, all other results become open.
+        """
         if holder.sharding == MISSING and all(sibling.sharding == MISSING for sibling in holder.siblings):
             # A list of shardings is created with an entry for every value.
             mesh = self._graph.shardings.value(sharding).mesh

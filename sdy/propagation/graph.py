@@ -24,12 +24,10 @@ MISSING = 0  # the number of "no sharding", which differs from "all dims open an
 class NodeKind(IntEnum):
     """The treatment of an op by the engine. The values are integers because they are dictionary keys on hot paths."""
 
-    OPAQUE = auto()  # no rule: its shardings propagate to its neighbours, and theirs to it
+    OPAQUE = auto()  # no rule: never visited; other ops shard its operands and results
     RULE = auto()  # propagates along its sharding rule
     BARRIER = auto()  # identity rule in a fixed direction, independent of op priorities
-    EDGE = (
-        auto()
-    )  # a data-flow edge: an identity rule whose operands are the sources and whose result is the edge's result
+    EDGE = auto()  # a data-flow edge: identity rule from its sources to its result
     CALL = auto()
     RETURN = auto()  # terminator of a function
     TERMINATOR = auto()  # any other terminator
@@ -49,7 +47,9 @@ class PassThrough(IntEnum):
 
 
 class Direction(IntEnum):
-    """The tensors that may be the source of an axis. Every tensor is a destination.
+    """The tensors of an op that axes may come from: its operands (FORWARD), its results (BACKWARD), or both.
+
+    Axes may reach all of its tensors.
 
     The values are integers because they are dictionary keys on hot paths, and bits because they are combined.
     """

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sdy.model.rule import FactorIndex
-from sdy.propagation.graph import Direction, Graph, Node, NodeKind, Value
+from sdy.propagation.graph import PROPAGATING, Direction, Graph, Node, NodeKind, Value
 from sdy.propagation.trace import Site, holders_of
-
-PROPAGATING = (NodeKind.RULE, NodeKind.EDGE, NodeKind.BARRIER)
 
 
 class TiedDim(NamedTuple):

@@ -24,7 +24,7 @@ Hidden = list[tuple[Value, TensorSharding]]  # holders, and the shardings that t
 def run_by_user_priority(graph: Graph, engine: Engine, before_next: Callable[[int], None] | None = None) -> None:
     """Run the engine for priority 0, then for each other priority in ascending order, revealing its dims first.
 
-    At the end, the engine finishes.
+    At the end, the engine visits what the sweeps of Shardy miss, if its schedule asks for it (`Engine.finish`).
 
     `before_next` is called with each finished priority except the last.
     """

@@ -1,1 +1,4 @@
-"""Halo exchange: rewrites of ops that require elements of neighboring shards. May import `partitioner.local`."""
+"""Halo exchanges as Shardy writes them, for the passes of upstream that lower ops one by one.
+
+The pipelines of `sdy partition` use those of `partitioner.local` instead, which send rows rather than whole shards.
+"""

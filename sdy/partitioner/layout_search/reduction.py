@@ -33,7 +33,10 @@ class Reduction(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """A transfer from one layout to another, its price and number of collectives. Without reduction it is a reshard."""
+    """A transfer from one layout to another, with its number of collectives. Without reduction it is a reshard.
+
+    The price counts elements here, and bytes in the results of `Transfers`.
+    """
 
     price: float
     reduction: Reduction | None

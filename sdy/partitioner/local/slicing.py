@@ -29,7 +29,7 @@ from sdy.partitioner.local.regroup import regrouped
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.regrouping import Regrouping
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
-from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
+from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
 from sdy.partitioner.on_shards.shard_spans import exchange_of
 
 FORMS = OpTable[LocalForm]()

@@ -24,7 +24,7 @@ from sdy.model.rule_builder import RuleBuilder
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
 from sdy.partitioner.on_shards.shard_facts import Factors, facts_of
-from sdy.partitioner.on_shards.shard_offsets import shard_shifts_of
+from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
 from sdy.partitioner.on_shards.shard_windows import halos_of, kernel_halos_of, pooling_halos_of, tiles_shards
 from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
 from sdy.rules.partitioner_rules import LENIENT_RULES, PARTITIONER_RULES

@@ -1,4 +1,4 @@
-"""Share equal permutes, and merge permutes of the same value between other devices into one permute.
+"""Merge permutes of one value between different devices into one permute. Equal permutes are shared first.
 
     before  %1 = "stablehlo.collective_permute"(%0) {3 to 0}
             %2 = "stablehlo.collective_permute"(%0) {0 to 1, 1 to 2, 2 to 3}

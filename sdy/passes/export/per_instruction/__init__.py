@@ -1,1 +1,1 @@
-"""Partition one instruction at a time, each in its own function."""
+"""Partition one instruction at a time, each in its own manual computation."""

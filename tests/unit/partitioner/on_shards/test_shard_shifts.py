@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.partitioner.on_shards.shard_offsets import pad_shifts, slice_shifts
+from sdy.partitioner.on_shards.shard_shifts import pad_shifts, slice_shifts
 
 COUNTS = (1, 2, 3)
 
