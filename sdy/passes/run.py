@@ -89,6 +89,7 @@ def _apply(each: ModulePass, ctx: Context, module: ModuleOp) -> None:
     except SdyError as error:
         raise located(error, module) from error
     except Exception as error:  # the code of the user may raise anything
-        if not is_code_of_user(type(each)):
+        if not is_code_of_user(type(each), or_of_xdsl=True):
             raise
-        raise user_code_error("SDY-T009", f"pass {each.name}", error, "fix the error in the pass") from error
+        hint = "fix the error in the pass; SDY_LOG=debug prints the traceback"
+        raise user_code_error("SDY-T009", f"pass {each.name}", error, hint) from error

@@ -17,7 +17,8 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 VARIABLES = {
     MACHINE: "The default of `--on`: the name of a machine, or a TOML file that describes one.",
     COLOR: "The default of `--color`: `auto`, `always` or `never`.",
-    LOG: "Print the log of the logger `sdy` to standard error, from this level on: `debug` has the time of each pass.",
+    LOG: "Print the log of the logger `sdy` to standard error, from this level on: `debug` has "
+    "the time of each pass, and the traceback of an error in code of yours.",
     "NO_COLOR": "If set to any text, `--color=auto` uses no colour (no-color.org).",
     "COLUMNS": "The width of tables and reports, instead of that of the terminal.",
 }

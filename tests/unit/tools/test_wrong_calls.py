@@ -5,6 +5,7 @@ Wrong programs, with the location of each error, are in test_wrong_input.py; wro
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.execution.run_text import diagnostic_of
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 import sdy
@@ -229,6 +231,24 @@ def test_a_failing_pass_is_shown_with_the_line_that_raised() -> None:
     assert found.span is not None
     assert found.span.file == __file__
     assert (found.span.text or "").strip() == "raise ZeroDivisionError"
+
+
+def test_a_mistake_that_a_library_finds_is_shown_at_the_line_of_the_user(caplog: pytest.LogCaptureFixture) -> None:
+    class Erasing(ModulePass):
+        name = "erasing-pass"
+
+        def apply(self, ctx: object, op: ModuleOp) -> None:
+            next(each for each in op.walk() if each.name == "stablehlo.tanh").erase()
+
+    sdy.register_pass(Erasing)
+    module = sdy.Program.from_text(PROGRAM).module
+    with caplog.at_level(logging.DEBUG, logger="sdy"):
+        found = diagnostic_of(lambda: sdy.run_passes(module, "builtin.module(erasing-pass)"))
+    assert found.code == "SDY-T009"
+    assert found.span is not None
+    assert found.span.file == __file__
+    assert (found.span.text or "").strip().endswith(".erase()")
+    assert "xdsl/ir/core.py" in caplog.text
 
 
 def test_interrupts_at_the_start_are_quiet() -> None:
