@@ -35,11 +35,14 @@ def register_dialect(
 
     add_dialect(dialect)
     if rules is not None:
-        RULES.extend(rules)
+        from sdy.rules.user_rules import checked_rule
+
+        RULES.extend(rules.with_entries(checked_rule))
     if kernels is not None:
         from sdy.interpreter.ops.all import KERNELS
+        from sdy.interpreter.user_kernels import checked_kernel
 
-        KERNELS.extend(kernels)
+        KERNELS.extend(kernels.with_entries(checked_kernel))
 
 
 def register_custom_call(
@@ -58,8 +61,9 @@ def register_custom_call(
     require_type(target, str, "sdy.register_custom_call: target")
     if rule is not None:
         from sdy.rules.custom_calls import add_target as add_rule
+        from sdy.rules.user_rules import checked_rule
 
-        add_rule(target, rule)
+        add_rule(target, checked_rule(rule))
     if kernel is not None:
         from sdy.interpreter.ops.custom_calls import add_target
 

@@ -17,7 +17,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.model.rule import OpShardingRule
-from sdy.rules.all import WITHOUT_RULE, is_known, sharding_rule
+from sdy.rules.all import RULES, WITHOUT_RULE, is_known, sharding_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,9 @@ def _audit(op: Operation, *, learn: bool) -> OpAudit:
             return OpAudit(name, span, None, "its tensors are too large: audit it in a program with small ones")
         proposal = learned_rule(op) if learn and is_run_unchanged(op) else None
         if rule is None:
-            return OpAudit(name, span, None, "it has no rule", proposal)
+            returned_none = type(op) in RULES and not isinstance(op, CustomCallOp)
+            reason = "the function of its rule returned None" if returned_none else "it has no rule"
+            return OpAudit(name, span, None, reason, proposal)
         return OpAudit(name, span, audit_rule(op, rule), proposal=proposal)
     except SdyError as error:
         return OpAudit(name, span, None, f"it cannot be run: {error.diagnostics[0].message}")
@@ -59,7 +61,7 @@ def _distinct_ops(module: ModuleOp) -> Iterator[Operation]:
     for op in pre_order(module):
         if type(op) in WITHOUT_RULE or (op.regions and sharding_rule(op) is None) or not op.operands or not op.results:
             continue
-        if sharding_rule(op) is None and is_known(op) and not isinstance(op, CustomCallOp):
+        if sharding_rule(op) is None and is_known(op) and not is_run_unchanged(op):
             continue
         types = tuple(str(value.type) for value in (*op.operands, *op.results))
         attributes = {**op.properties, **op.attributes}

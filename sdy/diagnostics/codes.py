@@ -251,6 +251,14 @@ CODES: dict[str, Code] = {
         "The op has no sharding rule, so no sharding propagates through it.",
         "Add a custom `sdy.sharding_rule` to the op.",
     ),
+    "SDY-R102": Code(
+        "The function that a user registered for the sharding rule of an op raised an exception.",
+        "Fix the error at the line of the message; `SDY_LOG=debug` prints the traceback.",
+    ),
+    "SDY-R103": Code(
+        "The function that a user registered for the sharding rule of an op returned neither a rule nor None.",
+        "Return an `OpShardingRule`, built with `RuleBuilder`, or None for an op without a rule.",
+    ),
     "SDY-D001": Code(
         "The operands, results, regions or properties of an op do not match its definition.",
         "Write the op as its documentation shows.",
@@ -260,6 +268,10 @@ CODES: dict[str, Code] = {
     "SDY-D004": Code(
         "An op uses a value from outside of the enclosing function, module or manual computation.",
         "Pass the value as an argument of the function or as an operand of the manual computation.",
+    ),
+    "SDY-D005": Code(
+        "The method `verify_` of an op that a user registered raised another exception than `VerifyException`.",
+        "Fix the error at the line of the message; raise `VerifyException` for an invalid op.",
     ),
     "SDY-D011": Code(
         "A value is not a ranked tensor, or does not have the rank that the op requires.",
@@ -745,11 +757,12 @@ CODES: dict[str, Code] = {
         "Run the program that `sdy.from_jax` returns: the text of a program does not contain the functions.",
     ),
     "SDY-X111": Code(
-        "The kernel of a custom call, a Python function of the user, raised an exception.",
-        "Mend the function at the line of the message; it gets the arrays of one device, of the shapes of shards.",
+        "A kernel of a custom call or of an op, a Python function of the user, raised an exception.",
+        "Mend the function at the line of the message. A custom call gets the arrays of one device, of the "
+        "shapes of shards; an op gets the arrays of all devices, whose first dims are those of the devices.",
     ),
     "SDY-X112": Code(
-        "The kernel of a custom call returned arrays of other shapes or dtypes than the call has.",
+        "A kernel of a custom call or of an op returned arrays of other shapes or dtypes than the program has.",
         "Return one array per result, of the type in the program: on shards, of the shape of a shard.",
     ),
     "SDY-X150": Code(

@@ -48,6 +48,12 @@ class OpTable(Generic[R]):
             raise InternalError(f"two table entries for {duplicate.__name__}")
         self._entries.update(table._entries)
 
+    def with_entries(self, change: Callable[[Callable[[Operation], R]], Callable[[Operation], R]]) -> OpTable[R]:
+        """Return a table of the same op classes, with `change` of each function."""
+        table = OpTable[R]()
+        table._entries = {op_class: change(entry) for op_class, entry in self._entries.items()}
+        return table
+
     def get(self, op: Operation) -> R | None:
         """Return the entry for `op`, or None if its class has no entry."""
         entry = self._entries.get(type(op))

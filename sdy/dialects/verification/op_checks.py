@@ -18,8 +18,9 @@ from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.user_code import is_code_of_user, user_code_error
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
@@ -152,6 +153,11 @@ def check_alone(op: Operation) -> None:
             op.verify_()
     except VerifyException as error:
         raise op_failure(op, "SDY-D001", f"{op.name}: {error}") from None
+    except Exception as error:  # the code of the user may raise anything
+        if not is_code_of_user(type(op)):
+            raise
+        hint = "raise VerifyException for an invalid op"
+        raise located(user_code_error("SDY-D005", f"verify_ of {op.name}", error, hint, at=span_of(op)), op) from error
 
 
 def check_in_function(op: Operation) -> None:

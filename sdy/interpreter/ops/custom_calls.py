@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block
 
 from sdy.diagnostics.user_code import user_code_error
+from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -86,7 +87,8 @@ def _results(function: Callable[..., object], op: CustomCallOp, arrays: Arrays) 
         returned = function(*arrays)
     except Exception as error:  # the code of the user may raise anything
         hint = "it is called with the arrays of one device, whose shapes are those of a shard"
-        raise user_code_error("SDY-X111", f"the kernel of @{target}", error, hint) from error
+        action = f"the kernel of @{target}"
+        raise located(user_code_error("SDY-X111", action, error, hint, at=span_of(op)), op) from error
     listed = cast("Sequence[object]", returned) if isinstance(returned, tuple | list) else (returned,)
     found = [np.asarray(each) for each in listed]
     types = [(each.dtype, each.shape) for each in found]

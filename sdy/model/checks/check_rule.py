@@ -16,25 +16,33 @@ from sdy.model.shape import Shapeless, ValueShape
 
 @lru_cache(maxsize=16384)
 def check_rule(
-    rule: OpShardingRule, operands: tuple[ValueShape, ...], results: tuple[ValueShape, ...]
+    rule: OpShardingRule,
+    operands: tuple[ValueShape, ...],
+    results: tuple[ValueShape, ...],
+    *,
+    is_attribute: bool = True,
 ) -> Diagnostic | None:
     """Return the first of R1 to R13 that the rule violates for an op with such operands and results; None if it is
     valid.
+
+    Only the op of a rule in an attribute must have operands and results (R2).
     """
-    problem = _check_side(rule, "operand", rule.operands, operands) or _check_side(
-        rule, "result", rule.results, results
-    )
-    return problem or _check_all_used(rule) or _check_sets(rule)
+    sides = ("operand", rule.operands, operands), ("result", rule.results, results)
+    for side, mappings, shapes in sides:
+        if is_attribute and not mappings and not shapes:
+            return Diagnostic("SDY-R002", f"expected an op with at least one {side}")
+        problem = _check_side(rule, side, mappings, shapes)
+        if problem is not None:
+            return problem
+    return _check_all_used(rule) or _check_sets(rule)
 
 
 def _check_side(
     rule: OpShardingRule, side: str, mappings: Sequence[TensorMapping], shapes: Sequence[ValueShape]
 ) -> Diagnostic | None:
-    """Check R1 to R8 for the operands, or for the results."""
+    """Check R1 and R3 to R8 for the operands, or for the results."""
     if len(mappings) != len(shapes):
         return Diagnostic("SDY-R001", f"expected the rule to map {len(shapes)} {side}s, got {len(mappings)}")
-    if not mappings:
-        return Diagnostic("SDY-R002", f"expected an op with at least one {side}")
     for index, (mapping, shape) in enumerate(zip(mappings, shapes, strict=True)):
         tensor = side if len(mappings) == 1 else f"{side} {index}"
         if isinstance(shape, Shapeless) or None in shape:
