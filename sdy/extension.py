@@ -73,11 +73,15 @@ def register_custom_call(
 def register_pass(kind: type[ModulePass]) -> None:
     """Register a pass for `sdy-opt` and textual pipelines; the fields of the class are the options of the pass.
 
-    Raises: ValueError if a pass of that name is already registered.
+    The fields have the types bool, int, float, str, Literal, tuples of these (`tuple[int, ...]`) or `T | None`. A field
+    of a class, such as the schedule of a propagation pass, is set in Python.
+    Raises: ValueError if a pass of that name is already registered; SdyError SDY-T010 if a field has another type.
     """
     from xdsl.passes import ModulePass
 
     from sdy.passes.manager.all import add_pass
+    from sdy.passes.manager.option_types import options_of
 
     require_subclass(kind, ModulePass, "sdy.register_pass: kind")
+    options_of(kind)
     add_pass(kind)

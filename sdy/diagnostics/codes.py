@@ -440,6 +440,10 @@ CODES: dict[str, Code] = {
         "A module passed to --load cannot be imported.", "Correct its name, or fix the error in the module."
     ),
     "SDY-T009": Code("A pass that was registered by a user raised an exception.", "Fix the error in the pass."),
+    "SDY-T010": Code(
+        "A field of a registered pass has a type that an option cannot have.",
+        "Use bool, int, float, str, Literal, a tuple of these, or one of them or None.",
+    ),
     "SDY-T101": Code(
         "A module does not have a function @main, and does not have exactly one function; or the function has no body.",
         "Name the entry function @main.",

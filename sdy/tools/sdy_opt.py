@@ -75,11 +75,12 @@ def _passes(arguments: OptArguments) -> Sequence[ModulePass]:
     """Return the passes to run; without any, neither they nor what runs them is imported."""
     if not arguments.requests and not arguments.has("dump-pass-pipeline"):
         return ()
-    from sdy.tools.command_line.pass_run import pipeline_text, requested_passes
+    from sdy.passes.manager.pass_options import pipeline_of
+    from sdy.tools.command_line.pass_run import requested_passes
 
     passes = requested_passes(arguments)
     if arguments.has("dump-pass-pipeline"):
-        print(pipeline_text(passes), file=sys.stderr)
+        print(pipeline_of(passes), file=sys.stderr)
     return passes
 
 

@@ -65,6 +65,7 @@ _ROOMS: dict[str, dict[str, str]] = {
     },
     "export.uneven": {
         "sdy-align-windows": "align_windows.AlignWindowsPass",
+        "sdy-pad-where-cheaper": "pad_where_cheaper.PadWhereCheaperPass",
         "sdy-pad-uneven-dims": "pad_uneven_dims.PadUnevenDimsPass",
         "sdy-drop-uneven-axes": "drop_uneven_axes.DropUnevenAxesPass",
         "sdy-update-non-divisible-input-output-shardings": "update_non_divisible.UpdateNonDivisiblePass",
@@ -116,6 +117,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-populate-chlo-sharding-rules": "sharding_rules.PopulateChloShardingRulesPass",
         "sdy-drop-chlo-sharding-rules": "sharding_rules.DropChloShardingRulesPass",
     },
+    "save_module": {"sdy-save-module": "SaveModulePass"},
     "manager": {
         "sdy-import-pipeline": "pipelines.ImportPipeline",
         "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
@@ -126,20 +128,19 @@ _ROOMS: dict[str, dict[str, str]] = {
 }
 PASSES = {name: f"{room}.{path}" for room, passes in _ROOMS.items() for name, path in passes.items()}
 
-
-_added: dict[str, type[ModulePass]] = {}
+added_passes: dict[str, type[ModulePass]] = {}  # those of users, by name
 
 
 def pass_names() -> list[str]:
     """Return the names of all passes, sorted."""
-    return sorted((*PASSES, *_added))
+    return sorted((*PASSES, *added_passes))
 
 
 def add_pass(kind: type[ModulePass]) -> None:
     """Register a pass for command lines and pipelines. Raises: ValueError if its name is taken."""
-    if kind.name in PASSES or kind.name in _added:
+    if kind.name in PASSES or kind.name in added_passes:
         raise ValueError(f"a pass called {kind.name} is already registered")
-    _added[kind.name] = kind
+    added_passes[kind.name] = kind
 
 
 def pass_class(name: str) -> type[ModulePass]:
@@ -147,8 +148,8 @@ def pass_class(name: str) -> type[ModulePass]:
 
     Raises: SdyError SDY-T003 if no pass has this name.
     """
-    if name in _added:
-        return _added[name]
+    if name in added_passes:
+        return added_passes[name]
     path = PASSES.get(name)
     if path is None:
         raise SdyError(

@@ -37,6 +37,21 @@ def parse_options(text: str) -> dict[str, str]:
     return options
 
 
+def write_options(options: Mapping[str, str]) -> str:
+    """Return the text of options that `parse_options` reads. No value may contain quotes of both kinds and braces."""
+    return " ".join(f"{key}={_quoted(value)}" for key, value in options.items())
+
+
+def _quoted(value: str) -> str:
+    """Return a value as it is if it contains neither blanks nor quotes nor braces, otherwise enclosed in quotes."""
+    if re.fullmatch(r"[^\s'\"{}]+", value):
+        return value
+    for quote in "'\"":
+        if quote not in value:
+            return f"{quote}{value}{quote}"
+    return f"{{{value}}}"
+
+
 def option_error(message: str, hint: str | None) -> SdyError:
     """Return the error for an option of a pass."""
     return SdyError(Diagnostic("SDY-T004", message, hint=hint))

@@ -1,17 +1,19 @@
-"""Parse the text of a pipeline: `builtin.module(sdy-close-shardings,func.func(sdy-propagate{keep-rules=true}))`."""
+"""Parse and write pipelines as text: `builtin.module(cse,func.func(sdy-propagate{keep-rules=true}))`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.span import span_at
-from sdy.passes.manager.pass_request import PassRequest, parse_options
+from sdy.passes.manager.pass_request import PassRequest, parse_options, write_options
 
 ANCHORS = ("builtin.module", "func.func", "any")
 ROOTS = ("builtin.module", "any")
 
 _NAME = re.compile(r"\s*([\w.-]+)\s*")
+_QUOTED_OR_BRACE = re.compile(r"'[^']*'|\"[^\"]*\"|[{}]")
 
 
 def parse_pipeline(text: str) -> list[PassRequest]:
@@ -26,6 +28,24 @@ def parse_pipeline(text: str) -> list[PassRequest]:
     requests = reader.elements()
     reader.expect_end()
     return requests
+
+
+def parse_elements(text: str) -> list[PassRequest]:
+    """Return the passes of a pipeline without its anchor: `pass,pass{option=value}`. Raises: as `parse_pipeline`."""
+    reader = _Reader(f"({text})")
+    requests = reader.elements()
+    reader.expect_end()
+    return requests
+
+
+def write_pipeline(requests: Iterable[PassRequest]) -> str:
+    """Return the text of a pipeline that `parse_pipeline` reads."""
+    return f"{ROOTS[0]}({write_elements(requests)})"
+
+
+def write_elements(requests: Iterable[PassRequest]) -> str:
+    """Return the text of passes that `parse_elements` reads."""
+    return ",".join(f"{name}{{{write_options(options)}}}" if options else name for name, options in requests)
 
 
 class _Reader:
@@ -68,13 +88,16 @@ class _Reader:
         return [PassRequest(name, parse_options(self._options()) if self._accept("{") else {})]
 
     def _options(self) -> str:
-        """Read the text of the options, whose opening brace was just read, and its closing brace."""
+        """Read the text of the options, whose opening brace was just read, and its closing brace.
+
+        Braces in quotes do not count.
+        """
         start, depth = self._position, 1
-        for position in range(start, len(self._text)):
-            depth += {"{": 1, "}": -1}.get(self._text[position], 0)
+        for match in _QUOTED_OR_BRACE.finditer(self._text, start):
+            depth += {"{": 1, "}": -1}.get(match[0], 0)
             if depth == 0:
-                self._position = position + 1
-                return self._text[start:position]
+                self._position = match.end()
+                return self._text[start : match.start()]
         raise self.error("expected a closing brace after the options")
 
     def _accept(self, character: str) -> bool:

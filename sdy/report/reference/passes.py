@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, fields
-from typing import get_type_hints
+from dataclasses import MISSING, Field
 
 from xdsl.passes import ModulePass
 
 from sdy.passes.manager.all import PASSES, pass_class
-from sdy.passes.manager.pass_options import option_name
+from sdy.passes.manager.option_types import options_of
 from sdy.report.reference.markdown import page, summary_of, table, text_of
 
 _TITLE = """\
@@ -42,9 +41,8 @@ def _section(name: str, kind: type[ModulePass], *, is_alone: bool) -> Iterator[s
     yield from text_of(kind)
     if is_alone:
         yield from text_of(sys.modules[kind.__module__])
-    if options := fields(kind):
-        hints = get_type_hints(kind)
-        rows = ((f"`{option_name(each.name)}`", _type_text(hints[each.name]), _default(each)) for each in options)
+    if options := options_of(kind):
+        rows = ((f"`{key}`", _type_text(hint), _default(field)) for key, (field, hint) in options.items())
         yield table(("option", "type", "default"), rows)
 
 
@@ -55,6 +53,7 @@ def _type_text(hint: object) -> str:
         "int": "number",
         "str": "text",
         "tuple[str, ...]": "comma-separated texts",
+        "tuple[xdsl.passes.ModulePass, ...]": "comma-separated passes, in quotes",
     }
     return " or ".join(words.get(part, part) for part in text.split(" | ") if part != "None")
 

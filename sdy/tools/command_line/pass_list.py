@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from xdsl.passes import ModulePass
 
 from sdy.passes.manager.all import pass_class, pass_names
-from sdy.passes.manager.pass_options import option_name
+from sdy.passes.manager.option_types import options_of
 from sdy.report.reference.passes import default_text
 
 
@@ -21,5 +20,5 @@ def _paragraph(name: str, kind: type[ModulePass]) -> Iterator[str]:
     yield name
     described = (kind.__doc__ or "").strip() or "(no description)"
     yield f"    {described.splitlines()[0]}"
-    for field in fields(kind):
-        yield f"      {option_name(field.name)}={default_text(field)}"
+    for name, (field, _) in options_of(kind).items():
+        yield f"      {name}={default_text(field)}"

@@ -16,7 +16,7 @@ from sdy.dialects.module_text import print_module
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
-from sdy.passes.run import flattened, run_passes
+from sdy.passes.run import run_passes
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.opt_arguments import VERIFY_FULL, OptArguments
@@ -25,11 +25,6 @@ from sdy.tools.command_line.opt_arguments import VERIFY_FULL, OptArguments
 def requested_passes(arguments: OptArguments) -> list[ModulePass]:
     """Return the passes of a command line with their options. Raises: SdyError, as `build_pass`."""
     return [build_pass(request) for request in arguments.requests]
-
-
-def pipeline_text(passes: Sequence[ModulePass]) -> str:
-    """Return the pipeline of all passes that run: `builtin.module(sdy-close-shardings,...)`."""
-    return f"builtin.module({','.join(map(str, flattened(passes)))})"
 
 
 class PassRun:
