@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.diagnostic import Note, SdyError
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import is_code_of_user, user_code_error
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -56,9 +57,11 @@ def run_passes(
     verify: Verification | None = None,
     before: PassObserver | None = None,
     after: PassObserver | None = None,
+    failed: PassObserver | None = None,
     timings: Timings | None = None,
 ) -> None:
-    """Run the passes on the module, in place. `before` and `after` are called around each pass.
+    """Run the passes on the module, in place. `before` and `after` are called around each pass; `failed` is called
+    instead of `after` for a pass that fails, or that produces an invalid module.
 
     `verify` verifies the module after each pass. By default, all of it is verified after the first pass, and later only
     what a pass has changed and what depends on it. `timings` gets the time of each pass and of the verification.
@@ -70,16 +73,31 @@ def run_passes(
             if before is not None:
                 before(each, module)
             note_step(each.name)
-            with timings.measure(each.name), one_pass():
-                _apply(each, ctx, module)
-            if verify_each:
-                with timings.measure(VERIFICATION):
-                    if verify is None:
-                        verify = stack.enter_context(VerifiedModule(module).listening()).verify
-                    else:
-                        verify()
+            try:
+                with timings.measure(each.name), one_pass():
+                    _apply(each, ctx, module)
+                if verify_each:
+                    with timings.measure(VERIFICATION), _naming(each):
+                        if verify is None:
+                            verify = stack.enter_context(VerifiedModule(module).listening()).verify
+                        else:
+                            verify()
+            except SdyError:
+                if failed is not None:
+                    failed(each, module)
+                raise
             if after is not None:
                 after(each, module)
+
+
+@contextmanager
+def _naming(each: ModulePass) -> Generator[None]:
+    """Note in the diagnostics of a verification which pass ran before it."""
+    try:
+        yield
+    except SdyError as error:
+        note = Note(f"after pass {each.name}, whose result is not valid")
+        raise SdyError(*(replace(found, notes=(*found.notes, note)) for found in error.diagnostics)) from error
 
 
 def _apply(each: ModulePass, ctx: Context, module: ModuleOp) -> None:

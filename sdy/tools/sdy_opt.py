@@ -13,6 +13,7 @@ import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
+from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
@@ -119,21 +120,23 @@ class _Job:
         try:
             with self._timings.measure("Parser"):
                 module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
-            self._verify_and_run(passes, context, module)
+            self._verify_and_run(passes, context, module, locations)
         except SdyError as error:
             return None, error.diagnostics
         shown = locations if arguments.has("mlir-print-debuginfo") else None
         with self._timings.measure("Output"):
             return print_module(module, arguments.has("mlir-print-op-generic"), shown) + "\n", ()
 
-    def _verify_and_run(self, passes: Sequence[ModulePass], context: SdyContext, module: ModuleOp) -> None:
+    def _verify_and_run(
+        self, passes: Sequence[ModulePass], context: SdyContext, module: ModuleOp, locations: ParsedLocations
+    ) -> None:
         if not passes:
             with self._timings.measure(VERIFICATION):
                 verify_module(module)
             return
         from sdy.tools.command_line.pass_run import PassRun
 
-        PassRun(self._arguments, self._timings).run(context, module, passes)
+        PassRun(self._arguments, self._timings, locations).run(context, module, passes)
 
 
 def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.passes.manager.all import pass_names
+from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.manager.pass_request import PassRequest, parse_options
 from sdy.tools.command_line.options import (
     argument_error,
@@ -17,6 +17,7 @@ from sdy.tools.command_line.options import (
     unknown_option,
 )
 
+AFTER_FAILURE = "mlir-print-ir-after-failure"
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and process each part separately",
     "verify-diagnostics": "compare the diagnostics with the comments `// expected-error {{...}}`",
@@ -26,6 +27,7 @@ FLAGS = {
     "mlir-print-ir-before-all": "print the module to stderr before each pass",
     "mlir-print-ir-after-all": "print the module to stderr after each pass",
     "mlir-print-ir-after-change": "print the module to stderr after each pass that changed it",
+    AFTER_FAILURE: "print the module to stderr only after a pass that failed, or whose result is not valid",
     "mlir-print-ir-module-scope": "accepted and ignored: the full module is always printed",
     "mlir-timing": "print the wall time of each pass to stderr",
     "mlir-disable-threading": "accepted and ignored: passes run in one thread",
@@ -133,11 +135,18 @@ def help_text() -> str:
 
 
 def _pass_names(value: str | None) -> frozenset[str]:
-    names = frozenset(value.split(",")) if value else frozenset[str]()
+    if not value:
+        return frozenset()
+    from sdy.passes.run import Pipeline  # imported here, because it takes long
+
+    names = frozenset(value.split(","))
     unknown = next((name for name in sorted(names) if name not in pass_names()), None)
     if unknown is not None:
         hint = similar_name_hint(unknown, pass_names()) or "see --list-passes"
         raise argument_error(f"unknown pass {unknown}", hint)
+    for name in sorted(names):
+        if issubclass(pass_class(name), Pipeline):
+            raise argument_error(f"expected passes, got the pipeline {name}", "--dump-pass-pipeline prints its passes")
     return names
 
 

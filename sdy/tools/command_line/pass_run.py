@@ -13,13 +13,14 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import print_module
+from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import run_passes
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.opt_arguments import VERIFY_FULL, OptArguments
+from sdy.tools.command_line.opt_arguments import AFTER_FAILURE, VERIFY_FULL, OptArguments
 
 
 def requested_passes(arguments: OptArguments) -> list[ModulePass]:
@@ -30,9 +31,11 @@ def requested_passes(arguments: OptArguments) -> list[ModulePass]:
 class PassRun:
     """One run of passes."""
 
-    def __init__(self, arguments: OptArguments, timings: Timings) -> None:
+    def __init__(self, arguments: OptArguments, timings: Timings, locations: ParsedLocations) -> None:
+        """Set up a run on a program that was parsed with these locations."""
         self._arguments = arguments
         self._timings = timings
+        self._locations = locations
         self._passes_run = 0
         self._text_before = ""
 
@@ -55,21 +58,44 @@ class PassRun:
                 verify=verify,
                 before=self._show_before,
                 after=self._show_after,
+                failed=self._show_failed,
                 timings=self._timings,
             )
 
     def _show_before(self, each: ModulePass, module: ModuleOp) -> None:
         if self._arguments.has("mlir-print-ir-before-all") or each.name in self._arguments.shown_before:
-            print(f"// -----// IR Dump Before {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
+            _show(f"Before {each.name}", self._text(module))
         if self._arguments.has("mlir-print-ir-after-change"):
-            self._text_before = print_module(module)
+            self._text_before = self._text(module)
 
     def _show_after(self, each: ModulePass, module: ModuleOp) -> None:
         self._passes_run += 1
-        if self._arguments.has("mlir-print-ir-after-all") or each.name in self._arguments.shown_after:
-            print(f"// -----// IR Dump After {each.name} //----- //\n{print_module(module)}", file=sys.stderr)
-        elif self._arguments.has("mlir-print-ir-after-change") and (text := print_module(module)) != self._text_before:
-            print(f"// -----// IR Dump After {each.name} //----- //\n{text}", file=sys.stderr)
+        if self._is_shown_after(each) and not self._arguments.has(AFTER_FAILURE):
+            _show(f"After {each.name}", self._text(module))
+        elif self._arguments.has("mlir-print-ir-after-change") and (text := self._text(module)) != self._text_before:
+            _show(f"After {each.name}", text)
+        self._save(f"after-{each.name}", module)
+
+    def _show_failed(self, each: ModulePass, module: ModuleOp) -> None:
+        """Show the module that a failing pass leaves, in generic form, since custom forms may need what is missing."""
+        self._passes_run += 1
+        flags = AFTER_FAILURE, "mlir-print-ir-after-change"
+        if self._is_shown_after(each) or any(map(self._arguments.has, flags)):
+            _show(f"After {each.name} Failed", self._text(module, is_generic=True))
+        self._save(f"after-{each.name}-failed", module, is_generic=True)
+
+    def _is_shown_after(self, each: ModulePass) -> bool:
+        return self._arguments.has("mlir-print-ir-after-all") or each.name in self._arguments.shown_after
+
+    def _save(self, name: str, module: ModuleOp, *, is_generic: bool = False) -> None:
         if self._arguments.dump_dir is not None:
-            file = Path(self._arguments.dump_dir) / f"{self._passes_run:02}-after-{each.name}.mlir"
-            write_text(str(file), print_module(module), make_folder=True)
+            file = Path(self._arguments.dump_dir) / f"{self._passes_run:02}-{name}.mlir"
+            write_text(str(file), self._text(module, is_generic=is_generic), make_folder=True)
+
+    def _text(self, module: ModuleOp, *, is_generic: bool = False) -> str:
+        locations = self._locations if self._arguments.has("mlir-print-debuginfo") else None
+        return print_module(module, is_generic or self._arguments.has("mlir-print-op-generic"), locations)
+
+
+def _show(title: str, text: str) -> None:
+    print(f"// -----// IR Dump {title} //----- //\n{text}", file=sys.stderr)
