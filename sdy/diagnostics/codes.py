@@ -444,6 +444,10 @@ CODES: dict[str, Code] = {
         "A field of a registered pass has a type that an option cannot have.",
         "Use bool, int, float, str, Literal, a tuple of these, or one of them or None.",
     ),
+    "SDY-T011": Code(
+        "A propagation strategy of a user returned something else than a projection that extends the one it got.",
+        "Return the projection with more axes: `projection.with_tensors(...)`, `tensor.expanded(factor, axes)`.",
+    ),
     "SDY-T101": Code(
         "A module does not have a function @main, and does not have exactly one function; or the function has no body.",
         "Name the entry function @main.",

@@ -14,8 +14,8 @@ OWN_PACKAGE = "sdy"
 _LIBRARIES = (OWN_PACKAGE, "xdsl", "numpy")
 
 
-def is_code_of_user(kind: type, *, or_of_xdsl: bool = False) -> bool:
-    """Return whether a class is defined outside of sdy, and outside of xDSL unless `or_of_xdsl`."""
+def is_code_of_user(kind: object, *, or_of_xdsl: bool = False) -> bool:
+    """Return whether a class or function is defined outside of sdy, and outside of xDSL unless `or_of_xdsl`."""
     package = kind.__module__.partition(".")[0]
     return package != OWN_PACKAGE and (or_of_xdsl or package != "xdsl")
 

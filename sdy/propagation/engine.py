@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.model.sharding_update import fully_open
 from sdy.propagation.directions import OP_PRIORITIES, DirectionFunction
 from sdy.propagation.graph import (
@@ -27,6 +28,7 @@ from sdy.propagation.stale_nodes import StaleNodes
 from sdy.propagation.step_function import Directions, StepFunction, StepResult
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.step import PropagationStrategy
+from sdy.propagation.strategies.user_strategies import checked_strategy
 from sdy.propagation.worklist import Worklist
 
 
@@ -58,7 +60,9 @@ class Engine:
         self._notifier = Notifier(graph)
         self._direction_numbers: Numbering[Directions] = Numbering()
         self._steps = {
-            strategy: StepFunction(strategy, graph.meshes, graph.rules, graph.shardings, self._direction_numbers)
+            strategy: StepFunction(
+                checked_strategy(strategy), graph.meshes, graph.rules, graph.shardings, self._direction_numbers
+            )
             for strategy in self._schedule.strategies
         }
         self._step = self._steps[self._schedule.strategies[0]]
@@ -68,6 +72,7 @@ class Engine:
         self._dead = {node for node in graph.nodes if node.is_dead}
         self._stale = StaleNodes(graph)
         self._changes = 0  # of shardings so far
+        self.failed_at: Node | None = None  # the op at which a strategy raised an error
 
     def run(self) -> None:
         """Run all levels, each with all strategies. Shardings accumulate."""
@@ -152,7 +157,12 @@ class Engine:
     def _visit(self, node: Node) -> None:
         directions = self._directions[self._classes.of_node[node.index]]
         conservative = self._schedule.conservative and node.kind is NodeKind.RULE
-        outcome = self._step(node.rule, self._tensor_shardings(node), directions, node.is_elementwise, conservative)
+        shardings = self._tensor_shardings(node)
+        try:
+            outcome = self._step(node.rule, shardings, directions, node.is_elementwise, conservative)
+        except SdyError:
+            self.failed_at = node
+            raise
         if not outcome.updates:
             self._stale.clear(node)
             return

@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.context import emit
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import ShardingGroupOp
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
@@ -58,18 +59,22 @@ class PropagationOptions:
 def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: PropagationOptions) -> None:
     """Propagate the shardings of `module` in place.
 
-    Raises: SdyError if a type, a mesh or the functions do not meet the requirements of propagation.
+    Raises: SdyError if a type, a mesh or the functions do not meet the requirements of propagation, or SDY-T011 if a
+    strategy of a user breaks its contract.
     """
     records = None if options.records is None else DebugRecords(module, options.records)
     order = op_order(module)
     flat = flatten(ctx, module, conservative=schedule.conservative)
     trace = Trace()
     engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
-    if options.by_user_priority:
-        dump = partial(_dump, ctx, module, flat, options.dump_directory) if options.dump_directory else None
-        run_by_user_priority(flat.graph, engine, dump)
-    else:
-        engine.run()
+    dump = partial(_dump, ctx, module, flat, options.dump_directory) if options.dump_directory else None
+    try:
+        if options.by_user_priority:
+            run_by_user_priority(flat.graph, engine, dump)
+        else:
+            engine.run()
+    except SdyError as error:
+        raise located(error, flat.operations()[engine.failed_at] if engine.failed_at else module) from error
     write_result(module, order, flat, keep_rules=options.keep_rules)
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.model.axis import AxisRef
 from sdy.passes.manager.partition_pipelines import PartitionPipeline
 from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.propagation.custom import CustomPropagatePass, with_propagation
@@ -17,9 +21,11 @@ from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline, flattened, run_passes
 from sdy.propagation.directions import NO_PRIORITIES
 from sdy.propagation.engine import Schedule
-from sdy.propagation.projection import Projection
+from sdy.propagation.projection import FactorSharding, Projection
+from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.basic import basic
-from sdy.propagation.strategies.step import OpStep
+from sdy.propagation.strategies.step import OpStep, PropagationStrategy
+from sdy.propagation.strategies.user_strategies import checked_strategy
 
 # The two annotations compete for the result; the second has the larger priority number and the larger tensor.
 PROGRAM = """
@@ -45,6 +51,38 @@ class NoOpPass(ModulePass):
 def extend_nothing(step: OpStep, projection: Projection) -> Projection:
     """Return the projection unchanged."""
     return projection
+
+
+def without_axes(step: OpStep, projection: Projection) -> Projection:
+    """Drop the axes of all factors, which is wrong."""
+    return changed(projection, lambda entry: replace(entry, axes=()))
+
+
+def with_unknown_axis(step: OpStep, projection: Projection) -> Projection:
+    """Add an axis that the mesh does not have, which is wrong."""
+    return changed(projection, lambda entry: replace(entry, axes=(*entry.axes, AxisRef("z"))))
+
+
+def without_factors(step: OpStep, projection: Projection) -> Projection:
+    """Drop all factors, which is wrong."""
+    return projection.with_tensors(replace(tensor, factors={}) for tensor in projection.tensors)
+
+
+def without_results(step: OpStep, projection: Projection) -> Projection:
+    """Drop the results, which is wrong."""
+    return projection.with_tensors(projection.operands)
+
+
+def returns_nothing(step: OpStep, projection: Projection) -> Projection:
+    """Return None, which is wrong."""
+    return None  # pyright: ignore[reportReturnType]
+
+
+def changed(projection: Projection, change: Callable[[FactorSharding], FactorSharding]) -> Projection:
+    return projection.with_tensors(
+        replace(tensor, factors={factor: change(entry) for factor, entry in tensor.factors.items()})
+        for tensor in projection.tensors
+    )
 
 
 def propagated(propagate: ModulePass) -> str:
@@ -73,6 +111,35 @@ def test_the_schedule_and_user_priorities_are_respected() -> None:
     careful = replace(sizes_alone, schedule=Schedule(strategies=(basic,), levels=NO_PRIORITIES))
     assert "sharding_per_value" not in propagated(careful)
     assert "sharding_per_value" not in propagated(CustomPropagatePass(Schedule(strategies=(extend_nothing,))))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        (without_axes, 'expected axes that extend {"x"} along factor i of operand 0, got {}'),
+        (with_unknown_axis, 'factor i of operand 0: the mesh has no axis "z", only "x"'),
+        (without_factors, "expected operand 0 to have factors i, k, got no factors"),
+        (without_results, "expected the projections of 1 result, got 0"),
+        (returns_nothing, "expected a Projection, got None"),
+        (partial(without_axes), 'expected axes that extend {"x"} along factor i of operand 0, got {}'),
+    ],
+)
+@pytest.mark.parametrize("by_user_priority", [False, True])
+def test_a_strategy_that_breaks_its_contract_is_an_error_at_the_op(
+    strategy: PropagationStrategy, message: str, by_user_priority: bool
+) -> None:
+    with pytest.raises(SdyError) as caught:
+        propagated(CustomPropagatePass(Schedule(strategies=(strategy,)), by_user_priority))
+    found = caught.value.diagnostics[0]
+    name = getattr(strategy, "__name__", "partial")
+    assert (found.code, found.message) == ("SDY-T011", f"strategy {name}: {message}")
+    assert found.span is not None
+    assert (found.span.file, found.span.line, found.span.column) == ("test.mlir", 5, 8)
+
+
+def test_the_strategies_of_sdy_are_not_wrapped() -> None:
+    assert checked_strategy(basic) is basic
+    assert checked_strategy(aggressive) is aggressive
 
 
 def test_sharding_rules_can_be_dropped() -> None:
