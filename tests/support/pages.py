@@ -32,7 +32,7 @@ PAGES = tuple(
     ROOT / "docs" / name for name in ("tutorials", "guides", "embedding.md", "extending.md", "propagation.md")
 )
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"(?:#|//) ([\w-]+\.(?:py|mlir))\n")
+_FILE = re.compile(r"(?:#|//) ([\w.-]+\.(?:py|mlir))\n")
 _FLAGS = re.compile(r"// sdy-opt: (.*)\n")
 
 

@@ -7,6 +7,7 @@ one might change what later ones print, or until it needs much memory. As a call
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import resource
@@ -19,6 +20,7 @@ from io import StringIO
 from pathlib import Path
 from select import select
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.passes.manager.all import pass_class, pass_names
 from sdy.tools.command_line.environment import LOG
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
@@ -61,10 +63,13 @@ class _Fork:
 
 
 def serve(path: str, main: Main) -> None:
-    """Answer the command lines of clients at a socket until standard input is closed."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system then discards forks that have ended
+    """Answer the command lines of clients at a socket until standard input is closed.
+
+    Raises: SdyError SDY-T001 if the socket cannot be created.
+    """
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
+        _bind(listener, path)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system then discards forks that have ended
         listener.listen(socket.SOMAXCONN)
         _warm_up(main)
         idle, busy = [_Fork(listener, main)], list[_Fork]()
@@ -85,6 +90,19 @@ def serve(path: str, main: Main) -> None:
                 if not idle:  # one more waits, since it takes time to make one
                     idle.append(_Fork(listener, main))
     os.unlink(path)
+
+
+def _bind(listener: socket.socket, path: str) -> None:
+    """Create the socket, for this user only. Raises: SdyError SDY-T001."""
+    mask = os.umask(0o077)
+    try:
+        listener.bind(path)
+    except OSError as error:
+        reason = "it exists already" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+        hint = "the server creates the socket: use a new path, short and in an existing directory"
+        raise SdyError(Diagnostic("SDY-T001", f"cannot listen at {path}: {reason}", hint=hint)) from None
+    finally:
+        os.umask(mask)
 
 
 def _warm_up(main: Main) -> None:

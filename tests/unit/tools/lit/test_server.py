@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shlex
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from sdy.tools.lit import client
-from sdy.tools.lit.configure import configure
+from sdy.tools.lit.configure import TOOL, configure
+from sdy.tools.sdy_opt import main as sdy_opt
 
 PROGRAM = """sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}]>}) -> tensor<8xf32> {
@@ -39,7 +43,7 @@ def server_and_client() -> Iterator[tuple[int, list[str]]]:
     config = Substitutions()
     server = configure(config)
     ((pattern, call),) = config.substitutions
-    assert pattern == r"\bsdy-opt\b"
+    assert pattern == TOOL
     command = shlex.split(call)
     socket = Path(command[-1])
     deadline = time.monotonic() + 60
@@ -129,11 +133,45 @@ def test_without_a_server_a_new_process_answers(tmp_path: Path) -> None:
     assert "stablehlo.abs" in out
 
 
-def test_the_configuration_of_lit_replaces_the_tool() -> None:
+def test_the_configuration_of_lit_replaces_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     config = Substitutions()
     file = Path(client.__file__).with_name("lit.cfg.py")
     variables = runpy.run_path(str(file), {"config": config})
     server = variables["_server"]
     server.stdin.close()
     assert server.wait(timeout=60) == 0
-    assert [pattern for pattern, _ in config.substitutions] == [r"\bsdy-opt\b"]
+    assert [pattern for pattern, _ in config.substitutions] == [TOOL]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "replaced"),
+    [
+        ("sdy-opt %s | FileCheck %s", "CALL %s | FileCheck %s"),
+        ("not sdy-opt %s; (sdy-opt -)", "not CALL %s; (CALL -)"),
+        ("/usr/bin/sdy-opt %s", "/usr/bin/sdy-opt %s"),
+        (
+            "cat out/sdy-opt/log sdy-opt.log my-sdy-opt sdy-opt-2",
+            "cat out/sdy-opt/log sdy-opt.log my-sdy-opt sdy-opt-2",
+        ),
+    ],
+)
+def test_only_the_name_of_the_tool_is_replaced(line: str, replaced: str) -> None:
+    assert re.sub(TOOL, "CALL", line) == replaced
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"), [("file", "it exists already"), ("none/s", "No such file"), ("x" * 200, "too long")]
+)
+def test_a_socket_that_cannot_be_created_is_one_error(
+    path: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGCHLD)
+    assert sdy_opt([f"--server={path}"]) == 1
+    assert signal.getsignal(signal.SIGCHLD) == before
+    text = capsys.readouterr().err
+    assert f"error: cannot listen at {path}: " in text
+    assert reason in text
