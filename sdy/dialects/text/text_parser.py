@@ -40,6 +40,7 @@ from sdy.dialects.text.token_parser import TokenParser
 T = TypeVar("T")
 
 MAX_INTEGER_BITS = 2**24 - 1  # MLIR's limit for integer types
+MAX_DIM = 2**63 - 1  # MLIR's limit for dims
 ARRAY_ELEMENT_TYPES = (i1, i8, i16, i32, i64, f32, f64)
 _TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
@@ -149,6 +150,14 @@ class TextParser(TokenParser):
         if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
             self.raise_error(f"integer types must have at most {MAX_INTEGER_BITS} bits, got {token.text}", token.span)
         return super()._parse_optional_integer_or_float_type()
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        """Parse a dim of a type. Raises: ParseError also if it exceeds MLIR's limit."""
+        span = self._current_token.span
+        dim = super().parse_shape_dimension(allow_dynamic)
+        if dim > MAX_DIM:
+            self.raise_error(f"dims must be at most {MAX_DIM}, got {dim}", span)
+        return dim
 
     def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- returns our attribute instead of xDSL's
         return parse_dense(self)

@@ -42,6 +42,12 @@ SYNTAX = [
     (func("%0 = stablehlo.constant 5 : i32"), 2, 27, "expected dense<...> : type, got 5 : i32"),
     (func("%0 = stablehlo.all_gather %a : tensor<4xf32>"), 2, 29, "does not have a custom format"),
     (func("%0 = stablehlo.add %a, : tensor<4xf32>"), 2, 26, "expected an operand or a clause after the comma"),
+    (
+        func("stablehlo.iota dim = 0 : tensor<4x9223372036854775808xf32>"),
+        2,
+        37,
+        "dims must be at most 9223372036854775807, got 9223372036854775808",
+    ),
     (func("stablehlo.add %a, %a : i99999999"), 2, 26, "integer types must have at most 16777215 bits, got i99999999"),
     (
         func("%0 = stablehlo.add %a, %a {x = 300 : i8} : tensor<4xf32>"),
