@@ -1,11 +1,11 @@
-"""The collectives of a partitioned program, and the bytes that each sends.
+"""The sdy collectives of a partitioned program on global shapes, and the bytes that each sends.
 
-The program still has global tensors, so every collective refers to mesh axes.
+Every collective refers to mesh axes. The halo exchanges and the collectives of manual computations, which only the
+local program has, and all runs are in `sdy.cost.collective_uses`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.cost.executions import execution_counts
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
@@ -25,7 +24,7 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.axis_moves import AxesPerDim
 from sdy.model.mesh_table import MeshTable, resolve_mesh
-from sdy.model.shape import StaticShape, local_shape
+from sdy.model.shape import local_shape
 
 COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
     ops.AllGatherOp: CollectiveKind.ALL_GATHER,
@@ -37,34 +36,15 @@ COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class CollectiveUse:
-    """One collective. `axes` is its parameter as written in the text; the shapes are those of the result."""
+class GlobalCollective:
+    """One collective. `axes` is its parameter as written in the text."""
 
     kind: CollectiveKind
     axes: str
-    global_shape: StaticShape
-    local_shape: StaticShape
     bytes_per_device: float  # sent by each device
 
 
-def collectives_of(module: ModuleOp) -> Counter[CollectiveUse]:
-    """Return how often each collective runs in one run of the main function, in program order.
-
-    A collective in a loop counts once per trip; a loop without a static trip count counts as one trip.
-    """
-    counts = Counter[CollectiveUse]()
-    for _, use, times in executed_collectives(module):
-        counts[use] += times
-    return counts
-
-
-def executed_collectives(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse, int]]:
-    """Yield each collective that the main function runs, with its op and how often it runs, in program order."""
-    counts = execution_counts(module)
-    return ((op, use, counts[op]) for op, use in collectives_with_ops(module) if counts[op])
-
-
-def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, CollectiveUse]]:
+def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, GlobalCollective]]:
     """Yield each collective of a module with explicit collectives, with its op, in program order."""
     meshes = meshes_of(module)
     for op in pre_order(module):
@@ -72,7 +52,7 @@ def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, Collecti
             yield op, use
 
 
-def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
+def _use(op: ops.CollectiveOp, meshes: MeshTable) -> GlobalCollective | None:
     kind, described = COLLECTIVE_KINDS.get(type(op)), _describe(op)
     mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
     tensor = as_tensor(op.result.type)
@@ -83,7 +63,7 @@ def _use(op: ops.CollectiveOp, meshes: MeshTable) -> CollectiveUse | None:
     assert local is not None  # padding is allowed
     shape = tuple(size or 0 for size in local)
     moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * element_bytes(tensor.element_type))
-    return CollectiveUse(kind, text, tensor.get_shape(), shape, moved)
+    return GlobalCollective(kind, text, moved)
 
 
 def _describe(op: ops.CollectiveOp) -> tuple[str, AxisList] | None:

@@ -47,13 +47,11 @@ if TYPE_CHECKING:
     from sdy.report.program_report import program_report as program_report
     from sdy.report.reported_program import ReportedProgram as ReportedProgram
     from sdy.report.schedule_trace import schedule_trace as schedule_trace
-    from sdy.report.value_rows import boundary_rows as boundary_rows
     from sdy.search.search_request import SECONDS as SECONDS
     from sdy.search.search_request import search_request as search_request
 
 _HOME = {
     "apply_tactics": "sdy.program.planning.apply_tactics",
-    "boundary_rows": "sdy.report.value_rows",
     "bounds_contract": "sdy.advice.contract_file",
     "breaches": "sdy.advice.contract",
     "compare_call": "sdy.program.at_scale.verified_call",

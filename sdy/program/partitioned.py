@@ -159,7 +159,8 @@ class PartitionedProgram(ShardedProgram[R]):
 
     def _repr_html_(self) -> str:
         """Return the tables that notebooks show: meshes, arguments and results, and collectives with their bytes."""
-        return on_demand.partitioned_program_html(repr(self), self.global_module, self.origin.argument_names)
+        modules = self.global_module, self.local, self.boundary.mesh
+        return on_demand.partitioned_program_html(repr(self), *modules, self.origin.argument_names)
 
     def __str__(self) -> str:
         """Return the text of the local program."""

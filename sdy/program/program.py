@@ -167,17 +167,9 @@ class Program(Generic[R]):
         Tables have at most `width` columns of text, by default 80. `optimize_communication` overrides the field.
         Unless `verbose`, entries of long lists that differ only in names and lines share one.
         """
-        partitioned, origin = self._with_optimizer(optimize_communication).partition(), self.origin
-        rows = on_demand.boundary_rows(partitioned.global_module, origin.argument_names)
-        return on_demand.program_report(
-            partitioned.global_module,
-            rows,
-            self._explainer,
-            origin.source_lines,
-            partitioned.remarks,
-            width or on_demand.WIDTH,
-            verbose=verbose,
-        )
+        partitioned = self._with_optimizer(optimize_communication).partition()
+        reported = reported_program(self.module, partitioned, self._explainer)
+        return on_demand.program_report(reported, width or on_demand.WIDTH, verbose=verbose)
 
     @garbage_collection_paused()
     def report_html(

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from rich.console import Console
 
 from sdy.advice.report_json import meshes_json
-from sdy.cost.communication import collectives_of
+from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
@@ -183,7 +183,7 @@ def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -
     )
     if verbose:
         print_tables(console, values_table("values", value_rows(module)))
-    uses = collectives_of(module)
+    uses = collectives_of(partitioned.local, partitioned.boundary.mesh)
     if uses:
         print_tables(console, collectives_table(uses))
     else:

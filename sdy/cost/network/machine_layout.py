@@ -10,7 +10,6 @@ first. With a switch, the minor devices of the mesh belong to the same node.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from math import prod
 
 from sdy.cost.collectives import CollectiveKind
@@ -25,10 +24,10 @@ from sdy.cost.network.collective_time import (
     switch_time,
     torus_time,
 )
+from sdy.cost.network.group_axes import GroupAxes
 from sdy.model.axis import AxisList
-from sdy.model.axis_list import extended
 from sdy.model.mesh import Mesh
-from sdy.model.mesh_digits import Digit, digit_of, mesh_digits
+from sdy.model.mesh_digits import Digit
 
 
 class MachineLayout:
@@ -36,20 +35,13 @@ class MachineLayout:
 
     def __init__(self, mesh: Mesh, network: Network) -> None:
         self._network = network
-        self._mesh = mesh
-        self._digits = {ref: digit_of(ref, mesh) for ref in mesh_digits(mesh)}  # major first
-        self._varying: dict[tuple[DeviceGroup, ...], AxisList] = {}
+        self._axes = GroupAxes(mesh)
         axis_count = network.axis_count if isinstance(network, Torus) else 1
         self._torus_axes = _torus_axes([axis.size for axis in mesh.axes], axis_count)
 
-    @cached_property
-    def _positions(self) -> dict[int, int]:
-        """The position of each device in the mesh."""
-        return {device: position for position, device in enumerate(self._mesh.listed_devices())}
-
     def axes_of(self, groups: Sequence[DeviceGroup]) -> AxisList:
         """Return the mesh axes along which members of a group differ, major first, with adjacent sub-axes merged."""
-        return extended((), self._varying_digits(groups), self._mesh)
+        return self._axes.axes_of(groups)
 
     def time_of(self, kind: CollectiveKind, result_bytes: float, groups: Sequence[DeviceGroup]) -> CollectiveTime:
         """Return the time of a collective among the members of each group.
@@ -66,23 +58,8 @@ class MachineLayout:
             case Switch() as switch:
                 return self._switch_time(kind, result_bytes, groups, switch)
 
-    def _varying_digits(self, groups: Sequence[DeviceGroup]) -> AxisList:
-        """Return the digits in which the members of some group differ, major first."""
-        key = tuple(groups)
-        if key not in self._varying:  # most collectives of a program have one of a few lists of groups
-            self._varying[key] = self._compute_varying_digits(groups)
-        return self._varying[key]
-
-    def _compute_varying_digits(self, groups: Sequence[DeviceGroup]) -> AxisList:
-        groups_of_positions = [[self._positions[device] for device in group] for group in groups]
-        return tuple(
-            ref
-            for ref, digit in self._digits.items()
-            if any(len(set(map(digit.of, group))) > 1 for group in groups_of_positions)
-        )
-
     def _torus_lines(self, groups: Sequence[DeviceGroup], torus: Torus) -> list[TorusLine]:
-        varying = [self._digits[ref] for ref in self._varying_digits(groups)]
+        varying = [self._axes.digits[ref] for ref in self._axes.varying_digits(groups)]
         lines: list[TorusLine] = []
         for axis in self._torus_axes:
             inside = [digit for digit in varying if axis.stride <= digit.stride < axis.stride * axis.size]
@@ -97,7 +74,7 @@ class MachineLayout:
         messages: dict[tuple[int, int], int] = {}  # by link
         longest = 0
         for source, target in pairs:
-            path = self._path(self._positions[source], self._positions[target], torus)
+            path = self._path(self._axes.positions[source], self._axes.positions[target], torus)
             longest = max(longest, len(path))
             for link in path:
                 messages[link] = messages.get(link, 0) + 1
@@ -120,7 +97,7 @@ class MachineLayout:
     def _switch_time(
         self, kind: CollectiveKind, result_bytes: float, groups: Sequence[DeviceGroup], switch: Switch
     ) -> CollectiveTime:
-        nodes = [[self._positions[device] // switch.node_size for device in group] for group in groups]
+        nodes = [[self._axes.positions[device] // switch.node_size for device in group] for group in groups]
         if kind is CollectiveKind.COLLECTIVE_PERMUTE:
             moves = any(source != target for source, target in groups)
             bandwidth = switch.node_bandwidth if all(a == b for a, b in nodes) else switch.network_bandwidth

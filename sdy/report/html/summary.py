@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.cost.communication import collectives_of
+from sdy.cost.collective_uses import collectives_of
 from sdy.dialects.meshes import meshes_of
+from sdy.model.mesh import Mesh
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.html.fragment import tables_html
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
@@ -28,9 +29,14 @@ def sharded_program_html(headline: str, module: ModuleOp, argument_names: Sequen
     return tables_html(headline, [_boundary_table(module, argument_names)], meshes=meshes_of(module))
 
 
-def partitioned_program_html(headline: str, module: ModuleOp, argument_names: Sequence[str]) -> str:
-    """Return what `sharded_program_html` shows, and a table of the collectives with their bytes."""
-    uses = collectives_of(module)
+def partitioned_program_html(
+    headline: str, module: ModuleOp, local: ModuleOp, mesh: Mesh, argument_names: Sequence[str]
+) -> str:
+    """Return what `sharded_program_html` shows, and a table of the collectives with their bytes.
+
+    `local` is the program that each device of `mesh` runs.
+    """
+    uses = collectives_of(local, mesh)
     collectives = [collectives_table(uses)] if uses else []
     notes = [] if uses else ["No collective is needed."]
     tables = [_boundary_table(module, argument_names), *collectives]

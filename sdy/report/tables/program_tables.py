@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from sdy.cost.communication import CollectiveUse
+from sdy.cost.collective_uses import CollectiveUse
 from sdy.cost.statistics import Statistics
+from sdy.diagnostics.counted import first_names
+from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
 from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table
 from sdy.report.value_rows import ValueRow
@@ -58,14 +60,14 @@ def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Fitted
         (
             str(count),
             use.kind.value,
-            use.axes,
-            _shape(use.local_shape),
+            write_axis_list(use.axes),
+            first_names([_shape(shape) for shape in use.local_shapes]),
             bytes_text(use.bytes_per_device * count),
             *((source,) if has_sources else ()),
         )
         for (source, use), count in uses.items()
     ]
-    columns = ("count", "kind", "axes", "local result", "bytes sent per device", *(("source",) if has_sources else ()))
+    columns = ("runs", "kind", "axes", "local result", "bytes sent per device", *(("source",) if has_sources else ()))
     total = bytes_text(sum(use.bytes_per_device * count for (_, use), count in uses.items()))
     footer = (str(uses.total()), "", "", "", total, *(("",) if has_sources else ()))
     return FittedTable("collectives", columns, rows, (0, 4), footer)

@@ -11,7 +11,7 @@ import pytest
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.cost.communication import collectives_of
+from sdy.cost.collective_uses import collectives_of
 from sdy.program.adversarial import VerifiedRound
 from sdy.program.comparison import OutputComparison
 from sdy.tools import verify
@@ -187,8 +187,8 @@ func.func @main(%x: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}
   return %0#1 : tensor<4x4xf32>
 }
 """
-    module = sdy.Program.from_text(text).partition().global_module
-    counts = collectives_of(module)
+    partitioned = sdy.Program.from_text(text).partition()
+    counts = collectives_of(partitioned.local, partitioned.boundary.mesh)
     assert counts
     assert set(counts.values()) == {7}
 
