@@ -58,6 +58,19 @@ def _highspy() -> Any:
         raise SdyError(Diagnostic("SDY-T250", message, hint="run: pip install 'sdy[search]'")) from error
 
 
+def _silent_solver(highspy: Any) -> Any:
+    """Return a solver that prints nothing.
+
+    HiGHS prints its banner when the constructor enables callbacks, so the output is disabled before that.
+    """
+
+    def enable_callbacks(solver: Any) -> None:
+        solver.setOptionValue("output_flag", False)
+        highspy.Highs.enableCallbacks(solver)
+
+    return type("SilentHighs", (highspy.Highs,), {"enableCallbacks": enable_callbacks})()
+
+
 class _IntegerProgram:
     """The columns and rows of the program."""
 
@@ -118,7 +131,7 @@ class _IntegerProgram:
         return IntegerSolution(relaxed.solution.labels, relaxed.solution.bound) if exact is None else exact.solution
 
     def _run(self, costs: NDArray[np.float64], seconds: float, gap: float, *, is_integer: bool) -> _Result | None:
-        solver = self._highspy.Highs()
+        solver = _silent_solver(self._highspy)
         for option, value in (("output_flag", False), ("time_limit", max(seconds, 1.0)), ("mip_rel_gap", gap)):
             solver.setOptionValue(option, value)
         solver.passModel(self._model(costs * self._scale, is_integer=is_integer))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import combinations, product
 from math import inf
 
@@ -95,3 +97,19 @@ def test_without_highs_a_large_network_is_one_diagnostic(monkeypatch: pytest.Mon
     with pytest.raises(SdyError, match="pip install 'sdy\\[search\\]'") as caught:
         minimum(network, seconds=1)
     assert caught.value.diagnostics[0].code == "SDY-T250"
+
+
+def test_the_solver_prints_nothing() -> None:
+    """HiGHS prints its banner once per process, so the test needs a new one."""
+    pytest.importorskip("highspy", reason="HiGHS is not installed")
+    program = (
+        "import numpy\n"
+        "from sdy.search.network.cost_network import CostNetwork\n"
+        "from sdy.search.network.integer_program import minimize\n"
+        "network = CostNetwork()\n"
+        "network.add_variable(numpy.array([1.0, 0.0]))\n"
+        "solution = minimize(network, [0], 1.0, 0.0)\n"
+        "assert solution is not None and solution.labels == {0: 1}"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
