@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from sdy.advice.collectives import Collective
+from sdy.advice.known_names import KnownNames
 from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.diagnostics.span import Span
 from sdy.report.trace_descriptions import dims_text
 
 MAX_SHOWN = 5  # offending collectives in a message, the costliest first
@@ -22,7 +24,7 @@ class CollectiveBound:
     Selectors: `kind`; `axes`, of which a collective uses at least one; `in_loop`; `function` of the user's program;
     `source`, a file (`train.py`) or a line (`train.py:20`).
     Bounds: `count` of the collectives in the program, `runs` of them in one run of the program, and the `bytes` that
-    each device sends in these runs.
+    each device sends in these runs. `spans` has the locations of the selectors in the file of the contract.
     """
 
     kind: CollectiveKind | None = None
@@ -33,6 +35,7 @@ class CollectiveBound:
     count: int | None = None
     runs: int | None = None
     bytes: float | None = None
+    spans: Mapping[str, Span] = field(default_factory=dict[str, Span], compare=False, repr=False)
 
     def __repr__(self) -> str:
         return f"CollectiveBound({_set_fields(self)})"
@@ -122,15 +125,21 @@ class Breach:
 
 def _set_fields(value: CollectiveBound | Contract) -> str:
     """Return the fields that are neither empty nor None as keyword arguments."""
-    found = ((each.name, getattr(value, each.name)) for each in fields(value))
+    found = ((each.name, getattr(value, each.name)) for each in fields(value) if each.repr)
     return ", ".join(f"{name}={content!r}" for name, content in found if content or content in (0, False))
 
 
 def breaches(contract: Contract, facts: PartitionFacts) -> list[Breach]:
     """Return the broken terms of a contract. `facts` must be those on the machine of the contract.
 
-    Raises: SdyError if the contract names an unknown value, or contains a malformed sharding.
+    Raises: SdyError if the contract names an unknown value, or contains a malformed sharding; SDY-C011 if it names an
+    axis, a function or a source that the program does not have.
     """
+    known = KnownNames(facts)
+    selectors = ((each.axes, each.function, each.source, each.spans) for each in contract.collectives)
+    unknown = [error for selector in selectors for error in known.errors(*selector)]
+    if unknown:
+        raise SdyError(*unknown)
     return [
         *_broken_totals(contract, facts),
         *(each for bound in contract.collectives for each in _broken_bounds(bound, facts)),

@@ -17,6 +17,7 @@ count = 4
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from json import dumps
 from pathlib import Path
 from typing import cast
@@ -25,7 +26,17 @@ from sdy.advice.contract import CollectiveBound, Contract
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.cost.quantities import parse_bytes
-from sdy.diagnostics.toml_tables import Reader, boolean_value, count_value, read_table, read_toml, text_value
+from sdy.diagnostics.span import Span
+from sdy.diagnostics.toml_tables import (
+    Reader,
+    WrongEntryError,
+    boolean_value,
+    count_value,
+    read_table,
+    read_toml,
+    span_of_entry,
+    text_value,
+)
 
 HEADER = "# Upper bounds for one device and one run of the program. `sdy check --update` writes them anew."
 
@@ -43,7 +54,10 @@ def read_contract(text: str, file_name: str) -> Contract:
     Raises: SdyError SDY-C010 if the text is not TOML, or if a key or a value is not one of a contract.
     """
     found = read_toml(text, file_name, "SDY-C010", lambda table: read_table(table, _CONTRACT))
-    return Contract(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
+    contract = Contract(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
+    numbered = enumerate(contract.collectives)
+    bounds = tuple(replace(bound, spans=_selector_spans(number, text, file_name)) for number, bound in numbered)
+    return replace(contract, collectives=bounds)
 
 
 def bounds_contract(
@@ -95,13 +109,23 @@ def _axes(value: object) -> frozenset[str]:
 def _bounds(value: object) -> tuple[CollectiveBound, ...]:
     if not isinstance(value, list):
         raise ValueError("expected tables, written as [[collectives]]")
-    return tuple(map(_bound, cast("list[object]", value)))
+    return tuple(_bound(number, each) for number, each in enumerate(cast("list[object]", value)))
 
 
-def _bound(value: object) -> CollectiveBound:
+def _bound(number: int, value: object) -> CollectiveBound:
     if not isinstance(value, dict):
         raise ValueError(f"expected a table, got {value!r}")
-    return CollectiveBound(**read_table(cast("dict[str, object]", value), _BOUND))  # pyright: ignore[reportArgumentType]
+    try:
+        found = read_table(cast("dict[str, object]", value), _BOUND)
+    except WrongEntryError as error:
+        raise WrongEntryError(("collectives", str(number), *error.path), error.problem, error.hint) from None
+    return CollectiveBound(**found)  # pyright: ignore[reportArgumentType]
+
+
+def _selector_spans(number: int, text: str, file_name: str) -> dict[str, Span]:
+    """Return the locations of the selectors by name in a table of bounds, with its number in the file."""
+    found = {key: span_of_entry(("collectives", str(number), key), text, file_name) for key in _SELECTORS}
+    return {key: span for key, span in found.items() if span is not None}
 
 
 def _shardings(value: object) -> dict[str, str]:
@@ -110,6 +134,7 @@ def _shardings(value: object) -> dict[str, str]:
     return {name: text_value(each) for name, each in cast("dict[str, object]", value).items()}
 
 
+_SELECTORS = ("axes", "function", "source")  # those with names, which the program may not have
 _BOUND: dict[str, Reader] = {
     "kind": collective_kind,
     "axes": _axes,

@@ -587,6 +587,10 @@ CODES: dict[str, Code] = {
         "A contract is not TOML, or has a key or a value that contracts do not have.",
         "Correct the entry; `sdy check --update` writes a valid contract.",
     ),
+    "SDY-C011": Code(
+        "A contract selects collectives by an axis, a function or a source that the program does not have.",
+        "Correct the name, or delete the table: its bounds hold for every program.",
+    ),
     "SDY-L001": Code("An op on sharded tensors cannot run on shards.", "Replicate its operands and results."),
     "SDY-L002": Code(
         "Two tensors of an op have different shardings along a shared factor.",

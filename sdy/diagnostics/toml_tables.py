@@ -20,7 +20,8 @@ T = TypeVar("T")
 class WrongEntryError(Exception):
     """An entry of a table is not as expected; `read_toml` turns it into a diagnostic.
 
-    `path` holds the key of the entry after those of the tables around it.
+    `path` holds the key of the entry after those of the tables around it; the key of a list of tables is followed by
+    the number of the table: `("collectives", "1", "kind")`.
     """
 
     def __init__(self, path: Sequence[str], problem: str, hint: str | None = None) -> None:
@@ -40,7 +41,7 @@ def read_toml(text: str, file_name: str, code: str, read: Callable[[Table], T]) 
     try:
         return read(table)
     except WrongEntryError as error:
-        span = _span_of_entry(error.path, text, file_name)
+        span = span_of_entry(error.path, text, file_name)
         problem = error.problem if span else f"{file_name}: {error.problem}"
         raise SdyError(Diagnostic(code, problem, span, hint=error.hint)) from None
 
@@ -106,14 +107,25 @@ def boolean_value(value: object) -> bool:
     return value
 
 
-def _span_of_entry(path: Sequence[str], text: str, file_name: str) -> Span | None:
-    """Return the location of an entry: the first line of its table that begins with its key, or the table's own."""
+def span_of_entry(path: Sequence[str], text: str, file_name: str) -> Span | None:
+    """Return the location of an entry: the first line of its table that begins with its key, or the table's own.
+
+    `path` is that of a `WrongEntryError`.
+    """
     lines = text.splitlines()
     if not lines:
         return None
     *tables, key = path or [""]
-    start = next((index for index, line in enumerate(lines) if tables and line.strip() == f"[{tables[-1]}]"), 0)
+    start = _line_of_table(tables, lines)
     begins = (index for index in range(start, len(lines)) if key and lines[index].lstrip(" [\"'").startswith(key))
     line = next(begins, start)
     column = len(lines[line]) - len(lines[line].lstrip()) + 1
     return Span(file_name, line + 1, column, max(1, len(key)), lines[line])
+
+
+def _line_of_table(tables: Sequence[str], lines: Sequence[str]) -> int:
+    """Return the index of the line that begins a table, or 0."""
+    number = int(tables[-1]) if tables and tables[-1].isdecimal() else None
+    header = f"[{tables[-1]}]" if number is None and tables else f"[[{tables[-2]}]]" if number is not None else ""
+    found = [index for index, line in enumerate(lines) if header and line.strip() == header]
+    return next(iter(found[number or 0 :]), 0)

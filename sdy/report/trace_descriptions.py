@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -185,4 +186,5 @@ def _described(descriptions: TraceDescriptions, arrival: Arrival) -> tuple[str, 
 
 def dims_text(sharding: TensorSharding) -> str:
     """Return the text of a sharding without its mesh."""
-    return write_sharding(sharding).partition(", ")[2].removesuffix(">")
+    named = replace(sharding, mesh="mesh")  # an inlined mesh has commas
+    return write_sharding(named).partition(", ")[2].removesuffix(">")

@@ -18,7 +18,7 @@ from sdy.diagnostics.diagnostic import SdyError
 
 # Each trip multiplies partial sums, 8 x 32 x 4 bytes, and reduce-scatters them among 4 devices; the result is gathered.
 LOOP = """\
-sdy.mesh @m = <["x"=4]>
+sdy.mesh @m = <["x"=4, "y"=1]>
 func.func @main(%x: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>},
                 %w: tensor<32x32xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
     -> (tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}) {
@@ -36,6 +36,9 @@ func.func @main(%x: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>
     stablehlo.return %next, %product : tensor<i32>, tensor<8x32xf32>
   }
   return %0#1 : tensor<8x32xf32>
+}
+func.func private @other(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  return %x : tensor<8x32xf32>
 }
 """
 SENT = 3 * 8 * 32 * 4 // 4  # by each device, in a ring of 4, either way
@@ -180,3 +183,29 @@ def _changed(path: Path, rng: random.Random) -> str:
     dims = rng.choice([dims[::-1], ["{", *["" for _ in dims[1:]]]])
     dims = [each.strip("{}") for each in dims]
     return text[: chosen.start(1)] + ", ".join(f"{{{each}}}" for each in dims) + text[chosen.end(1) :]
+
+
+@pytest.mark.parametrize(
+    ("selector", "message", "hint"),
+    [
+        ("axes = ['z']", 'no mesh of the program has an axis "z"', "the program has x, y"),
+        ("function = 'mian'", "the program has no function @mian", "did you mean main?"),
+        ("source = 'foo.py'", "no op of the program comes from foo.py", "the program has line 1, line 2, line 5 and"),
+        ("source = 'line 140'", "no op of the program comes from line 140", "did you mean line 14?"),
+    ],
+)
+def test_a_selector_that_names_nothing_is_an_error(loop: sdy.Program, selector: str, message: str, hint: str) -> None:
+    contract = read_contract(f"[[collectives]]\ncount = 9\n[[collectives]]\n  {selector}\ncount = 0", "contract.toml")
+    with pytest.raises(SdyError) as raised:
+        loop.expect(contract)
+    (found,) = raised.value.diagnostics
+    assert (found.code, found.message) == ("SDY-C011", message)
+    assert (found.hint or "").startswith(hint)
+    assert found.span is not None
+    assert (found.span.file, found.span.line, found.span.column) == ("contract.toml", 4, 3)
+
+
+def test_selectors_in_python_are_checked_too(loop: sdy.Program) -> None:
+    with pytest.raises(SdyError, match='no mesh of the program has an axis "z"'):
+        loop.expect(Contract((CollectiveBound(axes=frozenset({"z"}), count=0),)))
+    loop.expect(Contract((CollectiveBound(axes=frozenset({"x"}), function="main", source="line 9", count=0),)))

@@ -69,6 +69,7 @@ def test_what_is_written_is_read_again() -> None:
         ("[collectives]\ncount = 1", 1, "collectives: expected tables, written as [[collectives]]", None),
         ("shardings = 3", 1, "shardings: expected a table of shardings, got 3", None),
         ("machine = 3", 1, "machine: expected a string, got 3", None),
+        ("[[collectives]]\nkind = 'all-gather'\n\n[[collectives]]\nkind = 'gather'", 5, "kind: expected one of", None),
         ("[[collectives]]\nkind = 'gather'", 2, "kind: expected one of all-gather, all-reduce, all-to-all", None),
     ],
 )
