@@ -5,7 +5,8 @@
 3. Partition the annotated programs, and keep the best by the cost of what each device then runs.
 4. In a small program, change one decision after the other while that is better, at the price of the partitioned
    program: which named dims an axis shards, starting from the program without annotations and from the best candidate,
-   then the layout of one argument. This finds plans whose latencies the network misjudges, since collectives combine.
+   then the layout of one argument. This finds plans whose latencies the network misjudges, since collectives combine,
+   so it goes on without a gap, unless no plan can save as much time as annotations must.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class ShardingSearch:
             share = SHARE_OF_SOLVER * seconds / (1 + len(others))
             solution = self._search(first, share)
             # In a small program, first what is cheap: solutions with many constraints take long to partition.
-            if not self.is_large and (is_complete := self._choose_named_dims(before)):
+            if not self.is_large and not self._saves_too_little() and (is_complete := self._choose_named_dims(before)):
                 for objective in others:
                     self._search(objective, share)
                 is_complete = self._improve()
@@ -220,6 +221,17 @@ class ShardingSearch:
             return plain
         enough = [each for each in fitting if price(each.cost) <= least * (1 + SMALL_GAIN)]
         return min(enough, key=lambda each: (len(each.edits) > 0, each.constraint_count, price(each.cost)))
+
+    def _saves_too_little(self) -> bool:
+        """Return whether no candidate can save enough time to be better than the program as it was.
+
+        On shards, the ops take at least the time of the whole ones, divided by the number of devices.
+        """
+        cost = self.plain.cost
+        if not cost.fits or self.request.goal is not Goal.TIME:
+            return False
+        least = cost.op_seconds / self.searched.mesh.device_count
+        return self.request.price_of(cost) < least + LEAST_SECONDS
 
     def _improve(self) -> bool:
         """Improve the best candidate, and the program as it was; return false if time was up before the end."""

@@ -59,8 +59,8 @@ class ShardingPlan(Generic[P_co]):
     `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
     `least_memory` says what every sharding needs.
 
-    Both costs are those with the communication optimizer on or off, whichever is faster, as for
-    `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
+    With `chooses_optimizer`, both costs are those with the communication optimizer on or off, whichever is faster, as
+    for `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
     `plan.program.cost(machine)`, which has the optimizer on unless the program says otherwise, may be larger.
     """
 
@@ -78,6 +78,7 @@ class ShardingPlan(Generic[P_co]):
     is_complete: bool
     can_shard: bool
     least_memory: LeastMemory | None
+    chooses_optimizer: bool
     explained: Callable[[float], PlanExplanation] = field(repr=False)
 
     def explain(self, time_limit: float = SECONDS) -> PlanExplanation:
@@ -213,6 +214,11 @@ def _notes(plan: ShardingPlan[ComparedProgram]) -> Iterator[str]:
         yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
     elif not plan.arguments and not plan.results:
         yield "No annotation saves enough: the program stays as it is."
+    if plan.chooses_optimizer:
+        yield (
+            "Costs are with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize "
+            "time`."
+        )
     ends = "" if plan.is_complete else " before time was up; a longer search may find a better plan"
     yield f"{plan.tried} annotated programs were partitioned{ends}."
     if plan.gap is not None and plan.cost.fits:

@@ -212,6 +212,7 @@ def _plan(
         result.is_complete,
         result.can_shard,
         least,
+        not program.is_large,
         partial(_explanation, search, shardings, argument_names),
     )
 

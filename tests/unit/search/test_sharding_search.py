@@ -89,3 +89,24 @@ def test_an_interrupt_ends_the_search_of_all_meshes(monkeypatch: pytest.MonkeyPa
     plan = sdy.Program.from_text(PROGRAM).search(devices=8)
     assert not plan.is_complete
     assert len(runs) == 1
+
+
+def test_the_search_ends_early_if_no_plan_can_save_enough() -> None:
+    tiny = sdy.Program.from_text(PROGRAM.replace("4096", "64").replace("1024", "32"))
+    plan = tiny.search(mesh="data=4,model=2", on="tpu_v5e", time_limit=3600.0)
+    assert plan.is_complete
+    assert plan.tried <= 4  # the candidates of the first solution
+    assert plan.cost == plan.before
+
+
+def test_the_report_says_that_the_optimizer_is_chosen() -> None:
+    text = """
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%x: tensor<4096x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4096x1024xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4096x1024xf32>
+  return %0 : tensor<4096x1024xf32>
+}
+"""
+    plan = sdy.Program.from_text(text).search(on="tpu_v5e")
+    assert plan.chooses_optimizer
+    assert "as in `sdy cost --minimize time`" in " ".join(plan.report().split())
