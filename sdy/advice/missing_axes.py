@@ -24,7 +24,10 @@ from sdy.report.trace_descriptions import dims_text
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Why is this dim of a value not sharded along this axis?"""
+    """Why is this dim of a value not sharded along this axis?
+
+    `result` is the number of a result of the main function, if the value was asked for by its name.
+    """
 
     written: SSAValue
     dim: int
@@ -32,6 +35,7 @@ class Question:
     mesh: Mesh
     mesh_name: str
     rank: int
+    result: int | None = None
 
 
 class MissingAxes:
@@ -42,15 +46,18 @@ class MissingAxes:
         self._graph = explainer.traced.flat.graph
         self._tied = TiedDims(self._graph)
 
-    def question(self, written: SSAValue, dim: int, axis: str) -> Question:
-        """Return the question about a dim and the axis with this name. Raises: SdyError SDY-T220 if one is unknown."""
+    def question(self, written: SSAValue, dim: int, axis: str, result: int | None = None) -> Question:
+        """Return the question about a dim, counted from the end if it is negative, and the axis with this name.
+
+        Raises: SdyError SDY-T220 if one is unknown.
+        """
         name = self._explainer.names[written]
         rank = max((holder.rank for holder in self._explainer.values.holders(written) if holder is not None), default=0)
-        if not 0 <= dim < rank:
+        if not -rank <= dim < rank:
             raise SdyError(Diagnostic("SDY-T220", f"{name} has no dim {dim}: its rank is {rank}"))
         for mesh_name, mesh in self._graph.meshes.items():
             if any(each.name == axis for each in mesh.axes):
-                return Question(written, dim, AxisRef(axis), mesh, mesh_name, rank)
+                return Question(written, dim % rank, AxisRef(axis), mesh, mesh_name, rank, result)
         known = [each.name for mesh in self._graph.meshes.values() for each in mesh.axes]
         hint = similar_name_hint(axis, known) or f"axes: {', '.join(dict.fromkeys(known))}"
         raise SdyError(Diagnostic("SDY-T220", f'no mesh has an axis "{axis}"', hint=hint))

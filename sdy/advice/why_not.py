@@ -14,19 +14,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.conflict_edits import Suggestion, against_rival, opening
-from sdy.advice.edits import Edit, with_axis
+from sdy.advice.edits import Edit, is_at_boundary, with_axis
 from sdy.advice.missing_axes import MissingAxes, Question
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.shardings import sharding_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.model.axis import overlaps
-from sdy.model.sharding_update import fully_open
+from sdy.model.axis_list import sharded_size
+from sdy.model.sharding_update import fully_closed, fully_open
 from sdy.propagation.graph import Value
 from sdy.propagation.tied_dims import Tie
 from sdy.report.explain import Explainer
+from sdy.report.result_names import result_number, shown_result_name
 
 Trace = Callable[[ModuleOp], Explainer]
 
@@ -47,12 +51,12 @@ class WhyNot:
         mesh has an axis with that name.
         """
         written = self._explainer.names.find(query)[0]
-        question = self._missing.question(written, dim, axis)
+        question = self._missing.question(written, dim, axis, result_number(main_function(self._module), query))
         lines = [self._explainer.headline(written)]
         holder = self._missing.unsharded_holder(question)
         if holder is None:
             explained = list(self._explainer.value(query))
-            return [lines[0], f"  dim {dim} is sharded along {question.axis}", *explained[1:]]
+            return [lines[0], f"  dim {question.dim} is sharded along {question.axis}", *explained[1:]]
         stop = self._missing.stop(question, holder)
         lines += self._missing.reasons(question, holder, stop)
         suggestion = self._first_that_works(question, holder, stop)
@@ -60,6 +64,7 @@ class WhyNot:
             lines.append("  no edit of a single annotation shards it")
         else:
             lines.append(f"  edit: {suggestion.text}, and propagation shards it along {question.axis}")
+            lines += _uneven_at_boundary(question, suggestion.edit)
         return lines
 
     def suggestion_for(self, written: SSAValue, dim: int, axis: str) -> Suggestion | None:
@@ -89,14 +94,25 @@ class WhyNot:
         yield from self._annotated(question)
 
     def _annotated(self, question: Question) -> Iterator[Suggestion]:
-        """Yield the edit that shards the value of the question itself."""
+        """Yield the edit that shards the value of the question itself; of a result, also that of the function."""
         written = question.written
+        if question.result is not None:
+            yield self._annotated_result(question, question.result)
         own = sharding_of(written)
         if own is None or own.mesh != question.mesh_name:
-            own = fully_open(question.mesh_name, question.rank)
-        sharding = with_axis(own, question.dim, question.axis)
-        edit = Edit(written, sharding)
+            unannotated = fully_closed if isinstance(written, BlockArgument) else fully_open
+            own = unannotated(question.mesh_name, question.rank)
+        edit = Edit(written, with_axis(own, question.dim, question.axis))
         yield Suggestion(edit.described(self._explainer.names[written]), edit)
+
+    def _annotated_result(self, question: Question, number: int) -> Suggestion:
+        func = main_function(self._module)
+        own = function_result_sharding(func, number)
+        if own is None or own.mesh != question.mesh_name:
+            own = fully_closed(question.mesh_name, question.rank)  # JAX has open dims only in constraints
+        edit = Edit(number, with_axis(own, question.dim, question.axis))
+        text = f"{edit.described(shown_result_name(func, number))} in the out_shardings of jax.jit"
+        return Suggestion(text, edit)
 
     def _works(self, question: Question, edit: Edit) -> bool:
         """Return whether propagation in an edited copy shards the dim along the axis, in every copy of the value."""
@@ -113,3 +129,18 @@ class WhyNot:
             each is not None and any(overlaps(axis, question.axis) for axis in each.dims[question.dim].axes)
             for each in shardings
         )
+
+
+def _uneven_at_boundary(question: Question, edit: Edit) -> Iterator[str]:
+    """Yield what JAX, which needs even shards of arguments and results, accepts instead of an edit that it rejects."""
+    shape = static_shape(question.written.type)
+    if shape is None or not is_at_boundary(edit) or edit.target not in (question.written, question.result):
+        return
+    for dim, (size, sharding) in enumerate(zip(shape, edit.sharding.dims, strict=True)):
+        shards = sharded_size(sharding.axes, question.mesh)
+        if size % shards:
+            even = -(-size // shards) * shards
+            yield (
+                f"  JAX rejects uneven shards of arguments and results: pad dim {dim} to {even:,} elements, or use "
+                "jax.lax.with_sharding_constraint on a value inside"
+            )

@@ -149,7 +149,7 @@ class Program(Generic[R]):
     def why_not(self, value: str, *, dim: int, axis: str) -> str:
         """Explain why a dim of a value is not sharded along a mesh axis, and which edit shards it.
 
-        The edit was tried on a copy of the program. `value` is named as for `explain`.
+        The edit was tried on a copy of the program. `value` is named as for `explain`; `dim=-1` is the last dim.
         Raises: SdyError SDY-T203 if no value has that name; SDY-T220 if the value has no dim with that number or no
         mesh has an axis with that name.
         """

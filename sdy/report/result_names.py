@@ -25,10 +25,16 @@ def returned_value(func: FuncOp, query: str) -> SSAValue | None:
     A result without a name in JAX is also called `result[1]`. Single and double quotes are the same. Return None if no
     result has that name.
     """
+    number = result_number(func, query)
     terminator = func.body.block.last_op if func.body.blocks else None
-    for index, value in enumerate(terminator.operands if isinstance(terminator, ReturnOp) else ()):
+    return terminator.operands[number] if number is not None and isinstance(terminator, ReturnOp) else None
+
+
+def result_number(func: FuncOp, query: str) -> int | None:
+    """Return the number of the result that `query` names; see `returned_value`."""
+    for index in range(len(func.function_type.outputs)):
         if with_single_quotes(query) in (shown_result_name(func, index), f"result {index}"):
-            return value
+            return index
     return None
 
 

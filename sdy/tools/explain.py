@@ -38,7 +38,7 @@ without a function refers to the main function. A line number refers to all valu
 file has locations, values also have the names and lines of the JAX program: params["up"], train.py:20.
 """
 
-_DIM_AND_AXIS = re.compile(r"""dim=(?P<dim>\d+)[\s,]+axis=["']?(?P<axis>[^"'\s]+)["']?""")
+_DIM_AND_AXIS = re.compile(r"""dim=(?P<dim>-?\d+)[\s,]+axis=["']?(?P<axis>[^"'\s]+)["']?""")
 
 
 def parser() -> ArgumentParser:

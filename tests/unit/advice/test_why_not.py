@@ -76,7 +76,7 @@ def test_nothing_brings_the_axis() -> None:
           nothing propagates it there: none of the 2 dims tied to this dim by ops is sharded along it
           edit: constrain %0 to [{?}, {"y", ?}] or P(P.UNCONSTRAINED, 'y'), and propagation shards it along "y"
     """)
-    assert "edit: annotate %a as [{?}, {" in answer(text, "%a", 1, "y")
+    assert 'edit: annotate %a as [{}, {"y"}]' in answer(text, "%a", 1, "y")
 
 
 def test_a_barrier_stops_the_axis() -> None:
@@ -144,3 +144,35 @@ def test_every_argument_dim_and_axis_of_the_examples_has_an_edit() -> None:
             for dim, axis in ((dim, axis) for dim in range(len(shape)) for axis in axes):
                 found = program.why_not(f"%arg{number}", dim=dim, axis=axis)
                 assert "is sharded along" in found or "\n  edit: " in found, found
+
+
+UNEVEN = """
+    func.func @main(%a: tensor<10x8xf32>) -> (tensor<10x8xf32>, tensor<8x8xf32>) {
+      %0 = stablehlo.abs %a : tensor<10x8xf32>
+      %1 = stablehlo.slice %0 [0:8, 0:8] : (tensor<10x8xf32>) -> tensor<8x8xf32>
+      return %0, %1 : tensor<10x8xf32>, tensor<8x8xf32>
+    }
+"""
+
+
+def test_a_negative_dim_counts_from_the_end() -> None:
+    assert answer(UNEVEN, "%a", -1, "x") == answer(UNEVEN, "%a", 1, "x")
+    with pytest.raises(SdyError, match="%a has no dim -3: its rank is 2"):
+        answer(UNEVEN, "%a", -3, "x")
+
+
+def test_an_edit_with_uneven_shards_says_what_jax_accepts() -> None:
+    lines = answer(UNEVEN, "%a", 0, "x").splitlines()
+    assert lines[-2].startswith("""  edit: annotate %a as [{"x"}, {}] or P('x', None), and""")
+    assert lines[-1].startswith(
+        "  JAX rejects uneven shards of arguments and results: pad dim 0 to 12 elements, or use"
+    )
+    assert "JAX rejects" not in answer(UNEVEN, "%a", 1, "x")
+    assert "JAX rejects" not in answer(UNEVEN, "%0", 0, "x")  # a constraint may be uneven
+
+
+def test_the_edit_of_a_result_is_an_annotation_of_the_function() -> None:
+    edit = """annotate result[1] as [{"x"}, {}] or P('x', None) in the out_shardings of jax.jit"""
+    assert f"  edit: {edit}, and propagation" in answer(UNEVEN, "result[1]", 0, "x")
+    assert "  edit: constrain %1 to" in answer(UNEVEN, "%1", 0, "x")
+    assert "JAX rejects uneven shards" in answer(UNEVEN, "result[0]", 0, "x")
