@@ -55,9 +55,15 @@ class ProgramCost(HtmlRepr):
 
     def __repr__(self) -> str:
         """Return one line with the machine, the time without overlap, the bytes sent and the peak memory."""
-        sent = sum(each.bytes_sent for each in self.collectives)
-        numbers = f"{seconds_text(self.seconds_in_turn)}, {sent:,.0f} bytes sent, {self.peak_bytes:,} peak bytes"
+        numbers = (
+            f"{seconds_text(self.seconds_in_turn)}, {self.bytes_sent:,.0f} bytes sent, {self.peak_bytes:,} peak bytes"
+        )
         return f"ProgramCost({self.hardware.name}: {numbers})"
+
+    @property
+    def bytes_sent(self) -> float:
+        """The bytes that the device sends in all collectives."""
+        return sum(cost.bytes_sent for cost in self.collectives)
 
     @property
     def communication_seconds(self) -> float:

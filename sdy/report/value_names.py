@@ -15,12 +15,13 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.text.ssa_names import name_values
-from sdy.report.result_names import returned_value, with_single_quotes
+from sdy.report.result_names import returned_value, shown_result_name, with_single_quotes
 
 _NAME = r"%[\w$.-]+"
 _RESULTS = re.compile(rf"((?:{_NAME}(?::\d+)?\s*,\s*)*{_NAME}(?::\d+)?)\s*=\s*$")
@@ -67,8 +68,7 @@ class ValueNames:
             return [returned]
         match = _QUERY.fullmatch(query)
         if match is None:
-            hint = "write %name, @func:%name, a line number, or the name of an argument or a result in JAX"
-            raise _not_found(f"expected a value, got {query!r}", hint)
+            raise _not_found(f"expected a value, got {query!r}", self._hint(with_single_quotes(query)))
         if match["line"]:
             return self._on_line(int(match["line"]))
         func = self._function(match["func"])
@@ -80,6 +80,19 @@ class ValueNames:
         hint = similar_name_hint(match["name"], [self._names[value] for value in values])
         otherwise = "values can also be specified by line number"
         raise _not_found(f"@{func.sym_name.data} has no value {match['name']}", hint or otherwise)
+
+    def _hint(self, query: str) -> str:
+        """Return a hint on a text that names no value: the leaves of that pytree, or the most similar name."""
+        func = main_function(self._module)
+        known = [
+            *self._arguments,
+            *(shown_result_name(func, index) for index in range(len(func.function_type.outputs))),
+        ]
+        leaves = [name for name in known if name.startswith((f"{query}[", f"{query}."))]
+        if leaves:
+            return f"values in {query}: {first_names(leaves)}"
+        otherwise = "write %name, @func:%name, a line number, or the name of an argument or a result in JAX"
+        return similar_name_hint(query, known) or otherwise
 
     def _function(self, name: str | None) -> FuncOp:
         if name is None:

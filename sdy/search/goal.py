@@ -21,7 +21,7 @@ class Goal(Enum):
             case Goal.TIME:
                 return cost.seconds_in_turn
             case Goal.BYTES:
-                return sum(each.bytes_sent for each in cost.collectives)
+                return cost.bytes_sent
             case Goal.MEMORY:
                 return float(cost.peak_bytes)
 

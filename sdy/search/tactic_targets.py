@@ -69,7 +69,8 @@ class TacticTargets:
                 self._shardings[number] = changed
                 self._changed.add(number)
         if len(reasons) == len(matching):
-            raise _impossible(f"{tactic}: {reasons[0]}", None)
+            hint = "a tactic must change at least one of the values that it matches"
+            raise _impossible(f"{tactic}: {reasons[0]}", hint)
         return len(matching) - len(reasons)
 
     def edits(self) -> list[Edit]:

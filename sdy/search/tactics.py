@@ -22,7 +22,8 @@ from sdy.search.search_request import SECONDS
 class Shard:
     """Shard a dim of the values that match a pattern along an axis, at the minor end of the dim.
 
-    Values without this dim, whose dim the axis does not divide, or that the axis already shards, stay as they are.
+    Values without this dim, whose dim the axis does not divide, or that the axis already shards, stay as they are. At
+    least one must change.
     """
 
     pattern: str
@@ -88,7 +89,7 @@ def shard(pattern: str, *, dim: int, axis: str) -> Shard:
     """Return the tactic that shards a dim of the arguments or results that match a pattern along a mesh axis.
 
     `pattern` is the name of an argument or a result, of a pytree, or has wildcards: `params.*.up`. A negative `dim`
-    counts from the last one. Values that cannot be sharded so stay as they are.
+    counts from the last one. Values that cannot be sharded so stay as they are; at least one must change.
     """
     return Shard(pattern, dim, axis)
 

@@ -56,7 +56,14 @@ def test_a_crash_and_a_timeout_are_rows(monkeypatch: pytest.MonkeyPatch) -> None
     program = sdy.load(PATHS["matmul_case1"])
     monkeypatch.setattr(runs.sys, "executable", "/bin/false")
     _, crashed = sdy.compare_partitioners(program, ["xla"])
-    assert crashed.problem == "ended with status 1"
+    assert crashed.problem == "its process ended with status 1"
+
+    def crashes(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess("python", -11, "", "a line of a log")
+
+    monkeypatch.setattr(runs.subprocess, "run", crashes)
+    _, crashed = sdy.compare_partitioners(program, ["xla"])
+    assert crashed.problem == "its process was ended by signal 11, segmentation fault"
 
     def never_ends(*words: object, **options: object) -> None:
         raise subprocess.TimeoutExpired("python", 3)

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.program.parallel.exit_status import exit_text
 
 R = TypeVar("R")
 Run = Callable[[], R]  # a partial function of a module, which can be sent to another process
@@ -118,7 +119,7 @@ class _Worker:
         except (EOFError, OSError, pickle.UnpicklingError):
             status = self._process.wait()
             hint = "the system ends processes when memory is full: run fewer at a time"
-            raise SdyError(Diagnostic("SDY-T262", f"a process ended with status {status}", hint=hint)) from None
+            raise SdyError(Diagnostic("SDY-T262", f"a process {exit_text(status)}", hint=hint)) from None
 
     def stop(self) -> None:
         """End the process, even while it runs something."""

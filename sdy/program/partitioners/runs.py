@@ -27,6 +27,7 @@ from sdy.passes.run import run_passes
 from sdy.program.comparison import PartitionerResult
 from sdy.program.local_program import local_program
 from sdy.program.optional_jax import require_jax
+from sdy.program.parallel.exit_status import exit_text
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.rounding import RoundingCheck
 from sdy.program.sharded_program import boundary_of
@@ -126,7 +127,9 @@ def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerR
         except subprocess.TimeoutExpired:
             return PartitionerResult(name, problem=f"stopped after {seconds:g} seconds")
         if done.returncode:
-            return PartitionerResult(name, problem=_last_line(done.stderr) or f"ended with status {done.returncode}")
+            is_signal = done.returncode < 0
+            said = "" if is_signal else _last_line(done.stderr)  # after a crash, the last line is about something else
+            return PartitionerResult(name, problem=said or f"its process {exit_text(done.returncode)}")
         return other.read(reference, folder)
 
 

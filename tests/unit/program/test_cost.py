@@ -26,6 +26,12 @@ def test_the_method_returns_the_output_of_the_command(capsys: pytest.CaptureFixt
         PROGRAM.cost("tpu_v5e", free_bytes="1kX")
 
 
+def test_the_bytes_are_those_of_all_collectives() -> None:
+    cost = PROGRAM.cost("tpu_v5e")
+    assert cost.bytes_sent == sum(each.bytes_sent for each in cost.collectives) > 0
+    assert f"{cost.bytes_sent:,.0f} bytes sent" in repr(cost)
+
+
 def test_a_custom_machine_is_accepted() -> None:
     slow = replace(HARDWARE["tpu_v5e"], name="slow", hbm_bandwidth=HARDWARE["tpu_v5e"].hbm_bandwidth / 2)
     assert PROGRAM.cost(slow).memory_seconds == pytest.approx(2 * PROGRAM.cost("tpu_v5e").memory_seconds)

@@ -201,8 +201,25 @@ def test_explain_accepts_python_names_and_lines(program: Program[Layer]) -> None
 def test_explain_accepts_the_names_of_results(program: Program[Layer]) -> None:
     for name in ("result['out']", 'result["out"]', "result 1"):
         assert program.explain(name) == program.explain("%0")
-    with pytest.raises(SdyError, match="name of an argument or a result"):
+    with pytest.raises(SdyError, match="did you mean result\\['loss'\\]"):
         program.explain("result['loss")
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("params", "values in params: params['w']"),
+        ("result", "values in result: result['loss'], result['out']"),
+        ("params['ww']", "did you mean params['w']?"),
+        ("parms['w']", "did you mean params['w']?"),
+        ("params.w", "did you mean params['w']?"),
+    ],
+)
+def test_a_pytree_or_a_misspelled_name_has_a_hint(program: Program[Layer], query: str, hint: str) -> None:
+    with pytest.raises(SdyError) as raised:
+        program.explain(query)
+    (diagnostic,) = raised.value.diagnostics
+    assert (diagnostic.code, diagnostic.hint) == ("SDY-T203", hint)
 
 
 def test_a_line_without_values_has_a_hint_with_lines_that_have_values(program: Program[Layer]) -> None:

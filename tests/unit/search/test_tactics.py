@@ -121,3 +121,15 @@ def test_a_tactic_that_cannot_be_applied_is_one_diagnostic(
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == code
     assert message in diagnostic.message
+
+
+def test_a_tactic_whose_axis_all_values_have_is_an_error(program: sdy.Program[Any]) -> None:
+    rows = sdy.shard("batch.x", dim=0, axis="data")
+    with pytest.raises(SdyError) as caught:
+        program.apply(rows, rows, mesh=MESH)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SDY-T255"
+    assert diagnostic.message.endswith('already has axis "data"')
+    assert diagnostic.hint == "a tactic must change at least one of the values that it matches"
+    applied = program.apply(rows, sdy.shard("batch", dim=0, axis="data"), mesh=MESH)
+    assert [step.values for step in applied.steps] == [0, 1, 1]
