@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sdy.advice.lint.finding import Candidate
@@ -42,9 +42,15 @@ def many_small_collectives(linted: LintedProgram) -> Iterator[Candidate]:
         subject="latency",
         notes=(
             *(_described(kind, axes, runs) for (kind, axes), runs in groups.items()),
-            "one collective of all their data waits once: stack the tensors, or communicate after the loop",
+            _advice(run for runs in groups.values() for run in runs),
         ),
     )
+
+
+def _advice(runs: Iterable[SmallCollective]) -> str:
+    """Return what to do; only a collective that runs several times may be in a loop."""
+    after_the_loop = ", or communicate after the loop" if any(each.times > 1 for each in runs) else ""
+    return f"one collective of all their data waits once: stack the tensors{after_the_loop}"
 
 
 def _latency_bound(linted: LintedProgram) -> dict[tuple[CollectiveKind, AxisList], list[SmallCollective]]:

@@ -70,3 +70,20 @@ def test_every_rule_has_programs_and_a_code() -> None:
     assert set(FIRES) == set(SILENT) == set(FIXES) == codes
     assert codes <= set(CODES)
     assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_only_collectives_that_run_several_times_may_be_moved_out_of_a_loop() -> None:
+    ops = [
+        f"  %t{step} = stablehlo.tanh %s{step} : tensor<16x8xf32>\n"
+        f"  %a{step} = stablehlo.slice %t{step} [15:16, 0:8] : (tensor<16x8xf32>) -> tensor<1x8xf32>\n"
+        f"  %b{step} = stablehlo.slice %t{step} [0:15, 0:8] : (tensor<16x8xf32>) -> tensor<15x8xf32>\n"
+        f"  %s{step + 1} = stablehlo.concatenate %a{step}, %b{step}, dim = 0"
+        " : (tensor<1x8xf32>, tensor<15x8xf32>) -> tensor<16x8xf32>"
+        for step in range(9)
+    ]
+    head = "func.func @main(%s0: tensor<16x8xf32> X0) -> tensor<16x8xf32> {"
+    shifts = "\n".join([head, *ops, "  return %s9 : tensor<16x8xf32>", "}"])
+    (finding,) = findings(shifts, "SDY-S412")
+    assert finding.notes[-1] == "one collective of all their data waits once: stack the tensors"
+    (finding,) = findings(FIRES["SDY-S412"], "SDY-S412")
+    assert finding.notes[-1].endswith("stack the tensors, or communicate after the loop")
