@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.terminal_image import IMAGE, drawn, lines_of, printed
 
 import sdy
 from sdy.diagnostics.diagnostic import render
@@ -37,6 +38,13 @@ def test_the_shown_error_is_printed() -> None:
     with pytest.raises(sdy.SdyError) as raised:
         Program.from_text(text, "mlp.mlir")
     assert render(raised.value.diagnostics[0], {"mlp.mlir": text}).strip() == SHOWN_ERROR.strip()
+
+
+def test_the_image_has_what_the_first_command_prints() -> None:
+    """`make images` draws it; the errors of outputs may differ on other machines."""
+    shown, now = lines_of(IMAGE.read_text()), lines_of(drawn(printed()))
+    assert "collectives" in now
+    assert shown[: shown.index("outputs")] == now[: now.index("outputs")]
 
 
 @pytest.mark.parametrize("words", SHELL_LINES, ids=" ".join)
