@@ -26,7 +26,9 @@ CODES: dict[str, Code] = {
         "The op is not registered, and unregistered dialects are not allowed.",
         "Check the op name, or pass -allow-unregistered-dialect.",
     ),
-    "SDY-P003": Code("The text uses a value or a block that it does not define.", "Define it, or correct the name."),
+    "SDY-P003": Code(
+        "The text uses a value, a block or an alias that it does not define.", "Define it, or correct the name."
+    ),
     "SDY-P004": Code("The same name is defined twice.", "Rename one of the two definitions."),
     "SDY-P005": Code(
         "A value is used with a type other than the one it was defined with.", "Correct the type, or convert the value."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import hexdigits
 from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, VectorType
@@ -25,8 +26,8 @@ def parse_dense(parser: AttrParser) -> DenseElementsAttr:
 
     Raises: ParseError if the literal is not valid for the type.
     """
-    start = parser.pos
     parser.parse_punctuation("<")
+    start = parser.pos
     if parser.parse_optional_punctuation(">") is not None:
         literals, shape = "0x", None
     else:
@@ -112,7 +113,13 @@ def _parse_dense_type(parser: AttrParser) -> tuple[DenseType, ElementCodec]:
 def _bytes_of_hex(text: str) -> bytes:
     if not text.startswith("0x"):
         raise ValueError("expected hexadecimal digits that start with 0x")
-    return bytes.fromhex(text[2:])
+    digits = text[2:]
+    invalid = next((character for character in digits if character not in hexdigits), None)
+    if invalid is not None:
+        raise ValueError(f"expected hexadecimal digits after 0x, got {invalid}")
+    if len(digits) % 2:
+        raise ValueError(f"expected an even number of hexadecimal digits, two per byte, got {len(digits)}")
+    return bytes.fromhex(digits)
 
 
 def _check_shape(shape: tuple[int, ...] | None, dense_type: DenseType) -> None:

@@ -27,12 +27,12 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
 from sdy.dialects.text.repeating_parser import RepeatingParser
 from sdy.dialects.text.source_lines import source_line_in_text
+from sdy.dialects.text.unknown_ops import unknown_op_hint
 
 
 class LocatingParser(RepeatingParser):
@@ -107,9 +107,17 @@ class LocatingParser(RepeatingParser):
         op_class = self.ctx.get_optional_op(full_name)
         if op_class is None or (issubclass(op_class, UnregisteredOp) and not is_generic):
             load_dialects(self.ctx)
-            known_names = [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)]
-            self.fail("SDY-P002", f"unknown op {name}", span, similar_name_hint(full_name, known_names))
+            self.fail("SDY-P002", f"unknown op {name}", span, self._unknown_op_hint(name, is_generic=is_generic))
         return op_class
+
+    def _unknown_op_hint(self, name: str, *, is_generic: bool) -> str | None:
+        return unknown_op_hint(
+            name,
+            self._default_dialect(),
+            [op.name for op in self.ctx.loaded_ops if not issubclass(op, UnregisteredOp)],
+            is_generic=is_generic,
+            allows_unknown=self.ctx.allow_unregistered,
+        )
 
     def _bind_results(self, op: Operation, names: Sequence[tuple[Span, int]]) -> None:
         count = sum(size for _, size in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import NoReturn, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -28,11 +28,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.parser import Position
 from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
+from sdy.dialects.constants.float_formats import FLOAT_FORMATS
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
 from sdy.dialects.text.token_parser import TokenParser
@@ -42,6 +43,7 @@ T = TypeVar("T")
 MAX_INTEGER_BITS = 2**24 - 1  # MLIR's limit for integer types
 MAX_DIM = 2**63 - 1  # MLIR's limit for dims
 ARRAY_ELEMENT_TYPES = (i1, i8, i16, i32, i64, f32, f64)
+ELEMENT_TYPES = (*FLOAT_FORMATS, "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "index", "complex")
 _TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
 # Frequent types, which are matched as a whole and looked up in a cache.
@@ -72,6 +74,31 @@ class TextParser(TokenParser):
         if parsed is not None:
             self._types[common[0]] = parsed
         return parsed
+
+    def parse_shape(self) -> tuple[list[int] | None, Attribute]:
+        if self.parse_optional_punctuation("*") is None:
+            return self.parse_ranked_shape()
+        self.parse_shape_delimiter()
+        return None, self._parse_element_type()
+
+    def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
+        dims = self.parse_dimension_list()
+        if dims:
+            self.parse_shape_delimiter()
+        return dims, self._parse_element_type()
+
+    def _parse_element_type(self) -> TypeAttribute:
+        element = self.parse_optional_type()
+        if element is None:
+            self._fail_element_type(self._current_token)
+        return element
+
+    def _fail_element_type(self, token: MLIRToken) -> NoReturn:
+        if token.kind is not MLIRTokenKind.BARE_IDENT:
+            actual = token.text or "the end of the text"
+            self.raise_error(f"expected a dim or an element type, got {actual}", token.span)
+        hint = similar_name_hint(token.text, ELEMENT_TYPES)
+        self.fail("SDY-P006", f"unknown element type {token.text}", token.span, hint)
 
     def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
         match = _ONE_STRING.match(self.lexer.input.content, self.position())
@@ -176,6 +203,23 @@ class TextParser(TokenParser):
 
             self._blobs = parse_blobs(self.lexer.input.content)
         return parse_dense_resource(self, self._blobs)
+
+    def _parse_extended_type_or_attribute(  # pyright: ignore[reportIncompatibleMethodOverride] -- overloads in xDSL
+        self, attr_or_dialect_name: str, is_type: bool
+    ) -> Attribute:
+        name = f"{'!' if is_type else '#'}{attr_or_dialect_name}"
+        is_alias = "." not in name and self._current_token.kind is not MLIRTokenKind.LESS
+        if is_alias and name not in self.attribute_aliases:
+            span = Span(self.consumed - len(name), self.consumed, self.lexer.input)
+            self.fail("SDY-P003", f"undefined alias {name}", span, similar_name_hint(name, self.attribute_aliases))
+        parse = cast("Callable[[str, bool], Attribute]", super()._parse_extended_type_or_attribute)
+        return parse(attr_or_dialect_name, is_type)
+
+    def _parse_alias_def(self) -> None:
+        token = self._current_token
+        if token.text in self.attribute_aliases:
+            self.fail("SDY-P004", f"{token.text} is already defined", token.span, "rename one of the two definitions")
+        super()._parse_alias_def()
 
     def _parse_dialect_type_or_attribute_body(  # pyright: ignore[reportIncompatibleMethodOverride] -- a union in xDSL
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: Position | None

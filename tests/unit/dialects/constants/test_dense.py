@@ -42,7 +42,7 @@ def test_literals_are_parsed_to_values(text: str, values: tuple[Scalar, ...]) ->
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
-        ("dense<[1, 2]> : tensor<3xi32>", 6, "expected lists of shape [3], the shape of the type, got [2]"),
+        ("dense<[1, 2]> : tensor<3xi32>", 7, "expected lists of shape [3], the shape of the type, got [2]"),
         ("dense<[[1, 2], [3]]> : tensor<2x2xi32>", 7, "nested lists must have the same shape, got [1] and [2]"),
         ("dense<1> : tensor<f32>", 7, "decimal point"),
         ("dense<1.0> : tensor<i32>", 7, "expected an integer, got 1.0"),
@@ -52,9 +52,10 @@ def test_literals_are_parsed_to_values(text: str, values: tuple[Scalar, ...]) ->
         ("dense<0x1FFFFFFFF> : tensor<f32>", 7, "32 bits"),
         ("dense<5> : tensor<?xi32>", 12, "expected a tensor type with a static shape, got tensor<?xi32>"),
         ("dense<5> : tensor<2x!stablehlo.token>", 12, "do not support the element type !stablehlo.token"),
-        ('dense<"0x00"> : tensor<2xi32>', 6, "expected 2 elements of 4 bytes"),
-        ('dense<"zz"> : tensor<2xi32>', 6, "start with 0x"),
-        ('dense<"0xzz"> : tensor<2xi8>', 6, "hexadecimal"),
+        ('dense<"0x00"> : tensor<2xi32>', 7, "expected 2 elements of 4 bytes"),
+        ('dense<"zz"> : tensor<2xi32>', 7, "start with 0x"),
+        ('dense<"0xzz"> : tensor<2xi8>', 7, "expected hexadecimal digits after 0x, got z"),
+        ('dense<"0x000"> : tensor<2xi8>', 7, "expected an even number of hexadecimal digits, two per byte, got 3"),
         ("dense<(1.0, 2.0, 3.0)> : tensor<complex<f32>>", 7, "(real,imaginary)"),
         ("dense<x> : tensor<f32>", 7, "a number"),
     ],
