@@ -24,7 +24,8 @@ def parse_pipeline(text: str) -> list[PassRequest]:
     reader = _Reader(text)
     anchor = reader.name()
     if anchor not in ROOTS:
-        raise reader.error(f"expected a pipeline that begins with builtin.module, got {anchor}")
+        message = f"expected a pipeline that begins with builtin.module, got {anchor}"
+        raise reader.error(message, text.index(anchor), f"write builtin.module({text.strip()})")
     requests = reader.elements()
     reader.expect_end()
     return requests
@@ -72,14 +73,18 @@ class _Reader:
             requests += self._element()
             if self._accept(")"):
                 return requests
-            self._expect(",")
+            if not self._accept(","):
+                raise self.error("expected , or ) after a pass")
 
     def expect_end(self) -> None:
         if self._text[self._position :].strip():
             raise self.error("expected the end of the pipeline after its closing parenthesis")
 
-    def error(self, message: str) -> SdyError:
-        return SdyError(Diagnostic("SDY-T005", message, span_at("<pipeline>", self._text, self._position)))
+    def error(self, message: str, start: int | None = None, hint: str | None = None) -> SdyError:
+        """Return the error at the text from `start` to the position, or at the position if `start` is None."""
+        end = None if start is None else start + len(self._text[start : self._position].rstrip())
+        span = span_at("<pipeline>", self._text, self._position if start is None else start, end)
+        return SdyError(Diagnostic("SDY-T005", message, span, hint))
 
     def _element(self) -> list[PassRequest]:
         name = self.name()

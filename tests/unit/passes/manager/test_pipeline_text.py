@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from xdsl.passes import ModulePass
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
 from sdy.passes.export.per_instruction.per_instruction_partitioning import PerInstructionPartitioningPass
 from sdy.passes.manager.all import PASSES, pass_class
@@ -98,6 +99,26 @@ def test_bytes_are_written_as_a_number() -> None:
     assert pipeline_of([CombineCollectivesPass(most_bytes=1000)]) == (
         "builtin.module(sdy-combine-collectives{most-bytes=1000})"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "length", "words", "hint"),
+    [
+        ("cse", 1, 3, "expected a pipeline that begins with builtin.module, got cse", "write builtin.module(cse)"),
+        (" func.func (cse) ", 2, 9, "got func.func", "write builtin.module(func.func (cse))"),
+        ("builtin.module(cse", 19, 1, "expected , or ) after a pass", None),
+    ],
+)
+def test_a_malformed_pipeline_is_an_error_at_its_text(
+    text: str, column: int, length: int, words: str, hint: str | None
+) -> None:
+    with pytest.raises(SdyError) as caught:
+        parse_pipeline(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.span is not None
+    assert (diagnostic.code, diagnostic.span.column, diagnostic.span.length) == ("SDY-T005", column, length)
+    assert words in diagnostic.message
+    assert diagnostic.hint == hint
 
 
 @pytest.mark.parametrize("name", PIPELINES)
