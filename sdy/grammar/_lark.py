@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -95,10 +96,10 @@ def parse_tree(rule: str, text: str) -> ParseNode:
         return cast(ParseNode, _parser().parse(text, start=rule))
     except UnexpectedToken as error:
         if error.token.type == "$END":
-            raise NotationError("SDY-P102", "unexpected end of text", len(text), hint=_hint(error.expected)) from None
-        raise _unexpected(text, cast(int, error.pos_in_stream), error.expected) from None
+            raise NotationError("SDY-P102", "unexpected end of text", len(text), hint=_hint(rule, text)) from None
+        raise _unexpected(rule, text, cast(int, error.pos_in_stream)) from None
     except UnexpectedCharacters as error:
-        raise _unexpected(text, cast(int, error.pos_in_stream), error.allowed) from None
+        raise _unexpected(rule, text, cast(int, error.pos_in_stream)) from None
 
 
 @cache
@@ -107,8 +108,8 @@ def _parser() -> Lark:
     return Lark(grammar, start=list(START_RULES), parser="lalr", lexer="contextual", tree_class=ParseNode)
 
 
-def _unexpected(text: str, offset: int, expected: Iterable[str]) -> NotationError:
-    hint: str | None = _hint(expected)
+def _unexpected(rule: str, text: str, offset: int) -> NotationError:
+    hint: str | None = _hint(rule, text)
     # The lexer reads a keyword followed by further letters as the keyword; the error is about the full identifier.
     if re.match(r"[A-Za-z0-9_$.]", text[offset:]) and (identifier := _TRAILING_IDENTIFIER.search(text[:offset])):
         offset, hint = identifier.start(), None
@@ -117,8 +118,19 @@ def _unexpected(text: str, offset: int, expected: Iterable[str]) -> NotationErro
     return NotationError("SDY-P101", f"unexpected `{text[offset:end]}`", offset, end, hint)
 
 
-def _hint(expected: Iterable[str]) -> str:
-    names = sorted(name for name in map(_terminal_name, expected) if name)
+def _accepted(rule: str, text: str) -> Iterable[str]:
+    """Return the terminals that may come where parsing `text` stops.
+
+    The errors of Lark list terminals that may follow the last symbol anywhere in the grammar.
+    """
+    parser = _parser().parse_interactive(text, start=rule)
+    with suppress(UnexpectedToken, UnexpectedCharacters):
+        parser.exhaust_lexer()
+    return cast("set[str]", parser.accepts())
+
+
+def _hint(rule: str, text: str) -> str:
+    names = sorted(name for name in map(_terminal_name, _accepted(rule, text)) if name)
     return "expected " + (names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}")
 
 

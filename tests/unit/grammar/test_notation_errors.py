@@ -150,6 +150,8 @@ def test_the_hint_lists_the_expected_tokens() -> None:
     assert error_in(parse.TENSOR_SHARDING, "<").hint == "expected `mesh` or a mesh such as `@mesh`"
     assert error_in(parse.TENSOR_SHARDING, "<@m").hint == "expected `,`"
     assert error_in(parse.MESH, '<["x"=2], ids=[0]>').hint == "expected `device_ids`"
+    assert error_in(parse.MESH, '<["x"=4.0]>').hint == "expected `,` or `]`"
+    assert error_in(parse.AXIS_LIST, '{"x":(1)2').hint == "expected `,` or `}`"
 
 
 def test_lines_are_counted_within_the_text() -> None:
