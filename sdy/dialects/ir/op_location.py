@@ -1,11 +1,11 @@
-"""The location of an op in the user's text."""
+"""The location of an op or of an argument in the user's text."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from xdsl.dialects.builtin import FileLineColLoc
-from xdsl.ir import Operation
+from xdsl.ir import BlockArgument, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.span import Span
@@ -20,6 +20,18 @@ def span_of(op: Operation) -> Span | None:
     if not isinstance(location, FileLineColLoc):
         return None if parent is None else span_of(parent)
     return Span(location.filename.data, location.line.data, location.column.data)
+
+
+def span_of_argument(argument: BlockArgument) -> Span | None:
+    """Return the location of the name of an argument, or that of the op around it if the text gives another one.
+
+    An argument may have the location of the program that its text was generated from: `%a: tensor<8xf32> loc("x")`.
+    """
+    location, op = argument.location, argument.block.parent_op()
+    around = None if op is None else span_of(op)
+    if not isinstance(location, FileLineColLoc) or around is None or location.filename.data != around.file:
+        return around
+    return Span(around.file, location.line.data, location.column.data)
 
 
 def located(error: SdyError, op: Operation) -> SdyError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, BlockArgument, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.dialects.ir.op_location import span_of
+from sdy.diagnostics.span import Span
+from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.model.checks.check_sharding import check_per_value, check_sharding
@@ -37,15 +38,25 @@ class Scope:
         """Return the mesh that the sharding refers to, or None if it is not defined."""
         return resolve_mesh(sharding.mesh, self.meshes)
 
-    def require_fits(self, op: Operation, sharding: TensorSharding, value_type: Attribute, where: str = "") -> None:
-        """Raise SdyError at `op` if the sharding is not valid for a value of this type, named `where` in messages."""
+    def require_fits(
+        self,
+        op: Operation,
+        sharding: TensorSharding,
+        value_type: Attribute,
+        where: str = "",
+        argument: BlockArgument | None = None,
+    ) -> None:
+        """Raise SdyError at `op` if the sharding is not valid for a value of this type, named `where` in messages.
+
+        If the value is an argument, the error or a note is at the argument.
+        """
         key = id(sharding), id(value_type)
         if key in self._fitting:
             return
         problem = check_sharding(
             sharding, value_shape(value_type), self.mesh_of(sharding), self.manual_axes, allow_uneven=True
         )
-        raise_problem(problem, op, where, self._notes(problem, sharding))
+        raise_problem(problem, op, where, self._notes(problem, sharding), argument)
         self._fitting[key] = sharding, value_type
 
     def require_each_fits(
@@ -69,11 +80,36 @@ class Scope:
         return (Note("the axis is manual here", span_of(op)),)
 
 
-def raise_problem(problem: Diagnostic | None, op: Operation, where: str = "", notes: tuple[Note, ...] = ()) -> None:
-    """Raise SdyError at `op` if there is a problem; `where` names the operand, result or attribute concerned."""
+def raise_problem(
+    problem: Diagnostic | None,
+    op: Operation,
+    where: str = "",
+    notes: tuple[Note, ...] = (),
+    argument: BlockArgument | None = None,
+) -> None:
+    """Raise SdyError at `op` if there is a problem; `where` names the operand, result or attribute concerned.
+
+    If an argument is concerned, the error or a note is at the argument.
+    """
     if problem is not None:
+        span, notes = _with_argument(span_of(op), notes, argument)
         message = f"{op.name}: {where}: {problem.message}" if where else f"{op.name}: {problem.message}"
-        raise SdyError(replace(problem, message=message, span=span_of(op), notes=notes))
+        raise SdyError(replace(problem, message=message, span=span, notes=notes))
+
+
+def _with_argument(
+    span: Span | None, notes: tuple[Note, ...], argument: BlockArgument | None
+) -> tuple[Span | None, tuple[Note, ...]]:
+    """Return where the error of an op and an argument is, and the notes.
+
+    The error stays on the line of the op, where Shardy reports it and where files expect it.
+    """
+    of_argument = None if argument is None else span_of_argument(argument)
+    if span is None or of_argument is None:
+        return span, notes
+    if of_argument.line == span.line:
+        return of_argument, notes
+    return span, (*notes, Note("the argument is here", of_argument))
 
 
 def failure(op: Operation, code: str, message: str, hint: str | None = None, notes: tuple[Note, ...] = ()) -> SdyError:

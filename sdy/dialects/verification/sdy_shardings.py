@@ -81,16 +81,18 @@ class _Walk:
 
 def check_function_shardings(func: FuncOp, scope: Scope) -> None:
     """Check rules F1 and F2 for the arguments, then for the results."""
-    for side, attrs, types in (
-        ("argument", func.arg_attrs, func.function_type.inputs.data),
-        ("result", func.res_attrs, func.function_type.outputs.data),
+    entry = func.body.blocks.first
+    for side, attrs, types, arguments in (
+        ("argument", func.arg_attrs, func.function_type.inputs.data, () if entry is None else entry.args),
+        ("result", func.res_attrs, func.function_type.outputs.data, ()),
     ):
         for index, (entry, value_type) in enumerate(zip(attrs or (), types, strict=False)):
             attr = entry.data.get(SHARDING)
             if attr is not None:
                 where = side if len(types) == 1 else f"{side} {index}"
                 sharding = require_attribute(func, f"{SHARDING} of {where}", attr, TensorShardingAttr).data
-                scope.require_fits(func, sharding, value_type, where)
+                argument = arguments[index] if arguments else None
+                scope.require_fits(func, sharding, value_type, where, argument)
 
 
 def check_symbols(module: ModuleOp) -> None:
