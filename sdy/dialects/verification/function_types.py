@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
@@ -34,7 +35,8 @@ def check_function(func: FuncOp) -> None:
             )
     entry = func.body.blocks.first
     if entry is not None:
-        _check_types(func, "SDY-D021", "argument", types.inputs.data, tuple(map(type_of, entry.args)))
+        body_types = tuple(map(type_of, entry.args))
+        _check_types(func, "SDY-D021", "body argument", "argument", func, types.inputs.data, body_types)
     _check_end(func, (ReturnOp,) if _is_main(func) else (ReturnOp, stablehlo.ReturnOp))
 
 
@@ -65,7 +67,8 @@ def check_return(op: ReturnOp) -> None:
     func = op.parent_op()
     if not isinstance(func, FuncOp):
         raise _failure(op, "SDY-D022", "func.return must be directly inside a function")
-    _check_types(op, "SDY-D022", "result", func.function_type.outputs.data, tuple(map(type_of, operands_of(op))))
+    expected = func.function_type.outputs.data
+    _check_types(op, "SDY-D022", "operand", "result", func, expected, tuple(map(type_of, operands_of(op))))
 
 
 def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
@@ -85,8 +88,9 @@ def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
             raise _failure(op, "SDY-D023", f"no function is named @{name}")
         _check_end(func, (ReturnOp,))
         types = func.function_type
-        _check_types(op, "SDY-D023", f"argument of @{name}", types.inputs.data, tuple(map(type_of, operands_of(op))))
-        _check_types(op, "SDY-D023", f"result of @{name}", types.outputs.data, tuple(map(type_of, op.results)))
+        operand_types, result_types = tuple(map(type_of, operands_of(op))), tuple(map(type_of, op.results))
+        _check_types(op, "SDY-D023", "operand", "argument", func, types.inputs.data, operand_types)
+        _check_types(op, "SDY-D023", "result", "result", func, types.outputs.data, result_types)
 
 
 def _module_of(op: Operation) -> ModuleOp:
@@ -99,15 +103,27 @@ def _module_of(op: Operation) -> ModuleOp:
 
 
 def _check_types(
-    op: Operation, code: str, name: str, expected: tuple[Attribute, ...], actual: tuple[Attribute, ...]
+    op: Operation,
+    code: str,
+    value: str,
+    value_of_func: str,
+    func: FuncOp,
+    expected: tuple[Attribute, ...],
+    actual: tuple[Attribute, ...],
 ) -> None:
+    """Check that the operands, results or body arguments of `op` have the types of the arguments or results of `func`.
+
+    `value` and `value_of_func` say what they are in messages.
+    """
     if expected == actual:  # faster than the comparison of each type, because most types are the same objects
         return
     if len(expected) != len(actual):
-        raise _failure(op, code, f"{op.name}: expected {len(expected)} ({name}), got {len(actual)}")
+        counts = f"{counted(len(expected), value)}, one per {value_of_func} of @{func.sym_name.data}, got {len(actual)}"
+        raise _failure(op, code, f"{op.name}: expected {counts}")
     for index, (expected_type, actual_type) in enumerate(zip(expected, actual, strict=True)):
         if expected_type != actual_type:
-            raise _failure(op, code, f"{name} {index} must have type {expected_type}, got {actual_type}")
+            name = f"{value_of_func} {index} of @{func.sym_name.data}"
+            raise _failure(op, code, f"{name} must have type {expected_type}, got {actual_type}")
 
 
 def _failure(op: Operation, code: str, message: str) -> SdyError:

@@ -17,7 +17,7 @@ from xdsl.irdl import BaseAttr, IRDLOperation, OpDef, RangeOf
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.user_code import is_code_of_user, user_code_error
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import located, span_of
@@ -198,6 +198,6 @@ def check_terminator(block: Block, parent: Operation) -> None:
         raise op_failure(last or parent, "SDY-D002", message)
 
 
-def op_failure(op: Operation, code: str, message: str) -> SdyError:
+def op_failure(op: Operation, code: str, message: str, *notes: Note) -> SdyError:
     """Return the error at `op`."""
-    return SdyError(Diagnostic(code, message, span_of(op)))
+    return SdyError(Diagnostic(code, message, span_of(op), notes=notes))

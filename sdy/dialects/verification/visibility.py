@@ -8,6 +8,10 @@ from typing import cast
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
+from sdy.diagnostics.diagnostic import Note
+from sdy.dialects.ir.fast_ops import operands_of
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.text.printer import op_name
 from sdy.dialects.verification.op_checks import op_failure
 
 # Returns whether the op of a result comes before an op of the same block.
@@ -29,12 +33,13 @@ def check_is_visible(value: SSAValue, user: Operation, is_defined_before: IsDefi
             raise op_failure(
                 user,
                 "SDY-D004",
-                f"{user.name} uses a value defined outside of {enclosing.name}, which is isolated from above",
+                f"{op_name(user)} uses a value defined outside of {enclosing.name}, which is isolated from above",
             )
     if enclosing is None:
-        raise op_failure(user, "SDY-D003", f"{user.name} uses a value that is not visible to it")
+        raise op_failure(user, "SDY-D003", f"{op_name(user)} uses a value that is not visible to it")
     if type(value) is OpResult and not _is_defined(value, enclosing, is_defined_before):
-        raise op_failure(user, "SDY-D003", f"{user.name} uses a value before it is defined by {value.op.name}")
+        message = f"operand {operands_of(user).index(value)} of {op_name(user)} is used before it is defined"
+        raise op_failure(user, "SDY-D003", message, Note(f"{op_name(value.op)} defines it here", span_of(value.op)))
 
 
 def _is_defined(value: SSAValue, op: Operation, is_defined_before: IsDefinedBefore) -> bool:

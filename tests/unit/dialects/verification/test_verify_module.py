@@ -30,7 +30,7 @@ MISTAKES = [
     (func('"func.func"() <{sym_name = "g"}> ({}) : () -> ()'), "SDY-D001", 2, 3, "function_type"),
     ("func.func @f() {\n}", "SDY-D002", 1, 1, "expected a terminator at the end of func.func, got an empty block"),
     ("func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.abs %a : tensor<f32>\n}", "SDY-D002", 2, 8, "expected a terminator at the end of func.func, got stablehlo.abs"),
-    (func("%0 = stablehlo.abs %1 : tensor<4xf32>", "%1 = stablehlo.abs %a : tensor<4xf32>"), "SDY-D003", 2, 8, "before"),
+    (func("%0 = stablehlo.abs %1 : tensor<4xf32>", "%1 = stablehlo.abs %a : tensor<4xf32>"), "SDY-D003", 2, 8, "operand 0 of stablehlo.abs is used before it is defined"),
     (func("%0 = stablehlo.abs %0 : tensor<4xf32>"), "SDY-D003", 2, 8, "before"),
     (func(IF, "  %1 = stablehlo.abs %2 : tensor<4xf32>", "  stablehlo.return %1 : tensor<4xf32>", "}, {",
           "  stablehlo.return %a : tensor<4xf32>", "}) : (tensor<i1>) -> tensor<4xf32>",
@@ -42,15 +42,16 @@ MISTAKES = [
     ("func.func @f(%a: tensor<4xf32>, %s: tensor<f32>) {\n  %0 = stablehlo.reduce(%a init: %s) applies stablehlo.or across dimensions = [0]\n    : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n  return\n}", "SDY-D017", 2, 8, "booleans or integers"),
     (func("%0 = stablehlo.while(%x = %later) : tensor<4xf32>", "cond {", "  stablehlo.return %p : tensor<i1>", "} do {",
           "  %later = stablehlo.abs %x : tensor<4xf32>", "  stablehlo.return %later : tensor<4xf32>", "}"), "SDY-P003", 2, 29, "undefined value %later"),
-    ("func.func @f() -> i32 {\n  return\n}", "SDY-D022", 2, 3, "expected 1 (result), got 0"),
-    ("func.func @f(%a: i64) -> i32 {\n  return %a : i64\n}", "SDY-D022", 2, 3, "result 0 must have type i32, got i64"),
+    ("func.func @f() -> i32 {\n  return\n}", "SDY-D022", 2, 3, "func.return: expected 1 operand, one per result of @f, got 0"),
+    ("func.func @f(%a: i64) -> i32 {\n  return %a : i64\n}", "SDY-D022", 2, 3, "result 0 of @f must have type i32, got i64"),
     (func("call @g() : () -> ()"), "SDY-D023", 2, 3, "no function is named @g"),
-    (func("call @f(%p, %a) : (tensor<i1>, tensor<4xf32>) -> ()"), "SDY-D023", 2, 3, "argument of @f 0"),
+    (func("call @f(%p, %a) : (tensor<i1>, tensor<4xf32>) -> ()"), "SDY-D023", 2, 3, "argument 0 of @f must have type tensor<4xf32>, got tensor<i1>"),
+    (func("call @f(%a) : (tensor<4xf32>) -> ()"), "SDY-D023", 2, 3, "func.call: expected 2 operands, one per argument of @f, got 1"),
     (func('stablehlo.composite "my.op" %a {decomposition = @g} : (tensor<4xf32>) -> ()'), "SDY-D023", 2, 3, "@g"),
-    (func('"func.func"() <{function_type = (i32) -> (), sym_name = "g"}> ({', "^bb0(%x: i64):", '  "func.return"() : () -> ()', "}) : () -> ()"), "SDY-D021", 2, 3, "argument 0 must have type i32, got i64"),
+    (func('"func.func"() <{function_type = (i32) -> (), sym_name = "g"}> ({', "^bb0(%x: i64):", '  "func.return"() : () -> ()', "}) : () -> ()"), "SDY-D021", 2, 3, "argument 0 of @g must have type i32, got i64"),
     (func('"func.func"() <{arg_attrs = [{}], function_type = () -> (), sym_name = "g", sym_visibility = "private"}> ({',
           "}) : () -> ()"), "SDY-D021", 2, 3, "arg_attrs must have one entry per value: expected 0, got 1"),
-    ("sdy.mesh @m = <[\"x\"=2]>\nfunc.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{\"y\"}]>}) {\n  return\n}", "SDY-S201", 2, 1, '"y"'),
+    ("sdy.mesh @m = <[\"x\"=2]>\nfunc.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{\"y\"}]>}) {\n  return\n}", "SDY-S201", 2, 14, '"y"'),
 ]  # fmt: skip
 
 
@@ -63,6 +64,30 @@ def test_the_first_problem_is_one_error_at_its_op(text: str, code: str, line: in
     assert diagnostic.span is not None
     assert (diagnostic.code, diagnostic.span.line, diagnostic.span.column) == (code, line, column)
     assert words in diagnostic.message
+
+
+def test_an_error_about_an_argument_is_at_the_argument() -> None:
+    wrong = ' {sdy.sharding = #sdy.sharding<@m, [{"y"}]>}'
+    header = f"%a: tensor<4xf32>,GAP%b: tensor<4xf32>{wrong}"
+    text = 'sdy.mesh @m = <["x"=2]>\nfunc.func @f(ARGS) {\n  return\n}'
+    on_its_line = mistake(text.replace("ARGS", header.replace("GAP", " ")))
+    assert on_its_line.span is not None
+    assert (on_its_line.span.line, on_its_line.span.column, on_its_line.notes) == (2, 33, ())
+    below = mistake(text.replace("ARGS", header.replace("GAP", "\n    ")))
+    assert below.span is not None
+    assert below.notes[0].span is not None
+    assert (below.span.line, below.notes[0].span.line, below.notes[0].span.column) == (2, 3, 5)
+    named = mistake(text.replace("ARGS", header.replace("GAP", " ") + ' loc("b")'))
+    assert named.span is not None
+    assert (named.span.line, named.span.column) == (2, 1)
+
+
+def test_a_use_before_the_definition_shows_both() -> None:
+    diagnostic = mistake(func("%0 = stablehlo.add %a, %1 : tensor<4xf32>", "%1 = stablehlo.abs %a : tensor<4xf32>"))
+    (note,) = diagnostic.notes
+    assert diagnostic.message == "operand 1 of stablehlo.add is used before it is defined"
+    assert note.span is not None
+    assert (note.message, note.span.line) == ("stablehlo.abs defines it here", 3)
 
 
 def test_values_of_enclosing_regions_are_visible() -> None:
