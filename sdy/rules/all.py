@@ -27,6 +27,7 @@ from sdy.dialects.stablehlo import shape as shapes
 from sdy.dialects.stablehlo import slicing as slices
 from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.text.printer import op_name
 from sdy.model.rule import OpShardingRule
 from sdy.rules import (
     collectives,
@@ -156,7 +157,7 @@ class RuleSource:
 
     def _warn(self, op: Operation) -> None:
         is_call = isinstance(op, CustomCallOp)
-        name = f"custom call @{op.call_target_name.data}" if is_call else op.name
+        name = f"custom call @{op.call_target_name.data}" if is_call else op_name(op)
         message = f"no sharding rule is known for {name}, so nothing propagates through it"
         diagnostic = Diagnostic(
             "SDY-R101", message, span_of(op), hint=rule_hint(op, RULE_ATTRIBUTE), severity=Severity.WARNING

@@ -18,31 +18,34 @@ class AxisUse:
 
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
-        self.seen: set[AxisRef] = set()
+        self.seen: dict[AxisRef, str] = {}  # and where each is used
         self.sub_axes: dict[str, list[SubAxis]] = {}
 
-    def add(self, axes: AxisList) -> Diagnostic | None:
-        """Check A1 to A3 and record the axes as used: they exist, are new, and adjacent sub-axes are merged."""
+    def add(self, axes: AxisList, where: str = "") -> Diagnostic | None:
+        """Check A1 to A3 and record the axes as used: they exist, are new, and adjacent sub-axes are merged.
+
+        `where` says in messages where they are used, such as `dim 0`.
+        """
         previous: AxisRef | None = None
         for ref in axes:
             if not self.mesh.has_axis(ref.name):
                 return unknown_axis(ref, self.mesh)
             if ref in self.seen:
-                return Diagnostic("SDY-S202", f"axis {ref} is used twice")
+                return Diagnostic("SDY-S202", f"axis {ref} is used twice{_in_both(self.seen[ref], where)}")
             if previous is not None and can_merge(previous, ref):
                 return _unmerged(previous, ref)
-            self.seen.add(ref)
+            self.seen[ref] = where
             if ref.sub_axis is not None:
                 self.sub_axes.setdefault(ref.name, []).append(ref.sub_axis)
             previous = ref
         return None
 
-    def add_sorted(self, axes: AxisList) -> Diagnostic | None:
+    def add_sorted(self, axes: AxisList, where: str = "") -> Diagnostic | None:
         """Check A4, that the list is in mesh order, then check and record it as `add` does."""
         for left, right in pairwise(axes):
             if mesh_order_key(left, self.mesh) > mesh_order_key(right, self.mesh):
                 return Diagnostic("SDY-S204", f"expected axes in mesh order, got {right} after {left}")
-        return self.add(axes)
+        return self.add(axes, where)
 
     def check_sub_axes(self) -> Diagnostic | None:
         """Check A5 to A10 for every axis used through sub-axes: these fit the axis and are disjoint."""
@@ -67,6 +70,13 @@ class AxisUse:
                 )
             end = sub_axis.end
         return None
+
+
+def _in_both(first: str, second: str) -> str:
+    """Return where the two uses of an axis are, as the end of a message."""
+    if not first or not second:
+        return ""
+    return f" in {first}" if first == second else f", in {first} and in {second}"
 
 
 def unknown_axis(ref: AxisRef, mesh: Mesh) -> Diagnostic:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping, factor_symbol, has_factor
 from sdy.model.shape import Shapeless, ValueShape
@@ -64,10 +65,8 @@ def _check_mapping(rule: OpShardingRule, mapping: TensorMapping, tensor: str) ->
             return Diagnostic("SDY-R005", f"{dim} must map to at least one factor")
         for factor in factors:
             if not 0 <= factor < len(rule.factor_sizes):
-                return Diagnostic(
-                    "SDY-R006",
-                    f"{dim} maps to factor {factor_symbol(factor)}, but the rule has {len(rule.factor_sizes)} factors",
-                )
+                count = counted(len(rule.factor_sizes), "factor")
+                return Diagnostic("SDY-R006", f"{dim} maps to factor {factor_symbol(factor)}, but the rule has {count}")
             if factor in seen:
                 return Diagnostic(
                     "SDY-R007", f"{dim} maps to factor {factor_symbol(factor)}, which {tensor} already has"
@@ -114,10 +113,14 @@ def _check_sets(rule: OpShardingRule) -> Diagnostic | None:
 
 def _check_set(rule: OpShardingRule, name: str, factors: Sequence[FactorIndex]) -> Diagnostic | None:
     """Check R10: the factors are ascending, distinct and in range."""
-    if any(left > right for left, right in pairwise(factors)):
-        return Diagnostic("SDY-R010", f"expected {name} factors in ascending order")
-    if len(set(factors)) < len(factors):
-        return Diagnostic("SDY-R010", f"a {name} factor is listed twice")
-    if factors and not (factors[0] >= 0 and factors[-1] < len(rule.factor_sizes)):
-        return Diagnostic("SDY-R010", f"a {name} factor is out of range: the rule has {len(rule.factor_sizes)} factors")
+    for left, right in pairwise(factors):
+        if left > right:
+            order = f"{factor_symbol(right)} after {factor_symbol(left)}"
+            return Diagnostic("SDY-R010", f"expected {name} factors in ascending order, got {order}")
+        if left == right:
+            return Diagnostic("SDY-R010", f"{name} factor {factor_symbol(left)} is listed twice")
+    unknown = next((factor for factor in factors if not 0 <= factor < len(rule.factor_sizes)), None)
+    if unknown is not None:
+        count = counted(len(rule.factor_sizes), "factor")
+        return Diagnostic("SDY-R010", f"{name} factor {factor_symbol(unknown)} is out of range: the rule has {count}")
     return None

@@ -69,12 +69,16 @@ def _check_axes(sharding: TensorSharding, shape: Shape, mesh: Mesh, allow_uneven
     """Check S7 to S13: priorities, axes and divisibility of the dims, then the other axes."""
     use = AxisUse(mesh)
     for index, (dim, size) in enumerate(zip(sharding.dims, shape, strict=True)):
-        problem = _check_priority(dim, index) or use.add(dim.axes)
+        problem = _check_priority(dim, index) or use.add(dim.axes, f"dim {index}")
         if problem is not None:
             return problem
         if not allow_uneven and size is not None and size % (count := sharded_size(dim.axes, mesh)):
             return Diagnostic("SDY-S010", f"dim {index} of size {size} is not divisible into {count} shards")
-    return use.add_sorted(sharding.replicated) or use.add_sorted(sharding.unreduced) or use.check_sub_axes()
+    return (
+        use.add_sorted(sharding.replicated, "the replicated axes")
+        or use.add_sorted(sharding.unreduced, "the unreduced axes")
+        or use.check_sub_axes()
+    )
 
 
 def _check_priority(dim: DimSharding, index: int) -> Diagnostic | None:

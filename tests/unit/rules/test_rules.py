@@ -59,6 +59,13 @@ def test_only_the_first_unknown_op_of_each_kind_is_warned_about() -> None:
     assert "stablehlo.replica_id" in context.diagnostics[1].message
 
 
+def test_the_warning_names_an_unregistered_op() -> None:
+    text = 'func.func @main(%a: tensor<8xf32>) {\n  %0 = "foo.bar"(%a) : (tensor<8xf32>) -> tensor<8xf32>\n  return\n}'
+    context = make_context(allow_unregistered=True)
+    PopulateOpShardingRulesPass().apply(context, parse_module(text, context=context))
+    assert "no sharding rule is known for foo.bar" in context.diagnostics[0].message
+
+
 @pytest.mark.parametrize(
     ("call", "rule"),
     [

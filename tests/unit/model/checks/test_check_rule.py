@@ -35,6 +35,20 @@ def test_rules_of_factor_sets(sets: str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ("need_replication={k, l}>", "need_replication factor l is out of range: the rule has 3 factors"),
+        ("permutation={i, i}>", "permutation factor i is listed twice"),
+        ("reduction={k, i}>", "expected reduction factors in ascending order, got i after k"),
+    ],
+)
+def test_the_factor_of_an_invalid_set_is_named(sets: str, message: str) -> None:
+    problem = check_rule(rule(PRODUCT + sets), ((2, 8), (8, 4)), ((2, 4),))
+    assert problem is not None
+    assert problem.message == message
+
+
+@pytest.mark.parametrize(
     ("text", "operands", "results", "expected"),
     [
         ("<([i])->([i]) {i=8}>", ((8,), (8,)), ((8,),), "SDY-R001"),

@@ -53,6 +53,21 @@ def test_rules_of_axes(text: str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"a"}, {"b", "a"}]', 'axis "a" is used twice, in dim 0 and in dim 1'),
+        ('[{}, {"a", "a"}]', 'axis "a" is used twice in dim 1'),
+        ('[{"a"}, {}], replicated={"a"}', 'axis "a" is used twice, in dim 0 and in the replicated axes'),
+        ('[{}, {}], unreduced={"b", "b"}', 'axis "b" is used twice in the unreduced axes'),
+    ],
+)
+def test_the_two_uses_of_an_axis_are_named(text: str, message: str) -> None:
+    problem = check_sharding(sharding(text), (24, 24), MESH)
+    assert problem is not None
+    assert problem.message == message
+
+
+@pytest.mark.parametrize(
     ("text", "shape", "expected"),
     [
         ("[]", Shapeless.NOT_SHAPED, None),
