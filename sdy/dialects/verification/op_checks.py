@@ -27,6 +27,7 @@ from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.families import DIALECT
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
+from sdy.dialects.verification.declaration_messages import explain_mismatch
 from sdy.dialects.verification.function_types import check_function, check_return
 
 # Ops whose verification also walks over the ops inside, because they are isolated from above.
@@ -152,7 +153,8 @@ def check_alone(op: Operation) -> None:
         else:
             op.verify_()
     except VerifyException as error:
-        raise op_failure(op, "SDY-D001", f"{op.name}: {error}") from None
+        message, hint = explain_mismatch(op, error)
+        raise SdyError(Diagnostic("SDY-D001", f"{op.name}: {message}", span_of(op), hint)) from None
     except Exception as error:  # the code of the user may raise anything
         if not is_code_of_user(type(op)):
             raise

@@ -24,9 +24,14 @@ def func(*lines: str) -> str:
 
 IF = '%0 = "stablehlo.if"(%p) ({'
 MISTAKES = [
-    (func('%0 = "stablehlo.add"(%a) : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "2 operands"),
-    (func('%0 = "stablehlo.iota"() : () -> tensor<4xf32>'), "SDY-D001", 2, 8, "iota_dimension"),
-    (func('%0 = "stablehlo.abs"(%a) <{x = 1 : i32}> : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "'x'"),
+    (func('%0 = "stablehlo.add"(%a) : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "stablehlo.add: expected 2 operands, got 1"),
+    (func('%0 = "stablehlo.iota"() : () -> tensor<4xf32>'), "SDY-D001", 2, 8, "expected property iota_dimension, an integer such as 0 : i64"),
+    (func('%0 = "stablehlo.iota"() {iota_dimension = "x"} : () -> tensor<4xf32>'), "SDY-D001", 2, 8, 'property iota_dimension must be an integer such as 0 : i64, got "x"'),
+    (func('%0 = "stablehlo.reverse"(%a) {dimensions = array<i32: 0>} : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "must be an array such as array<i64: 0>, got array<i32: 0>"),
+    (func('%0 = "stablehlo.compare"(%a, %a) {comparison_direction = 3} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>'), "SDY-D001", 2, 8, "must be a #stablehlo.comparison_direction attribute, got 3 : i64"),
+    (func('%0 = "stablehlo.dot"(%a, %a) {precision_config = [3]} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>'), "SDY-D001", 2, 8, "must be a list, each element a #stablehlo.precision attribute, got [3 : i64]"),
+    (func('"func.call"(%a) {callee = "f"} : (tensor<4xf32>) -> ()'), "SDY-D001", 2, 3, 'property callee must be a symbol such as @f, got "f"'),
+    (func('%0 = "stablehlo.abs"(%a) <{x = 1 : i32}> : (tensor<4xf32>) -> tensor<4xf32>'), "SDY-D001", 2, 8, "stablehlo.abs: unknown property x"),
     (func('"func.func"() <{sym_name = "g"}> ({}) : () -> ()'), "SDY-D001", 2, 3, "function_type"),
     ("func.func @f() {\n}", "SDY-D002", 1, 1, "expected a terminator at the end of func.func, got an empty block"),
     ("func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.abs %a : tensor<f32>\n}", "SDY-D002", 2, 8, "expected a terminator at the end of func.func, got stablehlo.abs"),
