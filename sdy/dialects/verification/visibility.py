@@ -39,7 +39,8 @@ def check_is_visible(value: SSAValue, user: Operation, is_defined_before: IsDefi
         raise op_failure(user, "SDY-D003", f"{op_name(user)} uses a value that is not visible to it")
     if type(value) is OpResult and not _is_defined(value, enclosing, is_defined_before):
         message = f"operand {operands_of(user).index(value)} of {op_name(user)} is used before it is defined"
-        raise op_failure(user, "SDY-D003", message, Note(f"{op_name(value.op)} defines it here", span_of(value.op)))
+        note = Note(f"{op_name(value.op)} defines it here", span_of(value.op))
+        raise op_failure(user, "SDY-D003", message, *([] if value.op is user else [note]))
 
 
 def _is_defined(value: SSAValue, op: Operation, is_defined_before: IsDefinedBefore) -> bool:

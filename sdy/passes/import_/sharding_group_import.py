@@ -80,7 +80,7 @@ def _check(groups: list[ShardingGroupOp]) -> None:
                 )
             )
         if ours != theirs:
-            types = f"{other.input.type}, then {group.input.type}"
+            types = f"{other.input.type} and {group.input.type}"
             message = f"members of sharding group {number} must have the same shape, got {types}"
             raise SdyError(_conflict(group, other, message, "SDY-T109"))
 
