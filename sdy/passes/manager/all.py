@@ -71,7 +71,6 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-update-non-divisible-input-output-shardings": "update_non_divisible.UpdateNonDivisiblePass",
         "sdy-resolve-permutation-factors": "resolve_permutation_factors.ResolvePermutationFactorsPass",
         "sdy-pad-for-divisibility": "pad_for_divisibility.PadForDivisibilityPass",
-        "sdy-unshard-unsupported-ops": "unshard_unsupported_ops.UnshardUnsupportedOpsPass",
     },
     "export.reshards": {
         "sdy-hoist-reshards": "hoist_reshards.HoistReshardsPass",
@@ -94,6 +93,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-remove-all-gather-reduce-scatter-for-cmv1": "remove_for_cmv1.RemoveForCmv1Pass",
     },
     "export.local": {
+        "sdy-unshard-unsupported-ops": "unshard_unsupported_ops.UnshardUnsupportedOpsPass",
         "sdy-convert-global-to-local": "convert_global_to_local.ConvertGlobalToLocalPass",
         "sdy-drop-sharding-and-mesh": "drop_sharding_and_mesh.DropShardingAndMeshPass",
     },

@@ -9,11 +9,11 @@ from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
 from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
+from sdy.passes.export.local.unshard_unsupported_ops import UnshardUnsupportedOpsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.uneven.pad_for_divisibility import PadForDivisibilityPass
 from sdy.passes.export.uneven.resolve_permutation_factors import ResolvePermutationFactorsPass
-from sdy.passes.export.uneven.unshard_unsupported_ops import UnshardUnsupportedOpsPass
 from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
 from sdy.passes.manager.pipelines import CLOSE, PropagationPipeline
 from sdy.passes.run import run_passes
