@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NoReturn, TypeVar, cast
+from typing import TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -28,23 +28,18 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.parser import Position
 from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
-from sdy.dialects.constants.float_formats import FLOAT_FORMATS
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
-from sdy.dialects.text.token_parser import TokenParser
+from sdy.dialects.text.type_parser import TypeParser
 
 T = TypeVar("T")
 
-MAX_INTEGER_BITS = 2**24 - 1  # MLIR's limit for integer types
-MAX_DIM = 2**63 - 1  # MLIR's limit for dims
 ARRAY_ELEMENT_TYPES = (i1, i8, i16, i32, i64, f32, f64)
-ELEMENT_TYPES = (*FLOAT_FORMATS, "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "index", "complex")
-_TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
 
 # Frequent types, which are matched as a whole and looked up in a cache.
 _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|complex<f[0-9]+>)>")
@@ -52,7 +47,7 @@ _COMMON_TYPE = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|compl
 _ONE_STRING = re.compile(r'\s*\{([A-Za-z_][A-Za-z0-9_$.]*) = "([^"\\\n]*)"\}')
 
 
-class TextParser(TokenParser):
+class TextParser(TypeParser):
     """A parser of types and attributes in the text of `file`."""
 
     def __init__(self, context: Context, text: str, file: str) -> None:
@@ -74,31 +69,6 @@ class TextParser(TokenParser):
         if parsed is not None:
             self._types[common[0]] = parsed
         return parsed
-
-    def parse_shape(self) -> tuple[list[int] | None, Attribute]:
-        if self.parse_optional_punctuation("*") is None:
-            return self.parse_ranked_shape()
-        self.parse_shape_delimiter()
-        return None, self._parse_element_type()
-
-    def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
-        dims = self.parse_dimension_list()
-        if dims:
-            self.parse_shape_delimiter()
-        return dims, self._parse_element_type()
-
-    def _parse_element_type(self) -> TypeAttribute:
-        element = self.parse_optional_type()
-        if element is None:
-            self._fail_element_type(self._current_token)
-        return element
-
-    def _fail_element_type(self, token: MLIRToken) -> NoReturn:
-        if token.kind is not MLIRTokenKind.BARE_IDENT:
-            actual = token.text or "the end of the text"
-            self.raise_error(f"expected a dim or an element type, got {actual}", token.span)
-        hint = similar_name_hint(token.text, ELEMENT_TYPES)
-        self.fail("SDY-P006", f"unknown element type {token.text}", token.span, hint)
 
     def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
         match = _ONE_STRING.match(self.lexer.input.content, self.position())
@@ -171,20 +141,6 @@ class TextParser(TokenParser):
         start = self.pos
         self.parse_number(allow_boolean=True)
         return self._value_of(value_type, start, self.consumed)
-
-    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
-        token = self._current_token
-        if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
-            self.raise_error(f"integer types must have at most {MAX_INTEGER_BITS} bits, got {token.text}", token.span)
-        return super()._parse_optional_integer_or_float_type()
-
-    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
-        """Parse a dim of a type. Raises: ParseError also if it exceeds MLIR's limit."""
-        span = self._current_token.span
-        dim = super().parse_shape_dimension(allow_dynamic)
-        if dim > MAX_DIM:
-            self.raise_error(f"dims must be at most {MAX_DIM}, got {dim}", span)
-        return dim
 
     def _parse_builtin_dense_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- returns our attribute instead of xDSL's
         return parse_dense(self)

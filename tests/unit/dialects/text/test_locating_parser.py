@@ -48,6 +48,7 @@ SYNTAX = [
         37,
         "dims must be at most 9223372036854775807, got 9223372036854775808",
     ),
+    (func("stablehlo.iota dim = 0 : tensor<-4xf32>"), 2, 35, "expected a dim or an element type, got -"),
     (func("stablehlo.add %a, %a : i99999999"), 2, 26, "integer types must have at most 16777215 bits, got i99999999"),
     (
         func("%0 = stablehlo.add %a, %a {x = 300 : i8} : tensor<4xf32>"),
