@@ -96,11 +96,17 @@ func.func @periodic(%a: tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"
 // CHECK-NEXT: stablehlo.slice %{{.*}} [0:64:2]
 // CHECK-NEXT: stablehlo.concatenate
 // CHECK-NEXT: stablehlo.slice %{{.*}} [8:40]
-func.func @even(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %b: tensor<2xf32>) -> (tensor<63xf32>, tensor<32xf32>, tensor<32xf32>) {
-  %0 = stablehlo.concatenate %a, %b, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>, tensor<2xf32>) -> tensor<66xf32>
-  %1 = stablehlo.slice %0 [0:63] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<66xf32>) -> tensor<63xf32>
-  %2 = stablehlo.slice %0 [0:64:2] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<66xf32>) -> tensor<32xf32>
-  %3 = stablehlo.concatenate %a, %a, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>, tensor<64xf32>) -> tensor<128xf32>
-  %4 = stablehlo.slice %3 [8:40] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<128xf32>) -> tensor<32xf32>
+func.func @even(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %b: tensor<2xf32>
+      ) -> (tensor<63xf32>, tensor<32xf32>, tensor<32xf32>) {
+  %0 = stablehlo.concatenate %a, %b, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<64xf32>, tensor<2xf32>) -> tensor<66xf32>
+  %1 = stablehlo.slice %0 [0:63] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<66xf32>) -> tensor<63xf32>
+  %2 = stablehlo.slice %0 [0:64:2] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<66xf32>) -> tensor<32xf32>
+  %3 = stablehlo.concatenate %a, %a, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<64xf32>, tensor<64xf32>) -> tensor<128xf32>
+  %4 = stablehlo.slice %3 [8:40] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<128xf32>) -> tensor<32xf32>
   return %1, %2, %4 : tensor<63xf32>, tensor<32xf32>, tensor<32xf32>
 }
