@@ -11,8 +11,7 @@ from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.user_code import user_code_error
-from sdy.dialects.ir.op_location import located, span_of
+from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import FutureType
 from sdy.interpreter.arrays.element_types import DType, dtype_of_type
@@ -39,8 +38,7 @@ def checked_kernel(factory: KernelFactory) -> KernelFactory:
 
         def run(context: KernelContext, arrays: Arrays) -> Arrays:
             returned = cast(object, _guarded(op, f"the kernel of {op.name}", lambda: kernel(context, arrays)))
-            listed = cast("Sequence[object]", returned) if isinstance(returned, tuple | list) else (returned,)
-            found = tuple(map(np.asarray, listed))
+            found = returned_arrays(returned)
             _check(op, context, found, expected)
             return found
 
@@ -56,7 +54,7 @@ def _guarded(op: Operation, action: str, call: Callable[[], T]) -> T:
         raise
     except Exception as error:  # the code of the user may raise anything
         hint = "a kernel gets the arrays of all devices: first the dims of the devices, then those of a shard"
-        raise located(user_code_error("SDY-X111", action, error, hint, at=span_of(op)), op) from error
+        raise user_code_error_at(op, "SDY-X111", action, error, hint) from error
 
 
 def _check(op: Operation, context: KernelContext, found: Arrays, expected: Sequence[ArrayKind | None]) -> None:
@@ -71,13 +69,20 @@ def _check(op: Operation, context: KernelContext, found: Arrays, expected: Seque
     fits = len(found) == len(expected) and all(each in (None, kind) for each, kind in zip(expected, kinds, strict=True))
     if have_batch and fits:
         return
-    required = ", ".join("an array" if each is None else _text(each[0], batch + each[1]) for each in expected)
-    returned = ", ".join(_text(*each) for each in kinds) or "nothing"
+    required = ", ".join("an array" if each is None else kind_text(each[0], batch + each[1]) for each in expected)
+    returned = ", ".join(kind_text(*each) for each in kinds) or "nothing"
     hint = "return one array per result, of the type that the program gives it, after the dims of the devices"
     raise failure("SDY-X112", f"the kernel of {op.name} must return {required}, it returned {returned}", hint)
 
 
-def _text(dtype: DType, shape: StaticShape) -> str:
+def returned_arrays(returned: object) -> Arrays:
+    """Return what a function of the user returned as arrays: those of a tuple or list, or the only one."""
+    listed = cast("Sequence[object]", returned) if isinstance(returned, tuple | list) else (returned,)
+    return tuple(map(np.asarray, listed))
+
+
+def kind_text(dtype: DType, shape: StaticShape) -> str:
+    """Return the text of a kind of arrays in messages: `float32[4, 8]`."""
     return f"{dtype}{list(shape)}"
 
 

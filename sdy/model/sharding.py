@@ -50,6 +50,9 @@ class DimSharding(CachedHash):
         return self.priority or 0
 
 
+UNSHARDED = DimSharding()  # and closed
+
+
 @dataclass(frozen=True, slots=True)
 class TensorSharding(CachedHash, HtmlRepr):
     """The sharding of a tensor on a mesh, which is given by name or inlined.

@@ -10,8 +10,7 @@ from typing import TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.user_code import user_code_error
-from sdy.dialects.ir.op_location import located, span_of
+from sdy.dialects.ir.op_location import located, span_of, user_code_error_at
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.model.checks.check_rule import check_rule
@@ -57,7 +56,7 @@ def _called(function: Callable[[OpT], object], op: OpT) -> object:
         raise located(error, op) from error
     except Exception as error:  # the code of the user may raise anything
         hint = "fix the error in the function that returns the rule"
-        raise located(user_code_error("SDY-R102", _described(op), error, hint, at=span_of(op)), op) from error
+        raise user_code_error_at(op, "SDY-R102", _described(op), error, hint) from error
 
 
 def _described(op: Operation) -> str:

@@ -9,6 +9,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.span import Span
+from sdy.diagnostics.user_code import user_code_error
 
 
 def span_of(op: Operation) -> Span | None:
@@ -40,3 +41,8 @@ def located(error: SdyError, op: Operation) -> SdyError:
         return error
     span = span_of(op)
     return SdyError(*(replace(found, span=found.span or span) for found in error.diagnostics))
+
+
+def user_code_error_at(op: Operation, code: str, action: str, error: Exception, hint: str) -> SdyError:
+    """Return the diagnostic of an exception in code of the user that was called for an op; see `user_code_error`."""
+    return located(user_code_error(code, action, error, hint, at=span_of(op)), op)

@@ -18,16 +18,15 @@ from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.user_code import is_code_of_user, user_code_error
+from sdy.diagnostics.user_code import is_code_of_user
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.op_location import located, span_of
+from sdy.dialects.ir.op_location import span_of, user_code_error_at
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.families import DIALECT
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
-from sdy.dialects.verification.declaration_messages import explain_mismatch
 from sdy.dialects.verification.function_types import check_function, check_return
 
 # Ops whose verification also walks over the ops inside, because they are isolated from above.
@@ -153,13 +152,15 @@ def check_alone(op: Operation) -> None:
         else:
             op.verify_()
     except VerifyException as error:
+        from sdy.dialects.verification.declaration_messages import explain_mismatch  # only errors need it
+
         message, hint = explain_mismatch(op, error)
         raise SdyError(Diagnostic("SDY-D001", f"{op.name}: {message}", span_of(op), hint)) from None
     except Exception as error:  # the code of the user may raise anything
         if not is_code_of_user(type(op)):
             raise
         hint = "raise VerifyException for an invalid op"
-        raise located(user_code_error("SDY-D005", f"verify_ of {op.name}", error, hint, at=span_of(op)), op) from error
+        raise user_code_error_at(op, "SDY-D005", f"verify_ of {op.name}", error, hint) from error
 
 
 def check_in_function(op: Operation) -> None:

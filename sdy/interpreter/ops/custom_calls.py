@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block
 
-from sdy.diagnostics.user_code import user_code_error
-from sdy.dialects.ir.op_location import located, span_of
+from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -21,6 +19,7 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, o
 from sdy.interpreter.ops import callbacks, check
 from sdy.interpreter.ops.lapack import ROUTINES, lapack_call
 from sdy.interpreter.ops.sorting import sorted_together
+from sdy.interpreter.user_kernels import kind_text, returned_arrays
 
 KERNELS = KernelTable()
 
@@ -88,13 +87,12 @@ def _results(function: Callable[..., object], op: CustomCallOp, arrays: Arrays) 
     except Exception as error:  # the code of the user may raise anything
         hint = "it is called with the arrays of one device, whose shapes are those of a shard"
         action = f"the kernel of @{target}"
-        raise located(user_code_error("SDY-X111", action, error, hint, at=span_of(op)), op) from error
-    listed = cast("Sequence[object]", returned) if isinstance(returned, tuple | list) else (returned,)
-    found = [np.asarray(each) for each in listed]
+        raise user_code_error_at(op, "SDY-X111", action, error, hint) from error
+    found = list(returned_arrays(returned))
     types = [(each.dtype, each.shape) for each in found]
     expected = [(dtype_of_type(result.type), shape_of(result)) for result in op.results]
     if types != expected:
-        texts = [", ".join(f"{dtype}{list(shape)}" for dtype, shape in kinds) for kinds in (expected, types)]
+        texts = [", ".join(kind_text(*kind) for kind in kinds) for kinds in (expected, types)]
         hint = "return one array per result, of the type that the program gives it"
         raise failure("SDY-X112", f"the kernel of @{target} must return {texts[0]}, it returned {texts[1]}", hint)
     return found

@@ -51,8 +51,7 @@ def windows_of_larger(segments: Segments, table: TermTable) -> list[View]:
 def _in_concatenations(segments: Segments, table: TermTable) -> Iterator[Segments]:
     """Yield the segments as those of each value in which the global program joins all their terms along another dim."""
     sources = segments.sources
-    used = {each.source for row in segments.rows for each in row if each.source != ARBITRARY}
-    varying = [number for number in sorted(used) if sources[number].base]
+    varying = [number for number in _used(segments) if sources[number].base]
     found = [_by_term(sources[number], segments.dim, table) for number in varying]
     for term in found[0] if found else ():
         if all(term in each for each in found):
@@ -68,6 +67,11 @@ def _by_term(source: View, dim: int, table: TermTable) -> dict[Term, View]:
     return {source.term: source, **{each.term: each for each in readings}}
 
 
+def _used(segments: Segments) -> list[int]:
+    """Return the numbers of the sources of which there are segments."""
+    return sorted({each.source for row in segments.rows for each in row if each.source != ARBITRARY})
+
+
 def _unsliced(segments: Segments) -> Segments:
     return replace(segments, sources=tuple(map(unsliced, segments.sources)))
 
@@ -75,8 +79,7 @@ def _unsliced(segments: Segments) -> Segments:
 def _window_of_source(segments: Segments) -> View | None:
     """Return segments of one source as a window of its term, with one scalar or arbitrary elements outside of it."""
     dim = segments.dim
-    used = {each.source for row in segments.rows for each in row if each.source != ARBITRARY}
-    varying = [each for each in used if not repeats(segments.sources[each], dim)]
+    varying = [each for each in _used(segments) if not repeats(segments.sources[each], dim)]
     if len(varying) != 1:
         return None
     source = segments.sources[varying[0]]

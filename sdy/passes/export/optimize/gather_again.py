@@ -91,7 +91,7 @@ class Relief(NamedTuple):
 def gather_again(module: ModuleOp, limit: float) -> Relief:
     """Repeat reshards that enlarge values until the peak is at most `limit` bytes, if that helps."""
     shards = _Shards(module)
-    found, sent = peak(module, shards.bytes_of, is_compiled=False), 0
+    found, repeated = peak(module, shards.bytes_of, is_compiled=False), list[ReshardOp]()
     for _ in range(MOST_AGAIN):
         again = None if found.bytes <= limit or found.op is None else _relieve(found.op, shards)
         if again is None:
@@ -99,9 +99,13 @@ def gather_again(module: ModuleOp, limit: float) -> Relief:
         before, found = found, peak(module, shards.bytes_of, is_compiled=False)
         if found.bytes >= before.bytes:
             again.undo()
-            return Relief(before.bytes, sent)
-        sent += execution_counts(module)[again.second] * shards.growth(again.second)
-    return Relief(found.bytes, sent)
+            found = before
+            break
+        repeated.append(again.second)
+    if not repeated:
+        return Relief(found.bytes, 0)
+    times = execution_counts(module)
+    return Relief(found.bytes, sum(times[each] * shards.growth(each) for each in repeated))
 
 
 @dataclass(frozen=True, slots=True)

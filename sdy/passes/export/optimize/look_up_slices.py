@@ -37,7 +37,7 @@ from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.sharding import DimSharding
+from sdy.model.sharding import UNSHARDED
 from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, sliced
@@ -47,7 +47,6 @@ from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.insertion import erase, insert_before, reshard
 
 Slice = SliceOp | DynamicSliceOp
-UNSHARDED = DimSharding(())
 
 
 class LookUpSlicesPass(ModulePass):

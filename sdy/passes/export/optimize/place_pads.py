@@ -26,7 +26,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import XorOp
 from sdy.dialects.stablehlo.slicing import PadOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.sharding import DimSharding
+from sdy.model.sharding import UNSHARDED
 from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask
@@ -35,8 +35,6 @@ from sdy.partitioner.on_shards.shard_spans import PartInShard, parts_in_shards
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order
-
-UNSHARDED = DimSharding(())
 
 
 class PlacePadsPass(ModulePass):

@@ -26,7 +26,7 @@ from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
-from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding import UNSHARDED, TensorSharding
 from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, sliced
@@ -35,7 +35,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import op_order
 
 MOST_OPERANDS = 3  # of a concatenation that slices are merged with
-UNSHARDED = DimSharding(())
 FREE = -1  # in place of a dim of the result, for a dim of one element that is repeated
 
 Span = tuple[int, int]  # the first element, and the one after the last
@@ -49,7 +48,7 @@ def slice_sources(module: ModuleOp, shardings: ValueShardings) -> bool:
     found = False
     for op in op_order(module).of(SliceOp):
         sharding = sharding_of(op.result)
-        if sharding is None or static_shape(op.operand.type) is None or set(ints_of(op.strides)) - {1}:
+        if sharding is None or static_shape(op.operand.type) is None or _takes_steps(op):
             continue
         spans = tuple(zip(ints_of(op.start_indices), ints_of(op.limit_indices), strict=True))
         result = _Part(Emitter(op, Style()), shardings.mesh(sharding), sharding, spans).of_sources(op.operand)
@@ -99,7 +98,7 @@ class _Part:
         return None if result is None else self._along(dim, (0, self.sizes[dim])).of(result)
 
     def _of_one_operand(self, value: SSAValue) -> SSAValue | None:
-        """Return the slice of the operand of a concatenation that has all of it; None if there is no such operand."""
+        """Slice the operand of a concatenation that has all elements of the slice; return None if several have some."""
         source = value.owner
         if isinstance(source, ConcatenateOp):
             taken = self._taken(source)
@@ -110,9 +109,10 @@ class _Part:
 
     def _more_even_dim(self, value: SSAValue) -> int | None:
         """Return the first dim that the slice shortens, and whose axes divide the slice but not the value."""
-        for dim, (size, whole) in enumerate(zip(self.sizes, shape_of(value), strict=True)):
+        sizes = list(zip(self.sizes, shape_of(value), strict=True))
+        for dim in (dim for dim, (size, whole) in enumerate(sizes) if size < whole):
             count = sharded_size(self.sharding.dims[dim].axes, self.mesh)
-            if size < whole and size % count == 0 and _is_uneven(value, dim, count):
+            if sizes[dim][0] % count == 0 and _is_uneven(value, dim, count):
                 return dim
         return None
 
@@ -121,7 +121,7 @@ class _Part:
         match value.owner:
             case ConcatenateOp():
                 return self._of_concatenation(value.owner)
-            case SliceOp() if not set(ints_of(value.owner.strides)) - {1}:
+            case SliceOp() if not _takes_steps(value.owner):
                 starts = ints_of(value.owner.start_indices)
                 shifted = ((low + start, high + start) for start, (low, high) in zip(starts, self.spans, strict=True))
                 return replace(self, spans=tuple(shifted)).of(value.owner.operand)
@@ -182,6 +182,10 @@ class _Part:
 
     def _emitted(self, value: SSAValue) -> SSAValue:
         return annotated(value, self.sharding)
+
+
+def _takes_steps(op: SliceOp) -> bool:
+    return any(stride != 1 for stride in ints_of(op.strides))
 
 
 def _is_uneven(value: SSAValue, dim: int, count: int) -> bool:
