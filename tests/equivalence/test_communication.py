@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from sdy.cost.statistics import Statistics, statistics_of
+from sdy.partitioner.layout_search.resources import MemoryBudget
+from sdy.passes.export.optimize import optimize_communication
 from sdy.program.load import load
 from sdy.program.program import Program
 
@@ -28,6 +30,30 @@ XLA = {
     "cnn": 10_690,
     "dropout_threefry": 16,
 }
+# A step of the Newton-Schulz iteration, in which gathers that two products share would exceed the memory limit.
+NEWTON_SCHULZ = """
+sdy.mesh @m = <["fsdp"=4, "tp"=2]>
+func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"fsdp"}, {"tp"}]>}) -> tensor<32x64xf32> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  %a = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0]
+    : (tensor<32x64xf32>, tensor<64x32xf32>) -> tensor<32x32xf32>
+  %c1 = stablehlo.constant dense<-4.7> : tensor<f32>
+  %b1 = stablehlo.broadcast_in_dim %c1, dims = [] : (tensor<f32>) -> tensor<32x32xf32>
+  %a1 = stablehlo.multiply %b1, %a : tensor<32x32xf32>
+  %c2 = stablehlo.constant dense<2.0> : tensor<f32>
+  %b2 = stablehlo.broadcast_in_dim %c2, dims = [] : (tensor<f32>) -> tensor<32x32xf32>
+  %a2 = stablehlo.multiply %b2, %a : tensor<32x32xf32>
+  %aa = stablehlo.dot_general %a2, %a, contracting_dims = [1] x [0]
+    : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %sum = stablehlo.add %a1, %aa : tensor<32x32xf32>
+  %c3 = stablehlo.constant dense<3.4> : tensor<f32>
+  %b3 = stablehlo.broadcast_in_dim %c3, dims = [] : (tensor<f32>) -> tensor<32x64xf32>
+  %x3 = stablehlo.multiply %b3, %x : tensor<32x64xf32>
+  %ax = stablehlo.dot_general %sum, %x, contracting_dims = [1] x [0]
+    : (tensor<32x32xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
+  %r = stablehlo.add %x3, %ax : tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}"""
 needs_models = pytest.mark.skipif(not MODELS.is_dir(), reason="the shared models are not beside the repository")
 
 
@@ -53,32 +79,23 @@ def test_optimizer_does_not_increase_compute_or_memory(name: str) -> None:
 
 
 def test_gathers_that_are_repeated_to_save_memory_count_as_sent() -> None:
-    """A step of the Newton-Schulz iteration: gathers that two products share would exceed the memory limit."""
-    text = """
-sdy.mesh @m = <["fsdp"=4, "tp"=2]>
-func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"fsdp"}, {"tp"}]>}) -> tensor<32x64xf32> {
-  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<32x64xf32>) -> tensor<64x32xf32>
-  %a = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0]
-    : (tensor<32x64xf32>, tensor<64x32xf32>) -> tensor<32x32xf32>
-  %c1 = stablehlo.constant dense<-4.7> : tensor<f32>
-  %b1 = stablehlo.broadcast_in_dim %c1, dims = [] : (tensor<f32>) -> tensor<32x32xf32>
-  %a1 = stablehlo.multiply %b1, %a : tensor<32x32xf32>
-  %c2 = stablehlo.constant dense<2.0> : tensor<f32>
-  %b2 = stablehlo.broadcast_in_dim %c2, dims = [] : (tensor<f32>) -> tensor<32x32xf32>
-  %a2 = stablehlo.multiply %b2, %a : tensor<32x32xf32>
-  %aa = stablehlo.dot_general %a2, %a, contracting_dims = [1] x [0]
-    : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
-  %sum = stablehlo.add %a1, %aa : tensor<32x32xf32>
-  %c3 = stablehlo.constant dense<3.4> : tensor<f32>
-  %b3 = stablehlo.broadcast_in_dim %c3, dims = [] : (tensor<f32>) -> tensor<32x64xf32>
-  %x3 = stablehlo.multiply %b3, %x : tensor<32x64xf32>
-  %ax = stablehlo.dot_general %sum, %x, contracting_dims = [1] x [0]
-    : (tensor<32x32xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
-  %r = stablehlo.add %x3, %ax : tensor<32x64xf32>
-  return %r : tensor<32x64xf32>
-}"""
-    program = Program.from_text(text)
+    program = Program.from_text(NEWTON_SCHULZ)
     plain = statistics_of(replace(program, optimize_communication=False).partition().local)
     optimized = statistics_of(program.partition().local)
     assert optimized.bytes_sent <= plain.bytes_sent
     assert optimized.peak_bytes <= 1.1 * plain.peak_bytes
+
+
+def test_no_higher_cost_of_memory_is_tried_once_it_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs: list[float] = []
+
+    def noted(max_held_bytes: float, held_byte_cost: float) -> MemoryBudget:
+        costs.append(held_byte_cost)
+        return MemoryBudget(max_held_bytes, held_byte_cost)
+
+    monkeypatch.setattr(optimize_communication, "MemoryBudget", noted)
+    Program.from_text(NEWTON_SCHULZ).partition()
+    at_first, *higher, in_place = costs
+    assert in_place == at_first < min(higher)
+    assert higher == sorted(higher)
+    assert optimize_communication.HELD_BYTE_COSTS[-1] not in costs

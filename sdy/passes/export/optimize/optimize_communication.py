@@ -39,7 +39,7 @@ from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
 MAX_MEMORY = 1.05  # relative to the peak before, if it can be reached
 MAX_PEAK = 1.1  # relative to the peak before
-HELD_BYTE_COSTS = (1e-4, 0.01, 0.03, 0.1, 0.3, 1.0)  # bytes sent per byte held: the first, or all others
+HELD_BYTE_COSTS = (1e-4, 0.01, 0.03, 0.1, 0.3, 1.0)  # bytes sent per byte held, in turn until the memory suffices
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class OptimizeCommunicationPass(ModulePass):
         """Search, starting from the current shardings, and rewrite the module.
 
         If the result exceeds the memory limit, or sends more because values are gathered again to stay within it, the
-        search is repeated with higher costs of the bytes that devices hold, and without changing the shardings of ops.
-        Of the results within the limit, the one that sends least is kept; if there is none, the module stays unchanged
-        except that equal reshards are shared.
+        search is repeated with higher and higher costs of the bytes that devices hold until a result is within the
+        limit, and once without changing the shardings of ops. The result within the limit that sends less is kept; if
+        there is none, the module stays unchanged except that equal reshards are shared.
         """
         share_equal_reshards(op)
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
@@ -97,13 +97,15 @@ class OptimizeCommunicationPass(ModulePass):
     def _least_within(
         self, peak: int, module: ModuleOp, original: ModuleOp, name: str, mesh: Mesh
     ) -> _Rewritten | None:
-        """Rewrite a module in several ways, and keep the one within the limits that sends least, or the original.
+        """Rewrite a module in the ways that `apply` describes, and keep the best result, or the original.
 
         `peak` has the peak bytes of the original.
         """
         kept, rewritten = original, None
         in_place = replace(self, recut=False)
         for attempt, cost in (*((self, cost) for cost in HELD_BYTE_COSTS[1:]), (in_place, HELD_BYTE_COSTS[0])):
+            if attempt is self and rewritten is not None:
+                continue  # bytes held cost more than in that result, so the search would send more to hold fewer
             _restore(module, original)
             found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * peak, cost))
             if found is None or not found.is_within(MAX_PEAK * peak):
