@@ -30,6 +30,7 @@ from sdy.proof.indexing.slices import slice_by_index
 from sdy.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
 from sdy.proof.masks import gathered_by_mask, selected
 from sdy.proof.offsets import is_inside, plus
+from sdy.proof.op_sets import UNCHANGED
 from sdy.proof.relations import FREE, Candidates, Known, Margins, NotProvedError, Relation, Segments, View, dim_of
 from sdy.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
 from sdy.proof.segments.lemmas import (
@@ -61,7 +62,7 @@ from sdy.proof.structured import (
 )
 from sdy.proof.updates.shard_updates import updated, with_margins, without_margins
 from sdy.proof.views import broadcast, slice_along, transposed
-from sdy.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
+from sdy.proof.walk import Lemma, Walk, element_of, shape_of
 from sdy.proof.windows.cumulative import selected_totals, with_other_blocks
 from sdy.proof.windows.padding import padded_copy
 

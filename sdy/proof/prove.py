@@ -16,13 +16,14 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.proof.control import placed_like
+from sdy.proof.devices.operations import local_results
+from sdy.proof.devices.placement import argument, bases, contributions_of
 from sdy.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
 from sdy.proof.known import as_view, whole
 from sdy.proof.lemmas import LEMMAS
 from sdy.proof.offsets import Offset
 from sdy.proof.outcome import Proof
 from sdy.proof.own_ops import lemma_of_own_op
-from sdy.proof.placement import argument, bases, contributions_of
 from sdy.proof.readings import moved_readings, plain_readings
 from sdy.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.proof.reshapes import cleaned, recast, root
@@ -36,14 +37,14 @@ def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Pro
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
     lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
-    global_walk = Walk(devices, table, *lemmas)
+    global_walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
     whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
     follower = Follower(global_walk, written)
     global_walk.last_resort = follower.lemma
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
-    walk = Walk(devices, table, *lemmas, last_resort=follower.lemma)
+    walk = Walk(devices, table, *lemmas, last_resort=follower.lemma, lemma_of_devices=local_results)
     placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
     arguments = [_local_argument(number, *each, devices, table) for number, each in enumerate(placed)]
     with stage("proof"):

@@ -16,6 +16,7 @@ from sdy.proof.terms import Shape, Term
 
 FREE = -1
 SELECTION = "selection"  # a kind of contributions
+ARBITRARY = -1  # for elements that may be any
 Codes = npt.NDArray[np.int64]
 
 
@@ -149,6 +150,11 @@ class Elements:
         """The local shape."""
         return self.codes.shape[1:]
 
+    @property
+    def is_partly_arbitrary(self) -> bool:
+        """Return whether some elements may be any."""
+        return bool((self.codes == ARBITRARY).any())
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -206,9 +212,6 @@ class Segment(NamedTuple):
     size: int
     source: int
     start: int
-
-
-ARBITRARY = -1  # of elements that may be any
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.proof.known import as_known, element_type
+from sdy.proof.op_sets import BRANCHES, KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN, PASSING, UNCHANGED
 from sdy.proof.relations import (
     FREE,
     Candidates,
@@ -33,9 +34,10 @@ from sdy.proof.relations import (
     Segments,
     Unknown,
     View,
+    is_within,
     tidy,
 )
-from sdy.proof.terms import Shape, Term, TermTable
+from sdy.proof.terms import LOCAL_VARIABLE, Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
@@ -84,6 +86,7 @@ class Walk:
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
     last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
+    lemma_of_devices: Lemma | None = None  # for ops of manual computations, if not even their elements can be followed
     # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
     pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
     # Why loops do not keep the relation of a carried value: the first op of each that is not proved then.
@@ -92,6 +95,7 @@ class Walk:
     entered: dict[Operation, list[Relation]] = field(
         default_factory=dict[Operation, list[Relation]]
     )  # manual computations
+    parts: dict[View, Relation] = field(default_factory=dict[View, Relation])  # that they return, by windows of results
     callers: dict[Block, CallOp] = field(default_factory=dict[Block, CallOp])
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
@@ -171,13 +175,15 @@ class Walk:
         # A value that is updated in a loop is usually carried by it: its elements could not be followed later.
         is_carried = self.level and op.name == "stablehlo.dynamic_update_slice"
         if found is not None and not (is_carried and any(isinstance(each, Segments) for each in found)):
+            return _by_devices(self, op, operands, found) or found
+        by_elements = _by_devices(self, op, operands, found) if not self.table.is_recording else None
+        by_elements = by_elements or followed(self, op, operands, error)
+        if by_elements is None or any(isinstance(each, Elements) and each.is_partly_arbitrary for each in by_elements):
+            found = _by_devices(self, op, operands, found) or by_elements or found
+            if found is None:
+                raise error
             return found
-        followed = _followed(self, op, operands, error)
-        if followed is not None:
-            return followed
-        if found is None:
-            raise error
-        return found
+        return by_elements
 
     def confirm(self, values: Sequence[SSAValue]) -> None:
         """Note that the elements of values led to a value of the program."""
@@ -247,9 +253,10 @@ class Walk:
         for key in list(self._calls)[count:]:
             del self._calls[key]
 
-    def variable(self, number: int, shape: Shape, element: str) -> Term:
-        """Return the term of an argument of the region that is entered next."""
-        return self.table.make("variable", (self.level, number), (), shape, element)
+    def variable(self, number: int, like: Term) -> Term:
+        """Return the term of an argument of the region that is entered next, which has values like a term."""
+        op = LOCAL_VARIABLE if like.is_varying else "variable"
+        return self.table.make(op, (self.level, number), (), like.shape, like.element)
 
     def fingerprint(self, region: Region) -> tuple[tuple[Term, ...], str]:
         """Return what a region on scalars computes, and the name of its op if it only combines its two arguments.
@@ -288,7 +295,7 @@ def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:
     return 0 not in unknown.shape and not isinstance(value.type, TokenType)
 
 
-def _followed(walk: Walk, op: Operation, operands: list[Relation], error: NotProvedError) -> list[Relation] | None:
+def followed(walk: Walk, op: Operation, operands: list[Relation], error: NotProvedError) -> list[Relation] | None:
     """Return the relations of an op by its elements, None if they cannot be followed."""
     if walk.last_resort is None:
         return None
@@ -303,29 +310,24 @@ def _followed(walk: Walk, op: Operation, operands: list[Relation], error: NotPro
     return found
 
 
-PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
-    f"stablehlo.{name}" for name in ("while", "case", "if")
-}
-UNCHANGED = frozenset(
-    f"sdy.{name}" for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")
-)
-# Ops that have no meaning in a program that does not run on devices.
-ON_DEVICES = frozenset(
-    (
-        "stablehlo.all_gather",
-        "stablehlo.all_reduce",
-        "stablehlo.all_to_all",
-        "stablehlo.collective_broadcast",
-        "stablehlo.collective_permute",
-        "stablehlo.partition_id",
-        "stablehlo.reduce_scatter",
-    )
-)
-BRANCHES = frozenset({"stablehlo.case", "stablehlo.if"})
-# Their operands may have any relation.
-PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
-OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
-KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
+def _by_devices(
+    walk: Walk, op: Operation, operands: list[Relation], found: list[Relation] | None
+) -> list[Relation] | None:
+    """Return the results as values of each device, or None; so if they were found, as windows of terms of the program.
+
+    A window that reaches over the end of its term tells less, if the elements outside may be any.
+    """
+    windows = [each for each in found or () if isinstance(each, View)]
+    is_told = all(each.outside is not None or is_within(each) for each in windows)
+    is_global = walk.table.is_recording or all(walk.table.is_global(each.term) for each in windows)
+    if walk.lemma_of_devices is None or (found is not None and is_told and is_global):
+        return None
+    try:
+        results = walk.lemma_of_devices(walk, op, operands)
+    except NotProvedError:
+        return None
+    walk.confirm(op.operands)
+    return results
 
 
 def _has_contributions(relation: Relation) -> bool:

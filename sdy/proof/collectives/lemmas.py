@@ -21,17 +21,18 @@ from sdy.model.sharding import TensorSharding
 from sdy.proof.collectives.windows import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.proof.compute import Computation, computed
 from sdy.proof.contributions import combined, neutral_element
+from sdy.proof.devices.placement import starts
+from sdy.proof.devices.values import note_part, part_of, put_together
 from sdy.proof.factors import Factors, number, reduced_along
 from sdy.proof.known import DTYPES, as_known, as_view, combined_copies
 from sdy.proof.offsets import Groups
-from sdy.proof.placement import starts
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.proof.reshapes import cleaned
 from sdy.proof.segments.lemmas import either, part, sent_segments
 from sdy.proof.selections.candidates import gathered_candidates
 from sdy.proof.terms import Term
 from sdy.proof.views import slice_along
-from sdy.proof.walk import Lemma, Walk, element_of, known_or_view, shape_of
+from sdy.proof.walk import Lemma, Walk, element_of, followed, known_or_view, returned_by, shape_of
 
 
 def groups_of(walk: Walk, op: Operation) -> Groups:
@@ -152,27 +153,55 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
         for dim, (extent, axes) in enumerate(zip(shape_of(argument), manual_axes(sharding, manual), strict=True)):
             if axes:
                 part = slice_along(part, dim, starts(axes, mesh, extent), extent)
-        arguments.append(part)
+        arguments.append(part_of(walk, part))
     walk.entered[op] = operands
-    found = walk.block(op.body.block, arguments)
+    walk.block(op.body.block, arguments)
+    return _results(walk, op, operands)
+
+
+def _results(walk: Walk, op: ManualComputationOp, operands: list[Relation]) -> list[Relation]:
+    """Return the results of a manual computation whose body was walked.
+
+    Where the windows that devices return do not follow each other, the results are put together from their elements,
+    or else as what the devices return. Raises: NotProvedError if copies may differ.
+    """
     results: list[Relation] = []
-    for relation, sharding, result in zip(found, op.out_shardings.data, op.results, strict=True):
-        mesh = mesh_of(walk, sharding, meshes)
+    by_elements: list[Relation] | None = None
+    for position, value in enumerate(returned_by(op.body)):
+        relation, result, sharding = walk.environment[value], op.results[position], op.out_shardings.data[position]
         if isinstance(relation, Unknown):
             results.append(Unknown(shape_of(result)))
             continue
-        axes_of_dims = manual_axes(sharding, manual)
-        if isinstance(relation, Known) and relation.is_uniform and not any(axes_of_dims):
-            results.append(relation)
-            continue
-        view = _view(walk, relation)
-        for dim, axes in enumerate(axes_of_dims):
-            if axes:
-                view = gathered(view, dim, _groups_along(axes, mesh, walk.devices), walk.devices)
-        if any(not isinstance(each, int) for each in view.base) or view.partial is not None or view.term.is_varying:
-            raise NotProvedError("a manual computation returns different values on devices that must hold copies")
-        results.append(view)
+        mesh, axes_of_dims = mesh_of(walk, sharding, visible_meshes(op)), manual_axes(sharding, op.manual_axes.data)
+        places = [starts(axes, mesh, size) for axes, size in zip(axes_of_dims, relation.shape, strict=True)]
+        groups = {dim: _groups_along(axes, mesh, walk.devices) for dim, axes in enumerate(axes_of_dims) if axes}
+        try:
+            found = _returned(walk, relation, groups)
+        except NotProvedError as error:
+            by_elements = by_elements or followed(walk, op, operands, error)
+            found = by_elements[position] if by_elements else put_together(walk, relation, places, result)
+        results.append(found)
+        if isinstance(found, View):
+            window: View | Known = found
+            for dim in groups:
+                window = slice_along(window, dim, places[dim], relation.shape[dim])
+            note_part(walk, window, relation)
     return results
+
+
+def _returned(walk: Walk, relation: Relation, groups: dict[int, Groups]) -> Relation:
+    """Return what a manual computation returns: the windows of groups of devices along dims, one after the other.
+
+    Raises: NotProvedError if they do not follow each other, or copies may differ.
+    """
+    if isinstance(relation, Known) and relation.is_uniform and not groups:
+        return relation
+    view = _view(walk, relation)
+    for dim, along in groups.items():
+        view = gathered(view, dim, along, walk.devices)
+    if any(not isinstance(each, int) for each in view.base) or view.partial is not None or view.term.is_varying:
+        raise NotProvedError("a manual computation returns different values on devices that must hold copies")
+    return cleaned(view, walk.table)
 
 
 def mesh_of(walk: Walk, sharding: TensorSharding, meshes: dict[str, Mesh]) -> Mesh:

@@ -18,11 +18,22 @@ import numpy as np
 
 from sdy.proof.known import DTYPES, whole
 from sdy.proof.offsets import Offset, at, offset
-from sdy.proof.relations import FREE, Codes, Digit, Digits, Elements, Known, NotProvedError, Relation, View, tidy
+from sdy.proof.relations import (
+    ARBITRARY,
+    FREE,
+    Codes,
+    Digit,
+    Digits,
+    Elements,
+    Known,
+    NotProvedError,
+    Relation,
+    View,
+    tidy,
+)
 from sdy.proof.small_values.choices import Choices
 from sdy.proof.small_values.masked import Masked
 from sdy.proof.small_values.rings import (
-    ARBITRARY,
     ONE,
     PRIMES,
     SMALL,

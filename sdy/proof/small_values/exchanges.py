@@ -11,14 +11,13 @@ from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.model.sharding import TensorSharding
 from sdy.proof.collectives.lemmas import groups_of, manual_axes, mesh_of, pairs_of
+from sdy.proof.devices.placement import starts
 from sdy.proof.factors import number
 from sdy.proof.known import DTYPES
 from sdy.proof.offsets import at
-from sdy.proof.placement import starts
-from sdy.proof.relations import Codes, Elements, NotProvedError, Relation
+from sdy.proof.relations import ARBITRARY, Codes, Elements, NotProvedError, Relation
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.pointwise import combined
-from sdy.proof.small_values.rings import ARBITRARY
 from sdy.proof.terms import Shape
 from sdy.proof.walk import Walk, element_of, shape_of
 

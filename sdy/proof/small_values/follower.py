@@ -16,7 +16,9 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.proof.factors import ints
 from sdy.proof.known import DTYPES
 from sdy.proof.offsets import Offset, at
+from sdy.proof.op_sets import BRANCHES
 from sdy.proof.relations import (
+    ARBITRARY,
     Candidates,
     Codes,
     Elements,
@@ -36,12 +38,12 @@ from sdy.proof.small_values.codes import ElementTable, check_size
 from sdy.proof.small_values.exchanges import EXCHANGES, put_together, taken_apart
 from sdy.proof.small_values.moves import MOVES
 from sdy.proof.small_values.pointwise import pointwise
-from sdy.proof.small_values.rings import ARBITRARY, as_integers, is_integer
+from sdy.proof.small_values.rings import as_integers, is_integer
 from sdy.proof.small_values.rows import branch, of_rows
 from sdy.proof.small_values.scatters import scatter, update_slice
 from sdy.proof.small_values.sums import convolution, dot, reduce, reduce_windows
 from sdy.proof.structured import BY_ROWS
-from sdy.proof.walk import BRANCHES, Step, Walk, element_of, inputs_of, returned_by, shape_of
+from sdy.proof.walk import Step, Walk, element_of, inputs_of, returned_by, shape_of
 
 MOST_ELEMENTS = 2**22  # of all values of a program
 MOST_FACTORS = 2**12  # of a product

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from sdy.proof.relations import Codes
+from sdy.proof.relations import ARBITRARY, Codes
 from sdy.proof.small_values.choices import Choices
-from sdy.proof.small_values.rings import ARBITRARY, is_integer
+from sdy.proof.small_values.rings import is_integer
 
 
 @dataclass(slots=True)

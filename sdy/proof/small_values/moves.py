@@ -14,10 +14,10 @@ from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.proof.factors import ints, number
-from sdy.proof.relations import Codes
+from sdy.proof.relations import ARBITRARY, Codes
 from sdy.proof.small_values.choices import Ends, Selected
 from sdy.proof.small_values.codes import ElementTable
-from sdy.proof.small_values.rings import ARBITRARY, ONE, added, as_integers, check_work, scaled
+from sdy.proof.small_values.rings import ONE, added, as_integers, check_work, scaled
 from sdy.proof.terms import Shape
 from sdy.proof.walk import element_of, shape_of
 

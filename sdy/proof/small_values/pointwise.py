@@ -9,11 +9,10 @@ from xdsl.ir import Operation
 
 from sdy.proof.contributions import IDEMPOTENT, ONES, is_float
 from sdy.proof.factors import attributes_of
-from sdy.proof.relations import Codes, Elements, NotProvedError
+from sdy.proof.relations import ARBITRARY, Codes, Elements, NotProvedError
 from sdy.proof.small_values.choices import Ends, limits_of
 from sdy.proof.small_values.codes import ElementTable
 from sdy.proof.small_values.rings import (
-    ARBITRARY,
     ONE,
     added,
     as_integer,

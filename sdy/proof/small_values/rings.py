@@ -14,9 +14,8 @@ from random import Random
 import numpy as np
 
 from sdy.proof.contributions import is_float
-from sdy.proof.relations import Codes, NotProvedError
+from sdy.proof.relations import ARBITRARY, Codes, NotProvedError
 
-ARBITRARY = -1
 PRIME, OTHER_PRIME = 2**31 - 1, 2**31 - 19
 PRIMES = np.array([PRIME, OTHER_PRIME])
 LAST_LANE = 2**31 - 1  # the bits of a code that have the remainder by the second prime

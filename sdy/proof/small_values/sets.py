@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sdy.proof.contributions import is_neutral
-from sdy.proof.relations import Codes
+from sdy.proof.relations import ARBITRARY, Codes
 from sdy.proof.small_values.codes import ElementTable
-from sdy.proof.small_values.rings import ARBITRARY, as_integer, as_integers, is_integer, of_integer
+from sdy.proof.small_values.rings import as_integer, as_integers, is_integer, of_integer
 
 
 def of_sets(table: ElementTable, kind: str, element: str, values: Sequence[Codes]) -> Codes:

@@ -1,0 +1,1 @@
+"""Values that each device computes by itself, in manual computations."""

@@ -1,0 +1,166 @@
+"""Manual computations whose devices compute values by themselves: rings, device numbers, sums over some axes."""
+
+from __future__ import annotations
+
+import pytest
+from support.execution.proved_faults import check_proof_and_faults
+
+import sdy
+from sdy.proof.prove import prove
+
+MESH = 'sdy.mesh @m = <["x"=2, "y"=2]>'
+BY_X = '#sdy.sharding<@m, [{"x"}, {}]>'
+BY_BOTH = '#sdy.sharding<@m, [{"x", "y"}, {}]>'
+RING = "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>"
+LINE = "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>"
+CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
+
+
+def permuted(result: str, value: str, pairs: str, value_type: str) -> str:
+    """Return an op that sends `value` from device to device."""
+    op = f'"stablehlo.collective_permute"({value}) <{{{CHANNEL}, {pairs}}}>'
+    return f"{result} = {op} : ({value_type}) -> {value_type}"
+
+
+def summed(result: str, value: str, groups: str, value_type: str) -> str:
+    """Return an op that adds `value` over groups of devices."""
+    table = f"replica_groups = dense<{groups}> : tensor<2x2xi64>"
+    return f"""{result} = "stablehlo.all_reduce"({value}) <{{{CHANNEL}, {table}, use_global_device_ids}}> ({{
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %t = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }}) : ({value_type}) -> {value_type}"""
+
+
+def repeated(body: str, carried: dict[str, tuple[str, str]], returned: str) -> str:
+    """Return a loop of seven iterations; `carried` has the start and the type of each value beside the counter."""
+    starts = ", ".join(f"{name} = {start}" for name, (start, _) in carried.items())
+    types = ", ".join(["tensor<i32>", *(each for _, each in carried.values())])
+    return f"""%zero = stablehlo.constant dense<0> : tensor<i32>
+    %loop:{len(carried) + 1} = stablehlo.while(%i = %zero, {starts}) : {types}
+    cond {{
+      %n = stablehlo.constant dense<7> : tensor<i32>
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }} do {{
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      {body}
+      stablehlo.return %next, {returned} : {types}
+    }}"""
+
+
+SHARD = "tensor<2x4xf32>"
+STEP_OF_RING = f"""{permuted("%p", "%k", RING, SHARD)}
+      %r = stablehlo.reverse %p, dims = [0] : {SHARD}
+      %u = stablehlo.multiply %s, %r : {SHARD}
+      %w = stablehlo.tanh %u : {SHARD}"""
+NUMBER_OF_DEVICE = """%id = stablehlo.partition_id : tensor<ui32>
+    %number = stablehlo.convert %id : (tensor<ui32>) -> tensor<f32>"""
+STEP_OF_NUMBERS = f"""%d = stablehlo.sine %v : tensor<f32>
+      %e = stablehlo.add %d, %number : tensor<f32>
+      %f = stablehlo.broadcast_in_dim %e, dims = [] : (tensor<f32>) -> {SHARD}
+      %w = stablehlo.multiply %s, %f : {SHARD}"""
+WEIGHTS = "tensor<4x4xf32>"
+STEP_OF_TRAINING = f"""%h = stablehlo.dot_general %b, %w, contracting_dims = [1] x [0] : ({SHARD}, {WEIGHTS}) -> {SHARD}
+      %g = stablehlo.dot_general %b, %h, contracting_dims = [0] x [0] : ({SHARD}, {SHARD}) -> {WEIGHTS}
+      {summed("%u", "%g", "[[0, 1], [2, 3]]", WEIGHTS)}
+      %v = stablehlo.subtract %w, %u : {WEIGHTS}"""
+
+
+def computation(body: str, returned: str, *, into: str, out: str, types: str) -> str:
+    """Return a manual computation along both axes on shards %b of %a."""
+    return f"""%0 = sdy.manual_computation(%a) in_shardings=[{into}] out_shardings=[{out}] manual_axes={{"x", "y"}}
+      (%b: {SHARD}) {{
+    {body}
+    sdy.return {returned} : {types}"""
+
+
+def program(body: str, *, results: str = "tensor<8x4xf32>", returned: str = "%0") -> str:
+    """Return a program on a matrix of which each device has two rows."""
+    return f"""{MESH}
+func.func @main(%a: tensor<8x4xf32> {{sdy.sharding = {BY_BOTH}}}) -> {results} {{
+  {body}
+  return {returned} : {results}
+}}"""
+
+
+def of_shards(body: str, returned: str, out: str = '<@m, [{"x", "y"}, {}]>') -> str:
+    """Return a program whose devices each compute two rows of the result."""
+    own = computation(body, returned, into='<@m, [{"x", "y"}, {}]>', out=out, types=SHARD)
+    return program(f"{own}\n  }} : (tensor<8x4xf32>) -> tensor<8x4xf32>")
+
+
+RING_LOOP = repeated(STEP_OF_RING, {"%k": ("%b", SHARD), "%s": ("%b", SHARD)}, "%p, %w")
+NUMBERS_LOOP = repeated(STEP_OF_NUMBERS, {"%v": ("%number", "tensor<f32>"), "%s": ("%b", SHARD)}, "%e, %w")
+TRAINING_LOOP = repeated(STEP_OF_TRAINING, {"%w": ("%first", WEIGHTS)}, "%v")
+FIRST = f"%first = stablehlo.constant dense<0.5> : {WEIGHTS}"
+PROGRAMS = {
+    "a ring in a loop": of_shards(RING_LOOP, "%loop#2"),
+    "a ring in a loop, put together in another order": of_shards(RING_LOOP, "%loop#2", '<@m, [{"y", "x"}, {}]>'),
+    "a line in a loop": of_shards(RING_LOOP.replace(RING, LINE), "%loop#2"),
+    "numbers of devices in a loop": of_shards(f"{NUMBER_OF_DEVICE}\n    {NUMBERS_LOOP}", "%loop#2"),
+    "sorted shards that are sent": of_shards(
+        f"""%s = "stablehlo.sort"(%b) <{{dimension = 0 : i64}}> ({{
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %t = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }}) : ({SHARD}) -> {SHARD}
+    {permuted("%r", "%s", RING, SHARD)}
+    %w = stablehlo.multiply %r, %s : {SHARD}""",
+        "%w",
+    ),
+    "weights that the devices along an axis share": program(
+        computation(
+            f"{FIRST}\n    {TRAINING_LOOP}",
+            "%loop#1",
+            into='<@m, [{"x", "y"}, {}]>',
+            out='<@m, [{"x"}, {}]>',
+            types=WEIGHTS,
+        )
+        + "\n  } : (tensor<8x4xf32>) -> tensor<8x4xf32>"
+    ),
+    "values that one manual computation leaves to another": program(
+        f"""%0:2 = sdy.manual_computation(%a) in_shardings=[<@m, [{{"x", "y"}}, {{}}]>]
+      out_shardings=[<@m, [{{"x", "y"}}, {{}}]>, <@m, [{{"x", "y"}}]>] manual_axes={{"x", "y"}} (%b: {SHARD}) {{
+    {NUMBER_OF_DEVICE}
+    %cosine = stablehlo.cosine %number : tensor<f32>
+    %row = stablehlo.reshape %cosine : (tensor<f32>) -> tensor<1xf32>
+    {RING_LOOP}
+    sdy.return %loop#2, %row : {SHARD}, tensor<1xf32>
+  }} : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+  %1 = stablehlo.multiply %0#0, %0#0 : tensor<8x4xf32>
+  %2 = sdy.manual_computation(%1, %0#1) in_shardings=[<@m, [{{"x", "y"}}, {{}}]>, <@m, [{{"x", "y"}}]>]
+      out_shardings=[<@m, [{{"x", "y"}}, {{}}]>] manual_axes={{"x", "y"}} (%b: {SHARD}, %e: tensor<1xf32>) {{
+    %f = stablehlo.broadcast_in_dim %e, dims = [0] : (tensor<1xf32>) -> {SHARD}
+    %g = stablehlo.multiply %b, %f : {SHARD}
+    {permuted("%h", "%g", RING, SHARD)}
+    sdy.return %h : {SHARD}
+  }} : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>""",
+        returned="%2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_of_devices_are_proved_and_their_faults_are_not(name: str) -> None:
+    check_proof_and_faults(PROGRAMS[name], faults=20, seeds=3)
+
+
+def test_copies_that_may_differ_are_not_proved() -> None:
+    """Each device returns rows of its own, though the devices along "y" must hold copies."""
+    own = computation(RING_LOOP, "%loop#2", into='<@m, [{"x", "y"}, {}]>', out='<@m, [{"x"}, {}]>', types=SHARD)
+    text = program(f"{own}\n  }} : (tensor<8x4xf32>) -> tensor<4x4xf32>", results="tensor<4x4xf32>")
+    (failure, *_) = [each for each in sdy.Program.from_text(text).prove().failures if each.code == "SDY-V002"]
+    assert "different values on devices that must hold copies" in failure.message
+
+
+def test_loops_on_other_numbers_of_devices_differ() -> None:
+    """A loop that subtracts device numbers is no loop that adds them."""
+    text = PROGRAMS["numbers of devices in a loop"]
+    adding, subtracting = (
+        sdy.Program.from_text(each) for each in (text, text.replace("add %d, %n", "subtract %d, %n"))
+    )
+    other = subtracting.partition()
+    assert subtracting.prove().is_proved
+    assert not prove(adding.module, other.local, other.boundary).is_proved
