@@ -83,21 +83,11 @@ def parse_module(
     return parse_text(context or _shared_context(), "\n" * (first_line - 1) + text, file_name)[0]
 
 
-def parse_module_with_source_lines(text: str, file_name: str) -> tuple[ModuleOp, dict[int, str]]:
-    """Parse a module; also return the lines of the program that its lines were generated from: `{7: "train.py:20"}`.
-
-    These are the lines that the locations in the text name (`loc("train.py":20:4)`).
-    Raises: SdyError at the first mistake.
-    """
-    module, parser = parse_text(_shared_context(), text, file_name)
-    return module, parser.source_lines()
-
-
 def parse_module_with_locations(
-    text: str, file_name: str, context: Context, first_line: int = 1
+    text: str, file_name: str, context: Context | None = None, first_line: int = 1
 ) -> tuple[ModuleOp, ParsedLocations]:
-    """Parse a module like `parse_module`; also return the locations that the text names, to print them again."""
-    module, parser = parse_text(context, "\n" * (first_line - 1) + text, file_name)
+    """Parse a module like `parse_module`; also return the locations that the text names."""
+    module, parser = parse_text(context or _shared_context(), "\n" * (first_line - 1) + text, file_name)
     return module, parser.parsed_locations()
 
 

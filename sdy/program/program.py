@@ -17,7 +17,8 @@ from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.module_text import make_context, parse_module_with_source_lines, print_module
+from sdy.dialects.module_text import make_context, parse_module_with_locations, print_module
+from sdy.dialects.text.source_lines import source_lines
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.program import on_demand
 from sdy.program.origin import Origin
@@ -69,8 +70,8 @@ class Program(Generic[R]):
         """Parse and verify the text of a program. Raises: SdyError with the first error in the text."""
         require_type(text, str, "Program.from_text: text", "sdy.load(path) reads a file")
         note_step(f"read {file_name}")
-        module, source_lines = parse_module_with_source_lines(text, file_name)
-        origin = Origin(text, FlatSignature(), source_lines, argument_names(module))
+        module, locations = parse_module_with_locations(text, file_name)
+        origin = Origin(text, FlatSignature(), source_lines(locations), argument_names(module, locations))
         with origin.named_lines():
             verify_module(module)
         return Program(module, origin)

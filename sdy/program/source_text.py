@@ -19,7 +19,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.span import Span
 from sdy.dialects.ir.symbols import MAIN, functions_of
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.text.source_lines import names_of_arguments
+from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
@@ -142,8 +142,9 @@ def read_module(text: str, file_name: str) -> ModuleOp:
     return module
 
 
-def argument_names(module: ModuleOp) -> tuple[str, ...]:
-    """Return the names that the locations of the arguments of the main function hold; nothing if one has no name."""
+def argument_names(module: ModuleOp, locations: ParsedLocations) -> tuple[str, ...]:
+    """Return the names that the text gives the arguments of the main function; nothing if one has no name."""
     main = functions_of(module).get(MAIN)
     entry = None if main is None else main.body.first_block
-    return () if entry is None else names_of_arguments(entry.args)
+    names = () if entry is None else tuple(map(locations.name_of_argument, entry.args))
+    return names if all(names) else ()

@@ -24,15 +24,11 @@ def span_of(op: Operation) -> Span | None:
 
 
 def span_of_argument(argument: BlockArgument) -> Span | None:
-    """Return the location of the name of an argument, or that of the op around it if the text gives another one.
-
-    An argument may have the location of the program that its text was generated from: `%a: tensor<8xf32> loc("x")`.
-    """
+    """Return the location of the name of an argument, or that of the op around it if the text does not list it."""
     location, op = argument.location, argument.block.parent_op()
-    around = None if op is None else span_of(op)
-    if not isinstance(location, FileLineColLoc) or around is None or location.filename.data != around.file:
-        return around
-    return Span(around.file, location.line.data, location.column.data)
+    if not isinstance(location, FileLineColLoc):
+        return None if op is None else span_of(op)
+    return Span(location.filename.data, location.line.data, location.column.data)
 
 
 def located(error: SdyError, op: Operation) -> SdyError:

@@ -34,9 +34,10 @@ RANGE = UnknownLoc()  # the metadata of a fused location that is a range: its fi
 
 
 class ParsedLocations(NamedTuple):
-    """The locations that a text names, by the line and the column where their op begins; and location aliases."""
+    """The locations that a text names, by the line and the column where their op or argument begins; and aliases."""
 
     of_ops: Mapping[tuple[int, int], LocationAttr]
+    of_arguments: Mapping[tuple[int, int], LocationAttr]
     aliases: Mapping[str, Attribute]
 
     def of_op(self, op: Operation) -> LocationAttr:
@@ -47,15 +48,25 @@ class ParsedLocations(NamedTuple):
         location, around = op.location, op.parent_op()
         if not isinstance(location, FileLineColLoc):
             return UnknownLoc() if around is None else self.of_op(around)
-        named = self.of_ops.get((location.line.data, location.column.data))
-        return location if named is None else self.resolved(named)
+        return self.resolved(self.of_ops.get(_position(location), location))
 
     def of_argument(self, argument: BlockArgument) -> LocationAttr:
-        """Return the location of a block argument; if it is not in the text, that of the op around it."""
-        around = argument.owner.parent_op()
-        if around is None or not isinstance(argument.location, UnknownLoc):
-            return self.resolved(argument.location)
-        return self.of_op(around)
+        """Return the location that the text names for a block argument, or else its place in the text.
+
+        An argument that the text does not list has the location of the op around it.
+        """
+        location, around = argument.location, argument.owner.parent_op()
+        if not isinstance(location, FileLineColLoc):
+            return UnknownLoc() if around is None else self.of_op(around)
+        return self.resolved(self.of_arguments.get(_position(location), location))
+
+    def name_of_argument(self, argument: BlockArgument) -> str:
+        """Return the name that the text gives as location of an argument (`loc("params['up']")`), or an empty text."""
+        location = argument.location
+        named = self.of_arguments.get(_position(location)) if isinstance(location, FileLineColLoc) else None
+        if isinstance(named, FusedLoc) and isinstance(named.metadata, StringAttr):
+            named = self.aliases.get(named.metadata.data)
+        return named.desc.data if isinstance(named, NameLoc) and isinstance(named.location, NoneAttr) else ""
 
     def resolved(self, location: Attribute) -> LocationAttr:
         """Return a location with its aliases replaced by what they stand for."""
@@ -72,6 +83,10 @@ class ParsedLocations(NamedTuple):
                 return location
             case _:
                 return UnknownLoc()
+
+
+def _position(location: FileLineColLoc) -> tuple[int, int]:
+    return location.line.data, location.column.data
 
 
 class LocationNames:

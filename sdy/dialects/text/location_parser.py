@@ -1,7 +1,7 @@
 """A parser of the locations after ops: `loc("model.py":12:4)`, `loc(#loc7)`, names, call sites, fused locations.
 
 MLIR defines location aliases at the end of a file, after their uses, so they are checked after all text is parsed.
-The location of an op is its position in the text; `source_lines` returns the lines that the parsed locations name.
+The location of an op or argument is its position in the text; `parsed_locations` returns those that the text names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.dialects.text.debug_locations import NAMED_UNKNOWN, RANGE, ParsedLocations
-from sdy.dialects.text.source_lines import alias_location, source_line
+from sdy.dialects.text.source_lines import alias_location
 from sdy.dialects.text.text_parser import TextParser
 
 
@@ -89,17 +89,12 @@ class LocationParser(TextParser):
 
     def parsed_locations(self) -> ParsedLocations:
         """Return, after parsing, the locations that the text names."""
-        of_ops = {self.lines.line_and_column(start): location for start, location in self._locations.items()}
-        return ParsedLocations(of_ops, self.attribute_aliases)
-
-    def source_lines(self) -> dict[int, str]:
-        """Return, after parsing, the line of the program that each line was generated from: `{7: "train.py:20"}`."""
-        found: dict[int, str] = {}
-        for start, location in self._locations.items():
-            source = source_line(location, self.attribute_aliases)
-            if source:
-                found.setdefault(self.lines.line_and_column(start)[0], source)
-        return found
+        of_ops, of_arguments = (
+            {self.lines.line_and_column(start): location for start, location in locations.items()}
+            for locations in (self._locations, self._argument_locations)
+        )
+        return ParsedLocations(of_ops, of_arguments, self.attribute_aliases)
 
     _location_aliases: dict[str, Span]
     _locations: dict[int, LocationAttr]  # of the ops, by where they begin
+    _argument_locations: dict[int, LocationAttr]  # of the block arguments, by where they begin

@@ -27,7 +27,7 @@ class RepeatingParser(ScopedParser):
     def __init__(self, context: Context, text: str, file: str) -> None:
         # By default dialect and by pattern of the line.
         self._templates: defaultdict[str, dict[str, Template]] = defaultdict(dict)
-        self._locations = {}
+        self._locations, self._argument_locations = {}, {}
         super().__init__(context, text, file)
 
     def _parse_block_body(self, block: Block) -> None:

@@ -125,7 +125,9 @@ class ScopedParser(LocationParser):
             self.fail("SDY-P004", f"%{name} is already defined", span, "rename one of the two definitions")
         self.ssa_values[name] = tuple(values)
         for value in values:
-            if isinstance(value, BlockArgument) and isinstance(value.location, UnknownLoc):
+            if isinstance(value, BlockArgument):
+                if not isinstance(value.location, UnknownLoc):
+                    self._argument_locations[span.start] = value.location
                 value.location = self._location_at(span.start)
         self._scope.append(name)
         for index, used in self.forward_ssa_references.pop(name, {}).items():

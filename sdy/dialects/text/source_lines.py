@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from xdsl.dialects.builtin import (
@@ -16,10 +16,11 @@ from xdsl.dialects.builtin import (
     FusedLoc,
     LocationAttr,
     NameLoc,
-    NoneAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import Attribute
+
+from sdy.dialects.text.debug_locations import ParsedLocations
 
 # Compiled on first use, for the errors of a text with locations.
 _LOCATION = r"loc\((.*)\)\s*$"
@@ -55,11 +56,14 @@ def source_line(location: LocationAttr, aliases: Mapping[str, Attribute]) -> str
     return next(_lines(location, aliases), "")
 
 
-def names_of_arguments(arguments: Sequence[BlockArgument]) -> tuple[str, ...]:
-    """Return the names of arguments in their locations (`loc("params['up']")`), if all have one."""
-    locations = (argument.location for argument in arguments)
-    names = [each.desc.data for each in locations if isinstance(each, NameLoc) and isinstance(each.location, NoneAttr)]
-    return tuple(names) if len(names) == len(arguments) else ()
+def source_lines(parsed: ParsedLocations) -> dict[int, str]:
+    """Return the line of the program that each line of a text was generated from: `{7: "train.py:20"}`."""
+    found: dict[int, str] = {}
+    for (line, _), location in parsed.of_ops.items():
+        source = source_line(location, parsed.aliases)
+        if source:
+            found.setdefault(line, source)
+    return found
 
 
 def _lines(location: Attribute, aliases: Mapping[str, Attribute]) -> Iterator[str]:

@@ -8,7 +8,8 @@ import pytest
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.module_text import parse_module, parse_module_with_source_lines
+from sdy.dialects.module_text import parse_module, parse_module_with_locations
+from sdy.dialects.text.source_lines import source_lines
 from sdy.tools.main import main
 
 TEXT = """
@@ -34,13 +35,13 @@ func.func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"},
 
 
 def test_lines_are_those_of_the_innermost_calls() -> None:
-    _, lines = parse_module_with_source_lines(TEXT, "program.mlir")
-    assert lines == {6: "model.py:20", 7: "model.py:20", 9: "model.py:30"}
+    _, locations = parse_module_with_locations(TEXT, "program.mlir")
+    assert source_lines(locations) == {6: "model.py:20", 7: "model.py:20", 9: "model.py:30"}
 
 
 def test_an_alias_that_contains_itself_names_no_line() -> None:
     text = "func.func @main() { return loc(#loc1) }\n#loc1 = loc(callsite(#loc1 at #loc1))\n"
-    assert parse_module_with_source_lines(text, "program.mlir")[1] == {}
+    assert source_lines(parse_module_with_locations(text, "program.mlir")[1]) == {}
 
 
 def test_reports_and_remarks_show_the_lines_and_the_names_of_arguments() -> None:

@@ -82,9 +82,16 @@ def test_an_error_about_an_argument_is_at_the_argument() -> None:
     assert below.span is not None
     assert below.notes[0].span is not None
     assert (below.span.line, below.notes[0].span.line, below.notes[0].span.column) == (2, 3, 5)
-    named = mistake(text.replace("ARGS", header.replace("GAP", " ") + ' loc("b")'))
-    assert named.span is not None
-    assert (named.span.line, named.span.column) == (2, 1)
+
+
+@pytest.mark.parametrize("location", ['loc("b")', "loc(#loc1)", 'loc("train.py":1:2)', "loc(unknown)"])
+def test_an_error_about_an_argument_with_a_location_is_at_the_argument(location: str) -> None:
+    wrong = '{sdy.sharding = #sdy.sharding<@m, [{"y"}]>}'
+    arguments = f'%a: tensor<4xf32> loc("a"), %b: tensor<4xf32> {wrong} {location}'
+    text = f'sdy.mesh @m = <["x"=2]>\nfunc.func @f({arguments}) {{\n  return\n}}\n#loc1 = loc("b")'
+    span = mistake(text).span
+    assert span is not None
+    assert (span.line, span.column) == (2, text.splitlines()[1].index("%b") + 1)
 
 
 def test_a_use_before_the_definition_shows_both() -> None:
