@@ -61,15 +61,19 @@ class Collective:
             "source": self.source,
         }
 
+    @property
+    def named(self) -> str:
+        """The kind, the axes and the line: `all-gather along "data" at train.py:6`."""
+        axes = f" along {', '.join(map(str, self.axes))}" if self.axes else ""
+        return f"{self.kind.value}{axes}" + (f" at {self.source}" if self.source else "")
+
     def __repr__(self) -> str:
         return f"Collective({self})"
 
     def __str__(self) -> str:
         """Return one line: `all-gather along "data" at train.py:6: 393,216 bytes`."""
-        axes = f" along {', '.join(map(str, self.axes))}" if self.axes else ""
         runs = f" in {self.runs:,} runs" if self.runs > 1 else ""
-        at = f" at {self.source}" if self.source else ""
-        return f"{self.kind.value}{axes}{at}: {round(self.bytes_sent):,} bytes{runs}"
+        return f"{self.named}: {round(self.bytes_sent):,} bytes{runs}"
 
 
 def collectives_of_schedule(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+from sdy.advice.causes_once import CausesOnce
 from sdy.advice.collectives import Collective
 from sdy.advice.known_names import KnownNames
 from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.span import Span
 from sdy.report.trace_descriptions import dims_text
@@ -97,18 +99,22 @@ class Breach:
     def __repr__(self) -> str:
         return f"Breach({self.code}: {self.message})"
 
-    def diagnostic(self, explained: set[Collective]) -> Diagnostic:
+    def diagnostic(self, explained: set[Collective], given: CausesOnce) -> Diagnostic:
         """Return the breach as an error whose notes are the offending collectives and their causes.
 
-        Causes of the collectives in `explained`, which other messages gave, are left out; the others are added to it.
+        Collectives in `explained`, which other messages explained, are only named; the others are added to it. `given`
+        has the causes in other messages.
         """
         notes = [Note(line) for line in self.details]
         for collective in self.collectives[:MAX_SHOWN]:
-            lines = () if collective in explained else self.facts.causes_of(collective)
+            if collective in explained:
+                notes.append(Note(f"{collective}, explained above"))
+                continue
             explained.add(collective)
+            lines = given.lines(collective, self.facts.causes_of(collective, is_short=True))
             notes.append(Note("\n    ".join((str(collective), *lines)), collective.span))
         if len(self.collectives) > MAX_SHOWN:
-            notes.append(Note(f"and {len(self.collectives) - MAX_SHOWN} more collectives"))
+            notes.append(Note(f"and {counted(len(self.collectives) - MAX_SHOWN, 'more collective')}"))
         return Diagnostic(self.code, self.message, notes=tuple(notes))
 
     def to_json(self) -> dict[str, object]:
@@ -244,9 +250,10 @@ def _number(amount: float) -> str:
 
 
 def diagnostics_of(found: Sequence[Breach]) -> list[Diagnostic]:
-    """Return one diagnostic per breach; the causes of each collective are given once."""
+    """Return one diagnostic per breach; each collective is explained once, and each cause is given once."""
     explained: set[Collective] = set()
-    return [each.diagnostic(explained) for each in found]
+    given = CausesOnce()
+    return [each.diagnostic(explained, given) for each in found]
 
 
 def raise_breaches(found: Sequence[Breach]) -> None:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from sdy.advice.causes_once import CausesOnce
 from sdy.advice.collectives import Collective
 from sdy.advice.matching import Matching, match_programs
 from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
@@ -25,6 +26,7 @@ from sdy.report.trace_descriptions import dims_text
 from sdy.report.value_names import line_of
 
 MAX_SHARDINGS = 20  # changed shardings that the text lists; JSON has all
+MAX_COLLECTIVES = 20  # changed collectives that the text lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,20 @@ class ShardingChange:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveChange:
-    """A collective of the old program, of the new one, or of both if it moved to another op or sends other bytes."""
+    """A collective of the old program, of the new one, or of both if it moved to another op or sends other bytes.
+
+    In `short_causes`, long paths of propagation are without their middle.
+    """
 
     old: Collective | None
     new: Collective | None
     causes: tuple[str, ...] = ()
+    short_causes: tuple[str, ...] = ()
+
+    @property
+    def bytes_sent(self) -> float:
+        """The bytes that each device sends in the program where it sends more."""
+        return max(each.bytes_sent for each in (self.old, self.new) if each is not None)
 
     def __str__(self) -> str:
         if self.old is None:
@@ -106,11 +117,7 @@ class ProgramDiff(HtmlRepr):
         yield from _section("shardings", self.shardings[:MAX_SHARDINGS])
         if len(self.shardings) > MAX_SHARDINGS:
             yield f"  and {len(self.shardings) - MAX_SHARDINGS} more"
-        if self.collectives:
-            yield "collectives"
-            for change in self.collectives:
-                yield f"  {change}"
-                yield from (f"      {line}" for line in change.causes)
+        yield from _collective_lines(self.collectives)
         yield f"on one device of {self.machine}"
         yield _total("bytes sent", self.old.bytes_sent, self.new.bytes_sent)
         yield _total("time, without overlap, in µs", round(1e6 * self.old.seconds, 2), round(1e6 * self.new.seconds, 2))
@@ -238,7 +245,7 @@ def _collective_changes(matching: Matching, old: PartitionFacts, new: PartitionF
             changed.append(_changed(each, same, new))
     left = [each for candidates in waiting.values() for each in candidates]
     changed += _moved_or_gone(gone, left, new)
-    yield from sorted(changed, key=lambda change: -max(each.bytes_sent for each in (change.old, change.new) if each))
+    yield from sorted(changed, key=lambda change: -change.bytes_sent)
 
 
 def _moved_or_gone(
@@ -259,7 +266,7 @@ def _moved_or_gone(
 
 
 def _changed(old: Collective | None, new: Collective, facts: PartitionFacts) -> CollectiveChange:
-    return CollectiveChange(old, new, facts.causes_of(new))
+    return CollectiveChange(old, new, facts.causes_of(new), facts.causes_of(new, is_short=True))
 
 
 def _is_same(one: Collective, other: Collective) -> bool:
@@ -279,6 +286,20 @@ def _section(title: str, changes: Sequence[ShardingChange]) -> Iterator[str]:
     if changes:
         yield title
         yield from (f"  {change}" for change in changes)
+
+
+def _collective_lines(changes: Sequence[CollectiveChange]) -> Iterator[str]:
+    """Yield the changes that send most, each cause once, and how many more there are."""
+    given = CausesOnce()
+    if changes:
+        yield "collectives"
+    for change in changes[:MAX_COLLECTIVES]:
+        yield f"  {change}"
+        if change.new is not None:
+            yield from (f"      {line}" for line in given.lines(change.new, change.short_causes))
+    if len(changes) > MAX_COLLECTIVES:
+        most = round(changes[MAX_COLLECTIVES].bytes_sent)
+        yield f"  and {len(changes) - MAX_COLLECTIVES} more, of at most {most:,} bytes each"
 
 
 def _total(name: str, old: float, new: float) -> str:

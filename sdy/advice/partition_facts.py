@@ -57,9 +57,9 @@ class PartitionFacts(HtmlRepr):
         """The most bytes alive at once."""
         return peak_bytes(self.program.local)
 
-    def causes_of(self, collective: Collective) -> tuple[str, ...]:
-        """Return lines on the causes of a collective."""
-        return tuple(self.causes.of(collective.line, collective.axes, collective.argument))
+    def causes_of(self, collective: Collective, *, is_short: bool = False) -> tuple[str, ...]:
+        """Return lines on the causes of a collective; in short, without the middle of long paths of propagation."""
+        return tuple(self.causes.of(collective.line, collective.axes, collective.argument, is_short=is_short))
 
     def largest_at_peak(self, count: int) -> Iterator[str]:
         """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""

@@ -21,6 +21,7 @@ from sdy.passes.export.optimize.remark_codes import REWRITE, SAVINGS
 from sdy.report.explain import ConflictSite, Explainer
 from sdy.report.value_names import line_of
 
+MAX_STEPS = 4  # of a path of propagation that is shown in full where causes are short
 REDUCTIONS = (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
 
 
@@ -71,12 +72,15 @@ class CollectiveCauses:
         is_of_op = any(True for axis in axes for _ in self._origin(self._operands_on(line), axis))
         return CauseKind.OPTIMIZER if self._is_rewritten and not is_of_op else CauseKind.OP
 
-    def of(self, line: int | None, axes: AxisList, argument: int | None = None) -> Iterator[str]:
+    def of(
+        self, line: int | None, axes: AxisList, argument: int | None = None, *, is_short: bool = False
+    ) -> Iterator[str]:
         """Yield the causes of a collective along `axes` that belongs to the op on `line`, one or more lines each.
 
         These are the conflicts at the op and at those that read its results, what the optimizer did to it, and the
         origin of each axis: the chain of ops through which it came to an operand or a result from an annotation. If the
-        collective reshards an argument of the function on that line, `argument` is its number.
+        collective reshards an argument of the function on that line, `argument` is its number. In short, long chains
+        are shown without their middle.
         """
         if line is None:
             return
@@ -84,7 +88,7 @@ class CollectiveCauses:
         found = [
             *self._conflicts(line),
             *(f"{self._sites[each].line_text}: {text}" for each in users for text in self._sites[each].sentences[:1]),
-            *(text for axis in axes for text in self._origin(self._values_on(line, argument), axis)),
+            *(text for axis in axes for text in self._origin(self._values_on(line, argument), axis, is_short=is_short)),
         ]
         if not found and axes:
             listed = ", ".join(map(str, axes))
@@ -104,13 +108,14 @@ class CollectiveCauses:
             what = "the communication optimizer changed it: " if is_saving else ""
             yield f"{what}{message}" + f" ({count:,} times)" * (count > 1)
 
-    def _origin(self, values: Sequence[SSAValue], axis: AxisRef) -> Iterator[str]:
+    def _origin(self, values: Sequence[SSAValue], axis: AxisRef, *, is_short: bool = False) -> Iterator[str]:
         """Yield the chain of ops that propagated an axis to the first of some values that has it."""
         for value in values:
             origin = next((each for each in self._explainer.origins(value) if overlaps(each.axis, axis)), None)
             if origin is not None:
                 yield f"dim {origin.dim} of {self._explainer.names[value]} is sharded along {origin.axis}:"
-                yield from (f"  {where}  {text}" for where, text in origin.steps)
+                steps = [f"  {where}  {text}" for where, text in origin.steps]
+                yield from _without_middle(steps) if is_short else steps
                 return
 
     def _is_annotated(self, line: int, argument: int | None) -> bool:
@@ -147,6 +152,13 @@ class CollectiveCauses:
         if argument is not None and argument < len(found) and isinstance(found[argument], BlockArgument):
             return found[argument : argument + 1]
         return [*dict.fromkeys(self._operands_on(line)), *found]
+
+
+def _without_middle(steps: Sequence[str]) -> Sequence[str]:
+    """Return the steps of a path; of a long one, the first, the number of those between, and the last."""
+    if len(steps) <= MAX_STEPS:
+        return steps
+    return steps[0], f"  ... {len(steps) - 2} more steps", steps[-1]
 
 
 def argument_number(op: Operation) -> int | None:
