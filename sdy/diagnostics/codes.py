@@ -544,8 +544,9 @@ CODES: dict[str, Code] = {
         "Install it: pip install 'sdy[search]'.",
     ),
     "SDY-T251": Code(
-        "The program has ops that depend on the mesh, so its shardings cannot be searched.",
-        "Search the program without these ops: manual computations, reshards and collectives.",
+        "The program has ops that depend on the mesh, so its shardings cannot be searched, nor its mesh be resized.",
+        "Search the program without these ops: manual computations, reshards and collectives. For a mesh of other "
+        "sizes, lower the program again.",
     ),
     "SDY-T252": Code("An option of a search is malformed.", "Write it as `sdy search --help` shows."),
     "SDY-T253": Code(

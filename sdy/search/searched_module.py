@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -72,6 +73,17 @@ class PreparedModule:
         return SearchedModule(copy, graph, mesh_name)
 
 
+def first_op_that_depends_on_mesh(module: ModuleOp) -> Operation | None:
+    """Return the first op because of which no other shardings can be searched, or None if there is none."""
+    return next((op for op in pre_order(module) if isinstance(op, _FIXED)), None)
+
+
+def unsearchable(op: Operation) -> Diagnostic:
+    """Return the error that no other shardings can be searched because of an op."""
+    message = f"{op.name} depends on the mesh, so no other shardings can be searched"
+    return Diagnostic("SDY-T251", message, span_of(op), hint="search the program without this op")
+
+
 @garbage_collection_paused()
 def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
     """Return a copy of a module without shardings, with a mesh.
@@ -79,10 +91,9 @@ def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
     A mesh of the module with the same axes keeps its name; all others are removed.
     Raises: SdyError SDY-T251 if the module has ops that depend on a mesh, as a manual computation does.
     """
-    for op in pre_order(module):
-        if isinstance(op, _FIXED):
-            message = f"{op.name} depends on the mesh, so no other shardings can be searched"
-            raise SdyError(Diagnostic("SDY-T251", message, span_of(op), hint="search the program without this op"))
+    dependent = first_op_that_depends_on_mesh(module)
+    if dependent is not None:
+        raise SdyError(unsearchable(dependent))
     copy = copy_with_regions(module)
     for constraint in list(ops_of(copy, ShardingConstraintOp)):
         constraint.result.replace_all_uses_with(constraint.input)

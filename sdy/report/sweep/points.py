@@ -11,6 +11,7 @@ from rich.console import Console
 
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.counted import counted
+from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.html_repr import HtmlRepr
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import fitted_table, print_tables
@@ -64,10 +65,14 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class Sweep(HtmlRepr):
-    """The points of a sweep. It is not complete if the user interrupted it."""
+    """The points of a sweep. It is not complete if the user interrupted it.
+
+    `limit` is a warning if ops of the program excluded other meshes, or a search.
+    """
 
     points: Sequence[SweepPoint]
     is_complete: bool = True
+    limit: Diagnostic | None = None
 
     def __repr__(self) -> str:
         return f"Sweep({counted(len(self.points), 'point')}, {len(self.pareto)} of them best)"
@@ -104,7 +109,8 @@ class Sweep(HtmlRepr):
         """Return the points as plain data."""
         best = self.pareto
         points = [{**point.to_json(), "is_pareto": point in best} for point in self.ranked()]
-        return {"points": points, "is_complete": self.is_complete}
+        limit = None if self.limit is None else self.limit.message
+        return {"points": points, "is_complete": self.is_complete, "limit": limit}
 
     def _is_best(self, point: SweepPoint) -> bool:
         own = point.cost
@@ -138,5 +144,7 @@ class Sweep(HtmlRepr):
         for point in self.ranked():
             if point.problem:
                 yield f"{point.machine}, {point.mesh}, {point.shardings.value}: {point.problem}"
+        if self.limit is not None:
+            yield self.limit.message
         if not self.is_complete:
             yield "The sweep was interrupted."

@@ -46,19 +46,68 @@ def test_points_cost_what_a_search_and_a_program_cost(tmp_path: Path, capsys: py
     assert point["cost"]["peak_bytes"] == plan.cost.peak_bytes
 
 
-def test_a_point_that_fails_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+MANUAL = """\
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{"x"}, {}]>] manual_axes={"x"}
+      (%b: tensor<4x8xf32>) {
+    sdy.return %b : tensor<4x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+WITH_DEVICE_ID = MANUAL.replace("    sdy.return", "    %i = stablehlo.partition_id : tensor<ui32>\n    sdy.return")
+
+
+@pytest.mark.parametrize(
+    ("text", "devices", "meshes", "sizes"),
+    [
+        (MANUAL, 4, ["x=2,y=2"], '"x"=2'),
+        (MANUAL, 8, ["x=2,y=4"], '"x"=2'),
+        (WITH_DEVICE_ID, 4, ["x=2,y=2"], '"x"=2, "y"=2'),
+    ],
+)
+def test_a_manual_computation_is_priced_on_its_meshes_with_one_warning(
+    text: str, devices: int, meshes: list[str], sizes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "program.mlir"
-    path.write_text("""
-        sdy.mesh @m = <["x"=2]>
-        func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
-          %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}]>] out_shardings=[<@m, [{"x"}]>] manual_axes={"x"}
-              (%b: tensor<4xf32>) {
-            sdy.return %b : tensor<4xf32>
-          } : (tensor<8xf32>) -> tensor<8xf32>
-          return %0 : tensor<8xf32>
-        }""")
-    assert main(["sweep", str(path), "--devices", "2"]) == 0
-    assert "searched: sdy.manual_computation depends on the mesh" in capsys.readouterr().out
+    path.write_text(text)
+    assert main(["sweep", str(path), "--devices", str(devices), "--json"]) == 0
+    printed = capsys.readouterr()
+    data = json.loads(printed.out)
+    assert [each["mesh"] for each in data["points"]] == meshes
+    assert data["points"][0]["problem"] is None
+    assert data["limit"].startswith(f"sdy.manual_computation is written for {sizes}, so only such meshes are priced")
+    assert f"{path}:3:8: warning: {data['limit']} [SDY-T251]\n" in printed.err
+    assert printed.err.count("SDY-T251") == 1
+
+
+def test_a_program_that_runs_on_no_mesh_of_the_devices_is_one_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "program.mlir"
+    for text, sizes, hint in (
+        (MANUAL, '"x"=2', "a multiple of 2 devices"),
+        (WITH_DEVICE_ID, '"x"=2, "y"=2', "4 devices"),
+    ):
+        path.write_text(text)
+        assert main(["sweep", str(path), "--devices", "3"]) == 2
+        error = capsys.readouterr().err
+        message = f"sdy.manual_computation is written for {sizes}, which no mesh of 3 devices has [SDY-T251]"
+        assert f"{path}:3:8: error: {message}\n" in error
+        assert f"hint: give {hint}, or lower" in error
+
+
+def test_a_program_with_reshards_is_priced_on_all_meshes_but_not_searched() -> None:
+    reshard = '%0 = sdy.reshard %a <@m, [{"x"}, {}]> : tensor<8x8xf32>'
+    argument = '%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"y"}]>}'
+    header = f"func.func @main({argument}) -> tensor<8x8xf32>"
+    text = f'sdy.mesh @m = <["x"=2, "y"=2]>\n{header} {{\n  {reshard}\n  return %0 : tensor<8x8xf32>\n}}'
+    found = sdy.sweep(sdy.Program.from_text(text), 4)
+    assert sorted(each.mesh for each in found.points) == ["x=1,y=4", "x=2,y=2", "x=4,y=1"]
+    assert not any(each.problem for each in found.points)
+    assert found.limit is not None
+    assert found.limit.message in found.report(200)
 
 
 @pytest.mark.parametrize(

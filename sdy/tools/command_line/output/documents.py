@@ -444,6 +444,7 @@ class Sweep(TypedDict):
 
     points: list[SweepPoint]
     is_complete: Annotated[bool, "whether it was not interrupted"]
+    limit: Annotated[str | None, "the reason why other meshes, or other shardings, were not priced"]
 
 
 class AppliedStep(TypedDict):
