@@ -31,6 +31,11 @@ class Torus:
     is_bidirectional: bool = True  # both directions of a ring are used at the same time
 
     @property
+    def send_bandwidth(self) -> float:
+        """The bytes a second that a device sends over its fastest link."""
+        return self.link_bandwidth
+
+    @property
     def latency_bound_bytes(self) -> float:
         """The message size below which a hop takes the same time whatever the size."""
         return self.link_bandwidth * self.hop_seconds
@@ -48,6 +53,11 @@ class Switch:
     node_bandwidth: float  # bytes a second that a device sends to other devices of its node
     network_bandwidth: float  # bytes a second that a device sends to other nodes
     hop_seconds: float
+
+    @property
+    def send_bandwidth(self) -> float:
+        """The bytes a second that a device sends over its fastest link."""
+        return max(self.node_bandwidth, self.network_bandwidth)
 
 
 Network = Torus | Switch

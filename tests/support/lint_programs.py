@@ -144,7 +144,9 @@ FIRES = {
         "%0 = stablehlo.tanh %a =X0 : T\n%1 = sdy.sharding_constraint %0 @X1 : T\n%2 = stablehlo.abs %1 =X1 : T",
     ),
     "SDY-S410": chain("%a: T X0", "%0 = stablehlo.tanh %a =X0 : T\n%1 = stablehlo.abs %0 =X1 : T", "T"),
-    "SDY-S411": chain("%a: tensor<5x1024xf32> X0", "%0 = stablehlo.tanh %a : tensor<5x1024xf32>", "tensor<5x1024xf32>"),
+    "SDY-S411": chain(
+        "%a: tensor<5x262144xf32> X0", "%0 = stablehlo.tanh %a : tensor<5x262144xf32>", "tensor<5x262144xf32>"
+    ),
     "SDY-S412": loop("X0", trips=20, sizes=(8, 8)),
     "SDY-S413": chain(
         "%a: T X0, %b: T N", "%0 = stablehlo.add %a, %b =N : T\n%1 = stablehlo.multiply %0, %b =N : T", "T N"

@@ -19,6 +19,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.propagation.conflicts import Conflict, Obstacle
 from sdy.propagation.graph import Value
 from sdy.propagation.trace import holders_of
+from sdy.report.causes import REDUCTIONS
 
 # SDY-S407
 
@@ -106,7 +107,11 @@ def _root(linted: LintedProgram, holder: Value | None, axis: AxisRef) -> SSAValu
 
 
 def costly_conflicts(linted: LintedProgram) -> Iterator[Candidate]:
-    """Yield the ops with conflicts that communicate."""
+    """Yield the ops with conflicts that communicate.
+
+    The cost leaves out reductions, which combine partial results along a dim that the op reduces. An op whose only
+    collectives are reductions is reported only with a fix that is free.
+    """
     by_line: dict[int, list[Collective]] = {}
     for each in linted.facts.collectives:
         if each.line is not None:
@@ -119,13 +124,14 @@ def costly_conflicts(linted: LintedProgram) -> Iterator[Candidate]:
     for site in linted.program.explainer.conflict_sites():
         if site.line in by_line and site.line in conflicts:
             collectives = tuple(by_line[site.line])
-            span = collectives[0].span
+            resharding = tuple(each for each in collectives if each.kind not in REDUCTIONS)
             yield Candidate(
                 "SDY-S410",
                 f"the tensors of {site.op} have conflicting shardings",
-                cost_of(collectives),
+                cost_of(resharding or collectives),
                 list(_resolutions(linted, conflicts[site.line])),
-                span=span,
+                needs_fix=not resharding,
+                span=collectives[0].span,
                 collectives=collectives,
                 notes=site.sentences,
             )

@@ -33,7 +33,9 @@ Partition = Callable[[ModuleOp], ModuleOp]  # from a module to the local program
 
 FIXES_PER_CANDIDATE = 3
 HOLDS_FROM = 0.5  # the share of its cost that a fix must save
-SMALL_SHARE, SMALL_SECONDS = 0.01, 1e-6  # below both, a cost is small
+# A cost is small in time below SMALL_SECONDS. It is small in bytes or memory below a share of those of the program, or
+# if the machine sends or writes them within SMALL_SECONDS: 1 % of a tiny program is nothing.
+SMALL_SHARE, SMALL_SECONDS = 0.01, 1e-6
 OPS_IN_TRIALS = 6_000  # so that the trials take some ten seconds
 MIN_TRIALS, MAX_TRIALS = 8, 64
 
@@ -192,13 +194,12 @@ class Linter:
 
     def _is_small(self, finding: Finding) -> bool:
         """Return whether a finding costs little, and its fix saves little."""
-        total = self.price.as_cost
+        total, machine = self.price.as_cost, self._facts.hardware
+        bytes_sent = max(SMALL_SHARE * total.bytes_sent, SMALL_SECONDS * machine.network.send_bandwidth)
+        memory = max(SMALL_SHARE * total.memory, SMALL_SECONDS * machine.hbm_bandwidth)
         costs = [finding.cost] if finding.fix is None else [finding.cost, finding.fix.saved]
         return all(
-            cost.seconds < SMALL_SECONDS
-            and cost.bytes_sent <= SMALL_SHARE * total.bytes_sent
-            and cost.memory <= SMALL_SHARE * total.memory
-            for cost in costs
+            cost.seconds < SMALL_SECONDS and cost.bytes_sent <= bytes_sent and cost.memory <= memory for cost in costs
         )
 
     def _one_per_cause(self, found: Sequence[tuple[Candidate, Finding]]) -> Iterator[tuple[Candidate, Finding]]:

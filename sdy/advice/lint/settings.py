@@ -33,7 +33,8 @@ PYPROJECT = "pyproject.toml"
 class LintSettings:
     """The rules to run, the machine of the costs, and the number of trials; None for a default that fits the program.
 
-    With `shows_small`, findings are reported that cost less than 1 % of the bytes and memory and less than 1 µs. With
+    With `shows_small`, findings are reported that cost less than 1 µs, and less bytes and memory than 1 % of those of
+    the program, or than the machine sends and writes in 1 µs. With
     `keeps_boundary`, fixes leave the shardings of the program's arguments and results as they are.
     """
 

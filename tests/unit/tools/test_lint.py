@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_findings_are_reported_in_each_format(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["lint", str(file), "--select", "S401"]
+    arguments = ["lint", str(file), "--select", "S401", "--show-small"]
     assert main(arguments) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f'{file}:3:184: warning: result is replicated along "y", which could shard it: 1 µs')
@@ -72,12 +72,12 @@ def test_the_nearest_pyproject_is_read_and_arguments_override_it(
 ) -> None:
     (file.parent / "pyproject.toml").write_text('[tool.sdy.lint]\nselect = ["S402"]\nmachine = "h100"\n')
     assert main(["lint", str(file)]) == 0
-    assert main(["lint", str(file), "--select", "S401", "--on", "tpu_v5e"]) == 1
+    assert main(["lint", str(file), "--select", "S401", "--on", "tpu_v5e", "--show-small"]) == 1
     assert "1.56 ns" in capsys.readouterr().out
 
 
 def test_untried_findings_are_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", str(file), "--select", "S401", "--trials", "1"]) == 1
+    assert main(["lint", str(file), "--select", "S401", "--trials", "1", "--show-small"]) == 1
     assert capsys.readouterr().out.endswith("possible findings were not tried: --trials raises the limit\n")
 
 
