@@ -15,7 +15,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.layout_search.layout import Atoms, Layout
+from sdy.partitioner.layout_search.layout import Layout, MeshDigits
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
@@ -27,7 +27,7 @@ MAX_ROUNDS = 12
 
 
 def boundary_edits(
-    module: ModuleOp, planned: PlannedShardings, atoms: Atoms, *, with_results: bool = True
+    module: ModuleOp, planned: PlannedShardings, digits: MeshDigits, *, with_results: bool = True
 ) -> list[Edit]:
     """Return the planned annotations of the arguments, and of the results, of the main function.
 
@@ -44,13 +44,13 @@ def boundary_edits(
     return [
         Edit(target, sharding)
         for target, sharding, annotation in zip(targets, shardings, own, strict=True)
-        if sharding is not None and (annotation is None or keeps(annotation, atoms, _layout_of(sharding, atoms)))
+        if sharding is not None and (annotation is None or keeps(annotation, digits, _layout_of(sharding, digits)))
     ]
 
 
-def _layout_of(sharding: TensorSharding, atoms: Atoms) -> Layout:
-    """Return a planned sharding, whose axes are atoms, as a layout."""
-    return Layout(tuple(atoms.split(dim.axes) or () for dim in sharding.dims))
+def _layout_of(sharding: TensorSharding, digits: MeshDigits) -> Layout:
+    """Return a planned sharding, whose axes are digits, as a layout."""
+    return Layout(tuple(digits.split(dim.axes) or () for dim in sharding.dims))
 
 
 def with_constraints(

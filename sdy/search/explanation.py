@@ -190,9 +190,9 @@ class AlternativeSearch:
 
     def _with_alternative(self, nodes: Sequence[int], choice: AxisChoice, seconds: float) -> AxisChoice:
         """Return the choice with the best plan without it; if the network would do without, with the best with it."""
-        atom = next(n for n, ref in enumerate(self.searched.graph.atoms.refs) if ref.name == choice.axis)
+        digit = next(n for n, ref in enumerate(self.searched.graph.digits.refs) if ref.name == choice.axis)
         has_axis = {
-            node: np.array([atom in run.layouts[0].dims[choice.dim] for run in self.network.runs[node]])
+            node: np.array([digit in run.layouts[0].dims[choice.dim] for run in self.network.runs[node]])
             for node in nodes
         }
         is_chosen = any(has_axis[node][self.labels[node]] for node in nodes)
@@ -208,6 +208,6 @@ class AlternativeSearch:
         return replace(choice, extra=extra if is_chosen else -extra, alternative=self._spec(layout))
 
     def _spec(self, layout: Layout) -> str:
-        atoms = self.searched.graph.atoms
-        dims = tuple(DimSharding(atoms.join(dim)) for dim in layout.dims)
+        digits = self.searched.graph.digits
+        dims = tuple(DimSharding(digits.join(dim)) for dim in layout.dims)
         return write_partition_spec(TensorSharding(self.searched.mesh_name, dims))

@@ -29,8 +29,8 @@ class Neighbours:
     """The neighbours of candidates of one search. The annotations of `written` stay. `axes` are the axes by size."""
 
     def __init__(self, written: ModuleOp, searched: SearchedModule) -> None:
-        atoms, main = searched.graph.atoms, main_function(written)
-        by_size = sorted(zip(atoms.sizes, atoms.refs, strict=True), key=lambda each: -each[0])
+        digits, main = searched.graph.digits, main_function(written)
+        by_size = sorted(zip(digits.sizes, digits.refs, strict=True), key=lambda each: -each[0])
         self.axes = tuple(axis for _, axis in by_size)
         self._searched = searched
         self._arguments = main.body.block.args
@@ -76,25 +76,25 @@ class Neighbours:
 
     def _sharded(self, shardings: Shardings, named: NamedDim, axis: AxisRef) -> Shardings:
         """Return shardings with a named dim sharded along an axis in all arguments that the axis does not shard yet."""
-        atoms, found = self._searched.graph.atoms, dict(shardings)
+        digits, found = self._searched.graph.digits, dict(shardings)
         for each in named:
             argument = self._arguments[each.argument]
             rank = len(static_shape(argument.type) or ())
             own = found.get(argument, fully_closed(self._searched.mesh_name, rank))
             if argument in self._free and axis not in own.axis_refs():
                 sharded = with_axis(own, each.dim, axis)
-                if atoms.divides(each.size, atoms.split(sharded.dims[each.dim].axes) or ()):
+                if digits.divides(each.size, digits.split(sharded.dims[each.dim].axes) or ()):
                     found[argument] = sharded
         return found
 
     def _layouts_of(self, argument: BlockArgument) -> Iterator[TensorSharding]:
         """Yield the shardings that an argument may have."""
         graph = self._searched.graph
-        atoms = tuple((atom,) for atom in range(len(graph.atoms.sizes)))
+        digits = tuple((digit,) for digit in range(len(graph.digits.sizes)))
         for node, op in zip(graph.graph.nodes, graph.ops, strict=True):
             if isinstance(op, ValueEdge) and not op.sources and _index(op) == argument.index:
-                for run in node.kind.runs(atoms):
-                    dims = tuple(DimSharding(graph.atoms.join(dim)) for dim in run.layouts[0].dims)
+                for run in node.kind.runs(digits):
+                    dims = tuple(DimSharding(graph.digits.join(dim)) for dim in run.layouts[0].dims)
                     yield TensorSharding(self._searched.mesh_name, dims)
 
 

@@ -67,7 +67,7 @@ def _annotated(searched: SearchedModule, network: ProgramNetwork, labels: Sequen
     graph = searched.graph
 
     def sharding(layout: Layout) -> TensorSharding:
-        return TensorSharding(searched.mesh_name, tuple(DimSharding(graph.atoms.join(dim)) for dim in layout.dims))
+        return TensorSharding(searched.mesh_name, tuple(DimSharding(graph.digits.join(dim)) for dim in layout.dims))
 
     for node, op in enumerate(graph.ops):
         if isinstance(op, ValueEdge):

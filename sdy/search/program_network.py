@@ -68,7 +68,7 @@ class ProgramNetwork:
         choices: RunChoices,
     ) -> None:
         self._graph = read.graph
-        self._atoms = read.atoms
+        self._digits = read.digits
         self._times = execution_counts(module)
         self._transfers = transfers
         self._hardware = hardware
@@ -126,7 +126,7 @@ class ProgramNetwork:
         if found is None or found.is_free:
             return 0.0 if found else tensor_bytes(value.type)
         layout = found.layout if found.producer is None else self._layout(found.producer, labels)
-        return tensor_bytes(value.type) / self._atoms.shards(layout.dims)
+        return tensor_bytes(value.type) / self._digits.shards(layout.dims)
 
     def bytes_by_label(self, value: SSAValue) -> tuple[int, NDArray[np.float64]] | None:
         """Return the variable that decides the layout of a value, and the bytes of a shard for each of its labels.
@@ -137,7 +137,7 @@ class ProgramNetwork:
         if found is None or found.producer is None:
             return None
         end = _End.of_tensor(found.producer, self.runs)
-        sizes = np.array([tensor_bytes(value.type) / self._atoms.shards(layout.dims) for layout in end.layouts])
+        sizes = np.array([tensor_bytes(value.type) / self._digits.shards(layout.dims) for layout in end.layouts])
         return end.variable, sizes[end.numbers]
 
     def users_of(self, value: SSAValue) -> frozenset[NodeTensor]:
@@ -159,9 +159,9 @@ class ProgramNetwork:
         sizes = [tensor_bytes(value.type) for value in (*op.operands, *op.results)]
         moved, flops = np.zeros(len(runs)), np.zeros(len(runs))
         for label, run in enumerate(runs):
-            shards = [self._atoms.shards(layout.dims) for layout in run.layouts]
+            shards = [self._digits.shards(layout.dims) for layout in run.layouts]
             moved[label] = sum(size / count for size, count in zip(sizes, shards, strict=True))
-            flops[label] = node.flops / self._atoms.shards(run.assignment.factors)
+            flops[label] = node.flops / self._digits.shards(run.assignment.factors)
         rate = rate_of(op.operands[0].type, self._hardware.rates) if node.flops else 1.0
         return self._times[op] * np.maximum(moved / self._hardware.hbm_bandwidth, flops / rate)
 
@@ -169,7 +169,7 @@ class ProgramNetwork:
         """Return a tiny cost of the memory of an argument or a result: of equal layouts, the smaller one is chosen."""
         if edge.sources and edge.targets:
             return np.zeros(len(runs))
-        shards = np.array([self._atoms.shards(run.layouts[0].dims) for run in runs])
+        shards = np.array([self._digits.shards(run.layouts[0].dims) for run in runs])
         return TIE_BREAK * tensor_bytes(edge.value.type) / self._hardware.hbm_bandwidth / shards
 
     def _add_value(self, number: int, value: GraphValue) -> None:

@@ -36,8 +36,8 @@ class SearchNetworks:
     def __init__(self, written: ModuleOp, searched: SearchedModule, request: SearchRequest) -> None:
         self._searched = searched
         self._request = request
-        self._atoms = searched.graph.atoms
-        self._transfers = TransferCosts(self._atoms, request.hardware)
+        self._digits = searched.graph.digits
+        self._transfers = TransferCosts(self._digits, request.hardware)
         self._annotations = KeptAnnotations(written, searched.graph)
         self._solutions: dict[tuple[Objective, float], Solution] = {}
         self._solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = {}
@@ -50,7 +50,7 @@ class SearchNetworks:
     @property
     def has_all_choices(self) -> bool:
         """Return whether a network has all placements of all axes. Otherwise it knows no lower bound of their costs."""
-        return len(self._atoms.sizes) <= MOST_AXES_AT_ONCE
+        return len(self._digits.sizes) <= MOST_AXES_AT_ONCE
 
     def solve(self, objective: Objective, seconds: float) -> Solution | None:
         """Return the best solution of the cost network alone, which compares meshes without partitioning."""
@@ -69,7 +69,7 @@ class SearchNetworks:
             if found is None:
                 return None
             has_gap = found.gap > LEAST_GAIN and solver.least_memory().bytes <= free_bytes
-            if has_gap and self.has_all_choices and len(self._atoms.sizes) > AXES_OF_A_TURN:
+            if has_gap and self.has_all_choices and len(self._digits.sizes) > AXES_OF_A_TURN:
                 found = self._improved(objective, network, found, free_bytes, end - monotonic())
             self._solutions[key] = found
         return self._solutions[key]
@@ -117,11 +117,11 @@ class SearchNetworks:
         The axes are where `runs` has them at first, with the rank `least`; without runs, no op uses them.
         """
         end, annotations = monotonic() + seconds, self._annotations
-        pairs = _pairs(sorted(range(len(self._atoms.sizes)), key=lambda axis: -self._atoms.sizes[axis]))
+        pairs = _pairs(sorted(range(len(self._digits.sizes)), key=lambda axis: -self._digits.sizes[axis]))
         best: tuple[Solver, ProgramNetwork, Solution | None] | None = None
         without_gain = 0
         for pair in cycle(pairs):
-            note_step(f"choose shardings along {' and '.join(self._atoms.refs[axis].name for axis in pair)}")
+            note_step(f"choose shardings along {' and '.join(self._digits.refs[axis].name for axis in pair)}")
             self._transfers.forget_tables()
             solver, network = self._with_choices(objective, RunChoices(pair, annotations.order, runs, annotations.runs))
             found = solver.solve(free_bytes, end - monotonic())

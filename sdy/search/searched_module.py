@@ -22,7 +22,7 @@ from sdy.dialects.sdy.ops import MeshOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import SHARDING
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.partitioner.layout_search.layout import Atoms
+from sdy.partitioner.layout_search.layout import MeshDigits
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.optimize.communication_edges import ValueEdge
@@ -48,14 +48,14 @@ class SearchedModule:
     @property
     def mesh(self) -> Mesh:
         """The mesh of the search."""
-        return self.graph.atoms.mesh
+        return self.graph.digits.mesh
 
     @property
     def can_shard(self) -> bool:
         """Return whether any op can be sharded."""
         nodes = zip(self.graph.graph.nodes, self.graph.ops, strict=True)
         kinds = {id(node.kind): node.kind for node, op in nodes if not isinstance(op, ValueEdge)}.values()
-        single = [((atom,),) for atom in range(len(self.graph.atoms.sizes))]
+        single = [((digit,),) for digit in range(len(self.graph.digits.sizes))]
         return any(len(kind.runs(groups)) > 1 for kind in kinds for groups in single)
 
 
@@ -69,7 +69,7 @@ class PreparedModule:
         """Return the module on a mesh, in a copy."""
         copy = copy_with_regions(self.module)
         _set_mesh(copy, mesh, mesh_name)
-        graph = GraphReader(copy, Atoms.full_axes(mesh), is_boundary_free=True).read()
+        graph = GraphReader(copy, MeshDigits.full_axes(mesh), is_boundary_free=True).read()
         return SearchedModule(copy, graph, mesh_name)
 
 

@@ -24,7 +24,7 @@ from sdy.model.devices.tiling import shard_coordinates, source_target_pairs
 from sdy.model.mesh_digits import mesh_digits
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import Atoms, DimAtoms, Layout, TensorSize
+from sdy.partitioner.layout_search.layout import DigitsPerDim, Layout, MeshDigits, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reduction import Reduction
 from sdy.partitioner.layout_search.transfer import Transfers
@@ -77,11 +77,11 @@ NOTHING = TransferRates(())
 class TransferCosts:
     """The transfers between layouts on the axes of one mesh."""
 
-    def __init__(self, atoms: Atoms, hardware: Hardware) -> None:
-        self._atoms = atoms
+    def __init__(self, digits: MeshDigits, hardware: Hardware) -> None:
+        self._digits = digits
         self._hardware = hardware
-        self._machine = MachineLayout(atoms.mesh, hardware.network)
-        self._transfers = Transfers(atoms, Patterns())
+        self._machine = MachineLayout(digits.mesh, hardware.network)
+        self._transfers = Transfers(digits, Patterns())
         self._known: dict[object, TransferRates | None] = {}
         self._tables: dict[object, _RateTables] = {}
         self._known_groups: dict[AxisList, Sequence[DeviceGroup]] = {}
@@ -142,21 +142,24 @@ class TransferCosts:
         reduced = self._reduced(source.dims, reduction)
         return _joined([*reduced, *self._reshard(reduction.dims, target.dims)])
 
-    def _shape(self, dims: DimAtoms) -> StaticShape:
+    def _shape(self, dims: DigitsPerDim) -> StaticShape:
         """Return a shape whose dims all axes divide, as they do most dims of large programs."""
-        return (self._atoms.device_count,) * len(dims)
+        return (self._digits.device_count,) * len(dims)
 
-    def _reduced(self, dims: DimAtoms, reduction: Reduction) -> Iterator[TransferRates]:
-        share = 1 / self._atoms.shards(reduction.dims)
+    def _reduced(self, dims: DigitsPerDim, reduction: Reduction) -> Iterator[TransferRates]:
+        share = 1 / self._digits.shards(reduction.dims)
         if any(reduction.sliced):
-            yield TransferRates((), 1 / self._atoms.shards(dims) * (1 + 1 / self._atoms.shards(reduction.sliced)))
-        scattered = tuple(atom for atoms in reduction.scattered for atom in atoms)
-        for kind, atoms in ((CollectiveKind.REDUCE_SCATTER, scattered), (CollectiveKind.ALL_REDUCE, reduction.reduced)):
-            if atoms:
-                yield TransferRates((self._rate(kind, self._groups(self._atoms.join(atoms)), share),))
+            yield TransferRates((), 1 / self._digits.shards(dims) * (1 + 1 / self._digits.shards(reduction.sliced)))
+        scattered = tuple(digit for digits in reduction.scattered for digit in digits)
+        for kind, digits in (
+            (CollectiveKind.REDUCE_SCATTER, scattered),
+            (CollectiveKind.ALL_REDUCE, reduction.reduced),
+        ):
+            if digits:
+                yield TransferRates((self._rate(kind, self._groups(self._digits.join(digits)), share),))
 
-    def _reshard(self, dims: DimAtoms, target: DimAtoms) -> Iterator[TransferRates]:
-        sharding, mesh = self._sharding(dims), self._atoms.mesh
+    def _reshard(self, dims: DigitsPerDim, target: DigitsPerDim) -> Iterator[TransferRates]:
+        sharding, mesh = self._sharding(dims), self._digits.mesh
         for step in plan(sharding, self._sharding(target), self._shape(dims), mesh):
             share = 1 / self._shards(step.sharding)
             match step.action:
@@ -188,19 +191,19 @@ class TransferCosts:
     def _groups(self, axes: AxisList) -> Sequence[DeviceGroup]:
         """Return the groups of devices that differ only in their positions along some axes."""
         if axes not in self._known_groups:
-            digits = mesh_digits(self._atoms.mesh)
+            digits = mesh_digits(self._digits.mesh)
             others = [ref for ref in digits if not any(overlaps(ref, axis) for axis in axes)]
             groups: dict[int, list[int]] = {}
-            for device, coordinate in enumerate(shard_coordinates(tuple(others), self._atoms.mesh)):
+            for device, coordinate in enumerate(shard_coordinates(tuple(others), self._digits.mesh)):
                 groups.setdefault(coordinate, []).append(device)
             self._known_groups[axes] = [tuple(group) for group in groups.values()]
         return self._known_groups[axes]
 
-    def _sharding(self, dims: DimAtoms) -> TensorSharding:
-        return TensorSharding(MESH, tuple(DimSharding(self._atoms.join(atoms)) for atoms in dims))
+    def _sharding(self, dims: DigitsPerDim) -> TensorSharding:
+        return TensorSharding(MESH, tuple(DimSharding(self._digits.join(digits)) for digits in dims))
 
     def _shards(self, sharding: TensorSharding) -> int:
-        return sharded_size([axis for dim in sharding.dims for axis in dim.axes], self._atoms.mesh)
+        return sharded_size([axis for dim in sharding.dims for axis in dim.axes], self._digits.mesh)
 
 
 def _joined(parts: Iterable[TransferRates]) -> TransferRates:

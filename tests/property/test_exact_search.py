@@ -118,10 +118,15 @@ def least_of_component(network: CostNetwork, ops: list[int], component: list[int
 
 def network_of(seed: int, mesh: Mesh) -> tuple[ProgramNetwork, SearchedModule]:
     searched = prepared_module(sdy.Program.from_text(random_text(seed)).module).on(mesh)
-    atoms = searched.graph.atoms
-    transfers = TransferCosts(atoms, MACHINE)
+    digits = searched.graph.digits
+    transfers = TransferCosts(digits, MACHINE)
     return ProgramNetwork(
-        searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(tuple(range(len(atoms.sizes))))
+        searched.module,
+        searched.graph,
+        transfers,
+        MACHINE,
+        Objective(),
+        RunChoices.all(tuple(range(len(digits.sizes)))),
     ), searched
 
 

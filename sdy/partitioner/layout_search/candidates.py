@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sdy.partitioner.layout_search.alone import SingleNodeChange
-from sdy.partitioner.layout_search.layout import AtomTuple, Layout, used
+from sdy.partitioner.layout_search.layout import DigitTuple, Layout, used
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, Mode, Run, merged
 from sdy.partitioner.layout_search.state import SearchState
 
-MAX_ASSIGNMENTS = 512  # of a contraction; if there are more, the atoms of a mesh axis stay together
+MAX_ASSIGNMENTS = 512  # of a contraction; if there are more, the digits of a mesh axis stay together
 
 
 def candidates(state: SearchState, number: int, alone: SingleNodeChange) -> Iterator[Run]:
@@ -23,7 +23,7 @@ def candidates(state: SearchState, number: int, alone: SingleNodeChange) -> Iter
 
 def _candidate_assignments(state: SearchState, number: int, alone: SingleNodeChange) -> Iterator[Assignment]:
     node = state.graph.nodes[number]
-    modes = [(mode, partial) for mode in node.kind.modes for partial in _partial_atoms(state, number, mode)]
+    modes = [(mode, partial) for mode in node.kind.modes for partial in _partial_digits(state, number, mode)]
     bases = [node.run.assignment]
     if state.patterns.recut:
         bases += dict.fromkeys(_resharded(state, number, alone))
@@ -34,11 +34,11 @@ def _candidate_assignments(state: SearchState, number: int, alone: SingleNodeCha
                 yield Assignment(base.factors, partial, mode)
 
 
-def _partial_atoms(state: SearchState, number: int, mode: Mode) -> set[AtomTuple]:
-    """Return the tuples of atoms along which operands of a mode are partial."""
+def _partial_digits(state: SearchState, number: int, mode: Mode) -> set[DigitTuple]:
+    """Return the tuples of digits along which operands of a mode are partial."""
     values = state.graph.nodes[number].values
     unreduced = (state.layout(value).unreduced for value, is_partial in zip(values, mode, strict=False) if is_partial)
-    return {atoms for atoms in unreduced if atoms}
+    return {digits for digits in unreduced if digits}
 
 
 def _resharded(state: SearchState, number: int, alone: SingleNodeChange) -> Iterator[Assignment]:
@@ -48,15 +48,15 @@ def _resharded(state: SearchState, number: int, alone: SingleNodeChange) -> Iter
     own = dict(enumerate(node.run.assignment.factors))
     yield kind.assignment({})
     projected = (kind.project(index, layout) for index, layout in dict.fromkeys(_neighbours(state, number)))
-    seen = {tuple(sorted(atoms.items())): atoms for atoms in projected if atoms is not None}.values()
-    for factor_atoms in seen:
-        yield kind.assignment(factor_atoms)
+    seen = {tuple(sorted(digits.items())): digits for digits in projected if digits is not None}.values()
+    for factor_digits in seen:
+        yield kind.assignment(factor_digits)
         for other in (own, *seen):
-            yield kind.assignment(merged(factor_atoms, other))
+            yield kind.assignment(merged(factor_digits, other))
     if kind.rule.reduction or node.flops:
         shares = state.patterns.share and not _is_only_scattered(state, number)
-        atoms = range(len(state.atoms.sizes)) if shares else sorted(_atoms_around(state, number))
-        for run in all_runs(kind, state, atoms):
+        digits = range(len(state.digits.sizes)) if shares else sorted(_digits_around(state, number))
+        for run in all_runs(kind, state, digits):
             if not state.resources.computes_more(number, run) and alone.least_change(run) < 0:
                 yield run.assignment
 
@@ -69,16 +69,16 @@ def _is_only_scattered(state: SearchState, number: int) -> bool:
     return bool(pending) and len(needs) == 1 and all(pending <= used(need.dims) - used(layout.dims) for need in needs)
 
 
-def _atoms_around(state: SearchState, number: int) -> set[int]:
-    """Return the atoms along which any tensor of a node is sharded or partial, in the node or next to it."""
+def _digits_around(state: SearchState, number: int) -> set[int]:
+    """Return the digits along which any tensor of a node is sharded or partial, in the node or next to it."""
     layouts = [layout for _, layout in _neighbours(state, number)]
-    return {atom for layout in layouts for atom in (*layout.unreduced, *used(layout.dims))}
+    return {digit for layout in layouts for digit in (*layout.unreduced, *used(layout.dims))}
 
 
-def all_runs(kind: LayoutNodeKind, state: SearchState, atoms: Sequence[int]) -> Sequence[Run]:
-    """Return all runs of an op with some atoms; if there are too many, all that do not split mesh axes."""
+def all_runs(kind: LayoutNodeKind, state: SearchState, digits: Sequence[int]) -> Sequence[Run]:
+    """Return all runs of an op with some digits; if there are too many, all that do not split mesh axes."""
     count = len(kind.free_factors()) + 1
-    for groups in (tuple((atom,) for atom in atoms), state.atoms.by_axis(atoms)):
+    for groups in (tuple((digit,) for digit in digits), state.digits.by_axis(digits)):
         if count ** len(groups) <= MAX_ASSIGNMENTS:
             return kind.runs(groups)
     return ()

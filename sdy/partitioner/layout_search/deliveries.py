@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sdy.partitioner.layout_search.layout import Atoms, Layout, TensorSize
+from sdy.partitioner.layout_search.layout import Layout, MeshDigits, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.transfer import Transfers
 
@@ -23,8 +23,8 @@ class Delivery:
 class Deliveries:
     """The cheapest deliveries of values, each computed once. Prices are bytes."""
 
-    def __init__(self, atoms: Atoms, patterns: Patterns) -> None:
-        self.transfers = Transfers(atoms, patterns)
+    def __init__(self, digits: MeshDigits, patterns: Patterns) -> None:
+        self.transfers = Transfers(digits, patterns)
         self._reuse = patterns.reuse
         self._known: dict[tuple[Layout, Needs, TensorSize], Delivery] = {}
 

@@ -9,7 +9,7 @@ from math import inf
 from typing import NamedTuple
 
 from sdy.partitioner.layout_search.graph import NodeTensor
-from sdy.partitioner.layout_search.layout import AtomTuple
+from sdy.partitioner.layout_search.layout import DigitTuple
 from sdy.partitioner.layout_search.node import Run
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState
 
@@ -92,7 +92,7 @@ class _Joining(NamedTuple):
 def _joining_run(
     state: SearchState,
     end: NodeTensor,
-    dims: tuple[AtomTuple, ...],
+    dims: tuple[DigitTuple, ...],
     move: dict[int, Run],
     costs: Mapping[int, float],
     budget: float,
@@ -151,7 +151,7 @@ def delayed(state: SearchState, number: int, run: Run) -> LayoutMove:
     return move
 
 
-def _run_with_partial(state: SearchState, end: NodeTensor, partial: AtomTuple, move: LayoutMove) -> Run | None:
+def _run_with_partial(state: SearchState, end: NodeTensor, partial: DigitTuple, move: LayoutMove) -> Run | None:
     """Return the run in which a node uses an operand, and others that are equally partial, without reducing them."""
     node = state.graph.nodes[end.node]
     own = node.values[end.position]

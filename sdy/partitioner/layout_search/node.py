@@ -1,4 +1,4 @@
-"""Ops in the search: the atoms of the factors of an op determine the layouts of its tensors."""
+"""Ops in the search: the digits of the factors of an op determine the layouts of its tensors."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from sdy.model.rule import OpShardingRule, TensorMapping
-from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout
+from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits
 
 Mode = tuple[bool, ...]  # for each operand, whether it is partial
-FactorAtoms = Mapping[int, AtomTuple]
+DigitsPerFactor = Mapping[int, DigitTuple]
 Counts = tuple[tuple[int, frozenset[int]], ...]  # by factor
 
 
 class Assignment(NamedTuple):
-    """The atoms that each factor of an op is sharded along, and those along which operands of a mode are partial."""
+    """The digits that each factor of an op is sharded along, and those along which operands of a mode are partial."""
 
-    factors: tuple[AtomTuple, ...]
-    partial: AtomTuple = ()
+    factors: tuple[DigitTuple, ...]
+    partial: DigitTuple = ()
     mode: Mode = ()
 
 
@@ -35,14 +35,14 @@ class LayoutNodeKind:
     shard counts of factors along which the op moves elements between shards.
     """
 
-    def __init__(self, rule: OpShardingRule, modes: tuple[Mode, ...], atoms: Atoms, counts: Counts = ()) -> None:
+    def __init__(self, rule: OpShardingRule, modes: tuple[Mode, ...], digits: MeshDigits, counts: Counts = ()) -> None:
         self.rule = rule
         self.modes = modes
         self._counts = dict(counts)
-        self._atoms = atoms
+        self._digits = digits
         self._known: dict[Assignment, Run | None] = {}
-        self._runs: dict[tuple[AtomTuple, ...], tuple[Run, ...]] = {}
-        self._runs_with: dict[tuple[int, tuple[AtomTuple, ...], Assignment], tuple[Run, ...]] = {}
+        self._runs: dict[tuple[DigitTuple, ...], tuple[Run, ...]] = {}
+        self._runs_with: dict[tuple[int, tuple[DigitTuple, ...], Assignment], tuple[Run, ...]] = {}
         self.replicated_factors = frozenset({*rule.need_replication, *rule.permutation})
 
     def run(self, assignment: Assignment) -> Run | None:
@@ -57,7 +57,7 @@ class LayoutNodeKind:
 
     def _layouts(self, assignment: Assignment) -> tuple[Layout, ...] | None:
         layouts: list[Layout] = []
-        reduced = (atom for factor in self.rule.reduction for atom in assignment.factors[factor])
+        reduced = (digit for factor in self.rule.reduction for digit in assignment.factors[factor])
         result_partial = tuple(sorted((*reduced, *assignment.partial)))
         for index, mapping in enumerate(self.rule.tensors):
             dims = self._dims(mapping, assignment.factors)
@@ -70,44 +70,44 @@ class LayoutNodeKind:
                 layouts.append(Layout(dims, assignment.partial if is_partial else ()))
         return tuple(layouts)
 
-    def _dims(self, mapping: TensorMapping, factors: tuple[AtomTuple, ...]) -> tuple[AtomTuple, ...] | None:
-        dims: list[AtomTuple] = []
+    def _dims(self, mapping: TensorMapping, factors: tuple[DigitTuple, ...]) -> tuple[DigitTuple, ...] | None:
+        dims: list[DigitTuple] = []
         for dim in mapping:
-            atoms: AtomTuple = ()
+            digits: DigitTuple = ()
             is_full = True
             for factor in dim:
                 if factors[factor] and not is_full:
                     return None  # a shard would hold elements that are not contiguous
-                atoms += factors[factor]
-                is_full = is_full and self._atoms.count(factors[factor]) == self.rule.factor_sizes[factor]
-            dims.append(atoms)
+                digits += factors[factor]
+                is_full = is_full and self._digits.count(factors[factor]) == self.rule.factor_sizes[factor]
+            dims.append(digits)
         return tuple(dims)
 
     def _is_valid(self, assignment: Assignment) -> bool:
-        """Return whether no atom is used twice, all shards are equal, and only shardable factors are sharded."""
-        every = [*assignment.partial, *(atom for atoms in assignment.factors for atom in atoms)]
+        """Return whether no digit is used twice, all shards are equal, and only shardable factors are sharded."""
+        every = [*assignment.partial, *(digit for digits in assignment.factors for digit in digits)]
         return len(set(every)) == len(every) and all(
-            not atoms or self._can_shard(factor, atoms) for factor, atoms in enumerate(assignment.factors)
+            not digits or self._can_shard(factor, digits) for factor, digits in enumerate(assignment.factors)
         )
 
-    def _can_shard(self, factor: int, atoms: AtomTuple) -> bool:
+    def _can_shard(self, factor: int, digits: DigitTuple) -> bool:
         counts = self._counts.get(factor)
         return (
             factor not in self.replicated_factors
-            and self._atoms.divides(self.rule.factor_sizes[factor], atoms)
-            and (counts is None or self._atoms.count(atoms) in counts)
+            and self._digits.divides(self.rule.factor_sizes[factor], digits)
+            and (counts is None or self._digits.count(digits) in counts)
         )
 
-    def project(self, index: int, layout: Layout) -> dict[int, AtomTuple] | None:
-        """Return the factor atoms that give the tensor with this index a layout; None if there are none."""
-        found: dict[int, AtomTuple] = {}
-        for dim, atoms in zip(self.rule.tensors[index], layout.dims, strict=True):
-            left = list(atoms)
+    def project(self, index: int, layout: Layout) -> dict[int, DigitTuple] | None:
+        """Return the factor digits that give the tensor with this index a layout; None if there are none."""
+        found: dict[int, DigitTuple] = {}
+        for dim, digits in zip(self.rule.tensors[index], layout.dims, strict=True):
+            left = list(digits)
             for factor in dim[:-1]:
                 room = self.rule.factor_sizes[factor]
                 own: list[int] = []
-                while left and room % self._atoms.sizes[left[0]] == 0:
-                    room //= self._atoms.sizes[left[0]]
+                while left and room % self._digits.sizes[left[0]] == 0:
+                    room //= self._digits.sizes[left[0]]
                     own.append(left.pop(0))
                 found[factor] = tuple(own)
                 if left and room > 1:
@@ -116,10 +116,10 @@ class LayoutNodeKind:
                 found[dim[-1]] = tuple(left)
         return found
 
-    def runs_with(self, index: int, dims: tuple[AtomTuple, ...], assignment: Assignment) -> tuple[Run, ...]:
+    def runs_with(self, index: int, dims: tuple[DigitTuple, ...], assignment: Assignment) -> tuple[Run, ...]:
         """Return the runs in which the tensor with this index is sharded like `dims`.
 
-        The first one keeps the atoms of `assignment` where `dims` leaves room for them; the second one drops them.
+        The first one keeps the digits of `assignment` where `dims` leaves room for them; the second one drops them.
         """
         key = index, dims, assignment
         found = self._runs_with.get(key)
@@ -127,7 +127,7 @@ class LayoutNodeKind:
             found = self._runs_with[key] = tuple(self._computed_runs_with(*key))
         return found
 
-    def _computed_runs_with(self, index: int, dims: tuple[AtomTuple, ...], assignment: Assignment) -> Iterator[Run]:
+    def _computed_runs_with(self, index: int, dims: tuple[DigitTuple, ...], assignment: Assignment) -> Iterator[Run]:
         projected = self.project(index, Layout(dims))
         if projected is None:
             return
@@ -137,12 +137,12 @@ class LayoutNodeKind:
             if run is not None:
                 yield run
 
-    def assignment(self, factor_atoms: FactorAtoms) -> Assignment:
+    def assignment(self, factor_digits: DigitsPerFactor) -> Assignment:
         """Return the assignment that shards only these factors."""
-        return Assignment(tuple(factor_atoms.get(factor, ()) for factor in range(len(self.rule.factor_sizes))))
+        return Assignment(tuple(factor_digits.get(factor, ()) for factor in range(len(self.rule.factor_sizes))))
 
-    def runs(self, groups: tuple[AtomTuple, ...]) -> tuple[Run, ...]:
-        """Return the runs that assign each group of atoms to one factor or to none, in every combination."""
+    def runs(self, groups: tuple[DigitTuple, ...]) -> tuple[Run, ...]:
+        """Return the runs that assign each group of digits to one factor or to none, in every combination."""
         if groups not in self._runs:
             tried = (self.run(self.assignment(dealt)) for dealt in distributions(groups, self.free_factors()))
             self._runs[groups] = tuple(run for run in tried if run is not None)
@@ -154,19 +154,19 @@ class LayoutNodeKind:
         return tuple(factor for factor, size in enumerate(sizes) if size > 1 and factor not in self.replicated_factors)
 
 
-def merged(first: FactorAtoms, second: FactorAtoms) -> dict[int, AtomTuple]:
-    """Return `first`, with the atoms of `second` that `first` does not use, for factors that it does not shard."""
-    taken = {atom for atoms in first.values() for atom in atoms}
+def merged(first: DigitsPerFactor, second: DigitsPerFactor) -> dict[int, DigitTuple]:
+    """Return `first`, with the digits of `second` that `first` does not use, for factors that it does not shard."""
+    taken = {digit for digits in first.values() for digit in digits}
     more = {
-        factor: tuple(atom for atom in atoms if atom not in taken)
-        for factor, atoms in second.items()
+        factor: tuple(digit for digit in digits if digit not in taken)
+        for factor, digits in second.items()
         if not first.get(factor)
     }
     return {**first, **more}
 
 
-def distributions(groups: tuple[AtomTuple, ...], factors: tuple[int, ...]) -> Iterator[dict[int, AtomTuple]]:
-    """Yield each assignment of groups of atoms to one of some factors, or to none."""
+def distributions(groups: tuple[DigitTuple, ...], factors: tuple[int, ...]) -> Iterator[dict[int, DigitTuple]]:
+    """Yield each assignment of groups of digits to one of some factors, or to none."""
     if not groups:
         yield {}
         return

@@ -1,7 +1,7 @@
 """Find the cheapest transfer from one layout to another if the value may be partial.
 
-A partial value is *reduced*: first sliced along atoms along which it is replicated, then reduce-scattered, then
-all-reduced along the remaining atoms, then resharded. So devices with equal partial values share the work: on a mesh
+A partial value is *reduced*: first sliced along digits along which it is replicated, then reduce-scattered, then
+all-reduced along the remaining digits, then resharded. So devices with equal partial values share the work: on a mesh
 4x2, all-reducing b bytes over 4 devices costs 1.5 b; slicing them in 2, a reduce-scatter over 4 and an all-gather over
 8 devices cost 1.25 b. Prices count elements that each device receives, by ring algorithms.
 """
@@ -17,19 +17,19 @@ from typing import NamedTuple
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.model.shape import StaticShape
-from sdy.partitioner.layout_search.layout import AtomTuple, DimAtoms, Layout, used
+from sdy.partitioner.layout_search.layout import DigitsPerDim, DigitTuple, Layout, used
 from sdy.partitioner.layout_search.reshard_price import reshard_price
 
-MAX_REDUCTIONS = 1024  # of a value; if there are more, all its atoms are reduced the same way
+MAX_REDUCTIONS = 1024  # of a value; if there are more, all its digits are reduced the same way
 
 
 class Reduction(NamedTuple):
     """The steps that reduce a partial value; `dims` is its sharding after them."""
 
-    sliced: DimAtoms
-    scattered: DimAtoms
-    reduced: AtomTuple
-    dims: DimAtoms
+    sliced: DigitsPerDim
+    scattered: DigitsPerDim
+    reduced: DigitTuple
+    dims: DigitsPerDim
 
 
 class Transfer(NamedTuple):
@@ -45,20 +45,20 @@ class Transfer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PriceTerms:
-    """The parameters of a price besides the layouts: the sizes of all atoms, and the cost of a step in elements."""
+    """The parameters of a price besides the layouts: the sizes of all digits, and the cost of a step in elements."""
 
     sizes: StaticShape
     scatter: bool
     share: bool
     step: float
 
-    def count(self, atoms: AtomTuple) -> int:
-        """Return the number of shards of a dim that is sharded along atoms."""
-        return prod(self.sizes[atom] for atom in atoms)
+    def count(self, digits: DigitTuple) -> int:
+        """Return the number of shards of a dim that is sharded along digits."""
+        return prod(self.sizes[digit] for digit in digits)
 
-    def elements(self, shape: StaticShape, dims: DimAtoms) -> int:
+    def elements(self, shape: StaticShape, dims: DigitsPerDim) -> int:
         """Return the number of elements of a shard."""
-        return prod(-(-size // self.count(atoms)) for size, atoms in zip(shape, dims, strict=True))
+        return prod(-(-size // self.count(digits)) for size, digits in zip(shape, dims, strict=True))
 
 
 @lru_cache(maxsize=65536)
@@ -68,7 +68,7 @@ def cheapest_transfer(source: Layout, target: Layout, shape: StaticShape, terms:
     """
     if not set(target.unreduced) <= set(source.unreduced):
         return Transfer(inf, None)
-    pending = tuple(atom for atom in source.unreduced if atom not in target.unreduced)
+    pending = tuple(digit for digit in source.unreduced if digit not in target.unreduced)
     best = Transfer(inf, None)
     for reduction in _reductions(source, target, pending, shape, terms):
         price, steps = _price(reduction, shape, terms)
@@ -81,15 +81,15 @@ def cheapest_transfer(source: Layout, target: Layout, shape: StaticShape, terms:
 
 
 def _reductions(
-    source: Layout, target: Layout, pending: AtomTuple, shape: StaticShape, terms: PriceTerms
+    source: Layout, target: Layout, pending: DigitTuple, shape: StaticShape, terms: PriceTerms
 ) -> Iterator[Reduction]:
-    """Yield the reductions of a value along the atoms `pending`."""
+    """Yield the reductions of a value along the digits `pending`."""
     rank = len(shape)
     taken = used(source.dims) | set(source.unreduced)
-    # If the target is sharded along the reduced atoms, one reduce-scatter is best, and slices would not help.
+    # If the target is sharded along the reduced digits, one reduce-scatter is best, and slices would not help.
     shares = terms.share and not used(target.dims) & set(pending)
-    free = tuple(atom for atom in range(len(terms.sizes)) if atom not in taken and shares)
-    groups, shared = tuple((atom,) for atom in pending), tuple((atom,) for atom in free)
+    free = tuple(digit for digit in range(len(terms.sizes)) if digit not in taken and shares)
+    groups, shared = tuple((digit,) for digit in pending), tuple((digit,) for digit in free)
     if (rank + 1) ** (len(groups) + len(shared)) > MAX_REDUCTIONS:
         groups, shared = (pending,), (free,) if free else ()
     own = range(rank + 1) if terms.scatter else (rank,)
@@ -97,7 +97,7 @@ def _reductions(
         scattered = _distributed(groups, dims_of_groups[: len(groups)], rank)
         sliced = _distributed(shared, dims_of_groups[len(groups) :], rank)
         pairs = zip(groups, dims_of_groups, strict=False)
-        reduced = tuple(atom for group, dim in pairs if dim == rank for atom in group)
+        reduced = tuple(digit for group, dim in pairs if dim == rank for digit in group)
         dims = tuple(a + b + c for a, b, c in zip(source.dims, sliced, scattered, strict=True))
         changes = zip(shape, dims, source.dims, strict=True)
         if all(after == before or size % terms.count(after) == 0 for size, after, before in changes):
@@ -106,23 +106,25 @@ def _reductions(
 
 def _price(reduction: Reduction, shape: StaticShape, terms: PriceTerms) -> tuple[float, int]:
     size = terms.elements(shape, reduction.dims)
-    group = prod(terms.count(atoms) for atoms in reduction.scattered)
+    group = prod(terms.count(digits) for digits in reduction.scattered)
     rest = terms.count(reduction.reduced)
     sent = bytes_sent(CollectiveKind.REDUCE_SCATTER, group, size) + bytes_sent(CollectiveKind.ALL_REDUCE, rest, size)
     steps = (group > 1) + (rest > 1)
     return sent + terms.step * steps, steps
 
 
-def _price_of_reshard(source: DimAtoms, target: DimAtoms, shape: StaticShape, terms: PriceTerms) -> tuple[float, int]:
+def _price_of_reshard(
+    source: DigitsPerDim, target: DigitsPerDim, shape: StaticShape, terms: PriceTerms
+) -> tuple[float, int]:
     if source == target:
         return 0.0, 0
     shards, steps = reshard_price(source, target, terms.sizes)
     return shards * terms.elements(shape, source) + steps * terms.step, steps
 
 
-def _distributed(groups: Sequence[AtomTuple], dims_of_groups: Sequence[int], rank: int) -> DimAtoms:
-    """Return the atoms of each dim; groups with dim `rank` are left out."""
-    dims: list[AtomTuple] = [()] * rank
+def _distributed(groups: Sequence[DigitTuple], dims_of_groups: Sequence[int], rank: int) -> DigitsPerDim:
+    """Return the digits of each dim; groups with dim `rank` are left out."""
+    dims: list[DigitTuple] = [()] * rank
     for group, dim in zip(groups, dims_of_groups, strict=True):
         if dim < rank:
             dims[dim] += group

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sdy.partitioner.layout_search.graph import LayoutGraph, LayoutNode
-from sdy.partitioner.layout_search.layout import Atoms
+from sdy.partitioner.layout_search.layout import MeshDigits
 from sdy.partitioner.layout_search.node import Run
 
 
@@ -25,9 +25,9 @@ class MemoryBudget:
 class NodeResources:
     """The resources of all nodes. No op may exceed the memory budget, or compute more than at the beginning."""
 
-    def __init__(self, graph: LayoutGraph, atoms: Atoms, memory: MemoryBudget) -> None:
+    def __init__(self, graph: LayoutGraph, digits: MeshDigits, memory: MemoryBudget) -> None:
         self._graph = graph
-        self._atoms = atoms
+        self._digits = digits
         self._memory = memory
         self._known_held: dict[tuple[int, int, int | None], tuple[Run, float]] = {}
         self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
@@ -49,7 +49,7 @@ class NodeResources:
         return bool(node.flops) and self._local_flops(node, run) > self._flops[number]
 
     def _local_flops(self, node: LayoutNode, run: Run) -> float:
-        return node.flops / self._atoms.shards(run.assignment.factors) if node.flops else 0.0
+        return node.flops / self._digits.shards(run.assignment.factors) if node.flops else 0.0
 
     def _held(self, number: int, run: Run | None = None, times: int | None = None) -> float:
         """Return the bytes of the operands and results of a node on one device, times its executions, or `times`."""
@@ -61,7 +61,7 @@ class NodeResources:
             held = sum(
                 (value.times if times is None else times)
                 * value.tensor.width
-                * self._atoms.elements(value.tensor.shape, layout.dims)
+                * self._digits.elements(value.tensor.shape, layout.dims)
                 for value, layout in pairs
             )
             self._known_held[key] = run, held

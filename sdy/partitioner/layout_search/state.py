@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sdy.partitioner.layout_search.deliveries import Deliveries, Needs
 from sdy.partitioner.layout_search.graph import LayoutGraph
-from sdy.partitioner.layout_search.layout import Atoms, Layout
+from sdy.partitioner.layout_search.layout import Layout, MeshDigits
 from sdy.partitioner.layout_search.node import Run
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.resources import MemoryBudget, NodeResources
@@ -38,12 +38,12 @@ class SearchState:
     `resources` limits the bytes that the device of an op holds, and prices them, by a memory budget.
     """
 
-    def __init__(self, graph: LayoutGraph, atoms: Atoms, patterns: Patterns, memory: MemoryBudget) -> None:
+    def __init__(self, graph: LayoutGraph, digits: MeshDigits, patterns: Patterns, memory: MemoryBudget) -> None:
         self.graph = graph
-        self.atoms = atoms
+        self.digits = digits
         self.patterns = patterns
-        self.resources = NodeResources(graph, atoms, memory)
-        self._deliveries = Deliveries(atoms, patterns)
+        self.resources = NodeResources(graph, digits, memory)
+        self._deliveries = Deliveries(digits, patterns)
         self.transfers = self._deliveries.transfers
         self._nodes_of_value = [frozenset(end.node for end in value.ends) for value in graph.values]
         self.costs = [self._cost(value) for value in range(len(graph.values))]

@@ -1,6 +1,6 @@
 """Price transfers of values between layouts, with a cache.
 
-Before a transfer is looked up, atoms are renumbered in order of occurrence, dims are sorted, and sizes are replaced by
+Before a transfer is looked up, digits are renumbered in order of occurrence, dims are sorted, and sizes are replaced by
 small sizes with the same divisors, so that most transfers are in the cache.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import gcd, prod
 
 from sdy.model.shape import StaticShape
-from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, DimAtoms, Layout, TensorSize
+from sdy.partitioner.layout_search.layout import DigitsPerDim, DigitTuple, Layout, MeshDigits, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reduction import PriceTerms, Reduction, Transfer, cheapest_transfer
 from sdy.partitioner.layout_search.reshard_price import reshard_price
@@ -18,8 +18,8 @@ from sdy.partitioner.layout_search.reshard_price import reshard_price
 class Transfers:
     """The transfers between the layouts of one mesh, each computed once. Prices are bytes."""
 
-    def __init__(self, atoms: Atoms, patterns: Patterns) -> None:
-        self._atoms = atoms
+    def __init__(self, digits: MeshDigits, patterns: Patterns) -> None:
+        self._digits = digits
         self._patterns = patterns
         self._known: dict[tuple[Layout, Layout, TensorSize], Transfer] = {}
 
@@ -37,50 +37,50 @@ class Transfers:
         return found
 
     def _reshard(self, source: Layout, target: Layout, tensor: TensorSize) -> Transfer:
-        shards, steps = reshard_price(source.dims, target.dims, self._atoms.sizes)
-        shard = self._atoms.elements(tensor.shape, source.dims) * tensor.width
+        shards, steps = reshard_price(source.dims, target.dims, self._digits.sizes)
+        shard = self._digits.elements(tensor.shape, source.dims) * tensor.width
         return Transfer(shards * shard + steps * self._patterns.step_bytes, None, steps)
 
     def bound(self, source: Layout, target: Layout, tensor: TensorSize) -> float:
         """Return a lower bound: a device holds no more than its shard, and of a sum only its own summand."""
         if source == target:
             return 0.0
-        share = self._atoms.count(source.unreduced) / self._atoms.count(target.unreduced)
-        held = 1 / self._atoms.shards(source.dims) / share
-        return tensor.bytes * max(0.0, 1 / self._atoms.shards(target.dims) - held)
+        share = self._digits.count(source.unreduced) / self._digits.count(target.unreduced)
+        held = 1 / self._digits.shards(source.dims) / share
+        return tensor.bytes * max(0.0, 1 / self._digits.shards(target.dims) - held)
 
     def _reduce(self, source: Layout, target: Layout, tensor: TensorSize) -> Transfer:
         step = self._patterns.step_bytes / tensor.width if tensor.width else 0.0
         shape = tensor.shape if step else self._small_shape(source, target, tensor.shape)
         order = sorted(range(len(shape)), key=lambda dim: (source.dims[dim], target.dims[dim], shape[dim]))
-        atoms = dict.fromkeys(atom for dim in order for atom in (*source.dims[dim], *target.dims[dim]))
-        atoms |= dict.fromkeys((*source.unreduced, *range(len(self._atoms.sizes))))
-        number = {atom: index for index, atom in enumerate(atoms)}
+        digits = dict.fromkeys(digit for dim in order for digit in (*source.dims[dim], *target.dims[dim]))
+        digits |= dict.fromkeys((*source.unreduced, *range(len(self._digits.sizes))))
+        number = {digit: index for index, digit in enumerate(digits)}
 
         def renumbered(layout: Layout) -> Layout:
-            dims = tuple(tuple(number[atom] for atom in layout.dims[dim]) for dim in order)
-            return Layout(dims, tuple(sorted(number[atom] for atom in layout.unreduced)))
+            dims = tuple(tuple(number[digit] for digit in layout.dims[dim]) for dim in order)
+            return Layout(dims, tuple(sorted(number[digit] for digit in layout.unreduced)))
 
-        sizes = tuple(self._atoms.sizes[atom] for atom in atoms)
+        sizes = tuple(self._digits.sizes[digit] for digit in digits)
         terms = PriceTerms(sizes, self._patterns.scatter, self._patterns.share, step)
         found = cheapest_transfer(renumbered(source), renumbered(target), tuple(shape[dim] for dim in order), terms)
         scale = tensor.bytes / max(prod(shape), 1)
-        reduction = None if found.reduction is None else _with_original_names(found.reduction, order, tuple(atoms))
+        reduction = None if found.reduction is None else _with_original_names(found.reduction, order, tuple(digits))
         return Transfer(found.price * scale, reduction, found.steps)
 
     def _small_shape(self, source: Layout, target: Layout, shape: StaticShape) -> StaticShape:
         """Return a small shape with the same divisors as `shape`; `shape` itself if a layout is uneven."""
-        small = tuple(gcd(size, self._atoms.device_count) for size in shape)
-        is_even = all(map(self._atoms.divides, small * 2, (*source.dims, *target.dims)))
+        small = tuple(gcd(size, self._digits.device_count) for size in shape)
+        is_even = all(map(self._digits.divides, small * 2, (*source.dims, *target.dims)))
         return small if is_even and all(shape) else shape
 
 
-def _with_original_names(reduction: Reduction, order: list[int], atoms: AtomTuple) -> Reduction:
-    """Return the reduction with the original numbers of atoms and order of dims."""
+def _with_original_names(reduction: Reduction, order: list[int], digits: DigitTuple) -> Reduction:
+    """Return the reduction with the original numbers of digits and order of dims."""
 
-    def named(dims: DimAtoms) -> DimAtoms:
-        by_dim = {dim: tuple(atoms[atom] for atom in own) for dim, own in zip(order, dims, strict=True)}
+    def named(dims: DigitsPerDim) -> DigitsPerDim:
+        by_dim = {dim: tuple(digits[digit] for digit in own) for dim, own in zip(order, dims, strict=True)}
         return tuple(by_dim[dim] for dim in range(len(order)))
 
-    reduced = tuple(sorted(atoms[atom] for atom in reduction.reduced))
+    reduced = tuple(sorted(digits[digit] for digit in reduction.reduced))
     return Reduction(named(reduction.sliced), named(reduction.scattered), reduced, named(reduction.dims))

@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout
+from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits
 from sdy.partitioner.layout_search.node import Run
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
@@ -27,13 +27,13 @@ class KeptAnnotations:
     """
 
     def __init__(self, written: ModuleOp, graph: ModuleGraph) -> None:
-        self._atoms = graph.atoms
+        self._digits = graph.digits
         self._shardings = dict(_annotated(written, graph))
         self.order = self._order_of_axes()
         self.runs: dict[int, Run] = {}
         for number, sharding in self._shardings.items():
             kind = graph.graph.nodes[number].kind
-            dims = [self._atoms.split(dim.axes) for dim in sharding.dims]
+            dims = [self._digits.split(dim.axes) for dim in sharding.dims]
             factors = None if None in dims else kind.project(0, Layout(tuple(each or () for each in dims)))
             run = None if factors is None else kind.run(kind.assignment(factors))
             if run is not None:
@@ -42,14 +42,14 @@ class KeptAnnotations:
     def allowed(self) -> Iterator[tuple[int, Callable[[Layout], bool]]]:
         """Yield each annotated node, with a function that tells whether a layout keeps its annotation."""
         for number, sharding in self._shardings.items():
-            yield number, partial(keeps, sharding, self._atoms)
+            yield number, partial(keeps, sharding, self._digits)
 
-    def _order_of_axes(self) -> AtomTuple:
-        before: dict[int, frozenset[int]] = dict.fromkeys(range(len(self._atoms.sizes)), frozenset())
+    def _order_of_axes(self) -> DigitTuple:
+        before: dict[int, frozenset[int]] = dict.fromkeys(range(len(self._digits.sizes)), frozenset())
         for sharding in self._shardings.values():
             for dim in sharding.dims:
                 tried = dict(before)
-                for first, second in pairwise(self._atoms.split(dim.axes) or ()):
+                for first, second in pairwise(self._digits.split(dim.axes) or ()):
                     tried[second] |= {first}
                 if _is_possible(tried):
                     before = tried
@@ -76,14 +76,14 @@ def _index(value: SSAValue) -> int:
     return value.index
 
 
-def keeps(sharding: TensorSharding, atoms: Atoms, layout: Layout) -> bool:
+def keeps(sharding: TensorSharding, digits: MeshDigits, layout: Layout) -> bool:
     """Return whether a layout keeps a sharding; open dims may be sharded further."""
     for own, dim in zip(layout.dims, sharding.dims, strict=True):
-        required = atoms.split(dim.axes)
+        required = digits.split(dim.axes)
         if required is None or (own != required if dim.is_closed else own[: len(required)] != required):
             return False
-    replicated = atoms.split(sharding.replicated) or ()
-    return not any(atom in replicated for dim in layout.dims for atom in dim)
+    replicated = digits.split(sharding.replicated) or ()
+    return not any(digit in replicated for dim in layout.dims for digit in dim)
 
 
 def _is_possible(before: Mapping[int, frozenset[int]]) -> bool:

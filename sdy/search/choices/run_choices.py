@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from sdy.partitioner.layout_search.layout import AtomTuple
+from sdy.partitioner.layout_search.layout import DigitTuple
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, Run, distributions
 
 
@@ -22,24 +22,24 @@ class RunChoices:
     have the order of `order`.
     """
 
-    free: AtomTuple
-    order: AtomTuple
+    free: DigitTuple
+    order: DigitTuple
     runs: Sequence[Run] | None = None
     required: Mapping[int, Run] = field(default_factory=dict[int, Run])
-    _known: dict[tuple[int, AtomTuple, Assignment], tuple[Run, ...]] = field(
-        default_factory=dict[tuple[int, AtomTuple, Assignment], tuple[Run, ...]]
+    _known: dict[tuple[int, DigitTuple, Assignment], tuple[Run, ...]] = field(
+        default_factory=dict[tuple[int, DigitTuple, Assignment], tuple[Run, ...]]
     )  # by the id() of the kind, which the graph keeps alive
 
     @staticmethod
-    def all(axes: AtomTuple) -> RunChoices:
+    def all(axes: DigitTuple) -> RunChoices:
         """Return the choices with which each of all axes, in this order, may be anywhere."""
         return RunChoices(axes, axes)
 
     def of(self, number: int, kind: LayoutNodeKind) -> tuple[Run, ...]:
         """Return the choices for the node of this number; a linear op may also take partial operands."""
         required = self.required.get(number)
-        kept = set[int]() if required is None else {atom for atoms in required.assignment.factors for atom in atoms}
-        free = tuple(atom for atom in self.free if atom not in kept)
+        kept = set[int]() if required is None else {digit for digits in required.assignment.factors for digit in digits}
+        free = tuple(digit for digit in self.free if digit not in kept)
         own = required if self.runs is None else self.runs[number]
         fixed = kind.assignment({}) if own is None else _without(own.assignment, free)
         key = id(kind), free, fixed
@@ -47,13 +47,13 @@ class RunChoices:
             self._known[key] = tuple(self._runs(kind, free, fixed))
         return self._known[key]
 
-    def _runs(self, kind: LayoutNodeKind, free: AtomTuple, fixed: Assignment) -> Iterator[Run]:
+    def _runs(self, kind: LayoutNodeKind, free: DigitTuple, fixed: Assignment) -> Iterator[Run]:
         """Yield the runs with the axes of an assignment, and with each free axis at any place."""
         rank = self.order.index
         modes = (fixed.mode,) if fixed.partial else kind.modes
         for count in range(len(free) + 1 if modes else 1):
             for partial in combinations(free, count):
-                groups = tuple((atom,) for atom in free if atom not in partial)
+                groups = tuple((digit,) for digit in free if digit not in partial)
                 for dealt in distributions(groups, kind.free_factors()):
                     factors = tuple(
                         tuple(sorted((*own, *dealt.get(factor, ())), key=rank))
@@ -66,8 +66,8 @@ class RunChoices:
                             yield run
 
 
-def _without(assignment: Assignment, free: AtomTuple) -> Assignment:
+def _without(assignment: Assignment, free: DigitTuple) -> Assignment:
     """Return an assignment without some axes."""
-    factors = tuple(tuple(atom for atom in atoms if atom not in free) for atoms in assignment.factors)
-    partial = tuple(atom for atom in assignment.partial if atom not in free)
+    factors = tuple(tuple(digit for digit in digits if digit not in free) for digits in assignment.factors)
+    partial = tuple(digit for digit in assignment.partial if digit not in free)
     return Assignment(factors, partial, assignment.mode if partial else ())

@@ -43,10 +43,15 @@ func.func private @layer(%x: tensor<64x4096xf32>, %w: tensor<4096x4096xf32>) -> 
 
 def alternatives_of(text: str, mesh_text: str) -> AlternativeSearch:
     searched = prepared_module(sdy.Program.from_text(text).module).on(read_mesh(mesh_text))
-    atoms = searched.graph.atoms
-    transfers = TransferCosts(atoms, MACHINE)
+    digits = searched.graph.digits
+    transfers = TransferCosts(digits, MACHINE)
     network = ProgramNetwork(
-        searched.module, searched.graph, transfers, MACHINE, Objective(), RunChoices.all(tuple(range(len(atoms.sizes))))
+        searched.module,
+        searched.graph,
+        transfers,
+        MACHINE,
+        Objective(),
+        RunChoices.all(tuple(range(len(digits.sizes)))),
     )
     best = minimum(network.network, 60.0)
     assert best is not None

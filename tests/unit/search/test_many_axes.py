@@ -71,8 +71,8 @@ def test_the_choices_do_not_grow_with_the_number_of_axes() -> None:
 def test_labels_of_two_axes_stand_for_the_same_cost_among_those_of_three() -> None:
     objective = Goal.TIME.objectives()[0]
     searched = prepared_module(sdy.Program.from_text(MLP).module).on(read_mesh("a=4,b=2,c=2"))
-    atoms = searched.graph.atoms
-    transfers = TransferCosts(atoms, HARDWARE["tpu_v5e"])
+    digits = searched.graph.digits
+    transfers = TransferCosts(digits, HARDWARE["tpu_v5e"])
     order = (0, 1, 2)
     three, two = (
         ProgramNetwork(

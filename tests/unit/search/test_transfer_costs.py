@@ -12,20 +12,20 @@ from sdy.cost.hardware import HARDWARE
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import Atoms, Layout
+from sdy.partitioner.layout_search.layout import Layout, MeshDigits
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 MESH = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
-ATOMS = Atoms.full_axes(MESH)
+DIGITS = MeshDigits.full_axes(MESH)
 MACHINE = HARDWARE["tpu_v5e"]
-COSTS = TransferCosts(ATOMS, MACHINE)
+COSTS = TransferCosts(DIGITS, MACHINE)
 SIZE = 1024 * 4096 * 4
 LAYOUTS = [Layout((first, second)) for first, second in product(((), (0,), (1,), (0, 1)), repeat=2)
            if not set(first) & set(second)]  # fmt: skip
 
 
 def text(layout: Layout) -> str:
-    return write_sharding(TensorSharding("m", tuple(DimSharding(ATOMS.join(dim)) for dim in layout.dims)))
+    return write_sharding(TensorSharding("m", tuple(DimSharding(DIGITS.join(dim)) for dim in layout.dims)))
 
 
 def resharding(source: Layout, target: Layout) -> sdy.Program:

@@ -31,7 +31,7 @@ from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent
-from sdy.partitioner.layout_search.layout import Atoms, AtomTuple, Layout, TensorSize, replicated
+from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits, TensorSize, replicated
 from sdy.partitioner.layout_search.linearity import partial_modes
 from sdy.partitioner.layout_search.node import Assignment, Counts, LayoutNodeKind, Mode, Run
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
@@ -74,7 +74,7 @@ class ModuleGraph:
     graph values, and `transfers` are the ops that currently change layouts.
     """
 
-    atoms: Atoms
+    digits: MeshDigits
     graph: LayoutGraph
     ops: list[Operation | ValueEdge]
     bindings: list[Binding]
@@ -88,7 +88,7 @@ class ModuleGraph:
 
 
 class UnsupportedShardingError(Exception):
-    """A sharding that the search cannot represent: it splits an atom, or has partial values."""
+    """A sharding that the search cannot represent: it splits a digit, or has partial values."""
 
 
 class GraphReader:
@@ -97,11 +97,11 @@ class GraphReader:
     With `is_boundary_free`, arguments and results of the main function are nodes too, which may get other layouts.
     """
 
-    def __init__(self, module: ModuleOp, atoms: Atoms, *, is_boundary_free: bool = False) -> None:
+    def __init__(self, module: ModuleOp, digits: MeshDigits, *, is_boundary_free: bool = False) -> None:
         self._module = module
         self._meshes = meshes_of(module)
-        self._atoms = atoms
-        self._counts = atoms.counts()
+        self._digits = digits
+        self._counts = digits.counts()
         self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
         self._layout_by_sharding: dict[TensorSharding, Layout] = {}
@@ -137,7 +137,7 @@ class GraphReader:
             else:
                 node.values = tuple(numbers[value] for value in node.values)
         graph = LayoutGraph(self._nodes, values)
-        return ModuleGraph(self._atoms, graph, self._ops, self._bindings, numbers, self._transfers, self._positions)
+        return ModuleGraph(self._digits, graph, self._ops, self._bindings, numbers, self._transfers, self._positions)
 
     def _edge_node(self, edge: ValueEdge, values: tuple[int, ...] = ()) -> LayoutNode:
         """Return the node of an edge; its values are added when they are known."""
@@ -152,7 +152,7 @@ class GraphReader:
     def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> LayoutNodeKind:
         key = rule, modes, counts
         if key not in self._kinds:
-            self._kinds[key] = LayoutNodeKind(rule, modes, self._atoms, counts)
+            self._kinds[key] = LayoutNodeKind(rule, modes, self._digits, counts)
         return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:
@@ -173,12 +173,12 @@ class GraphReader:
             return found
 
     def _layout_of(self, sharding: TensorSharding) -> Layout:
-        dims: list[AtomTuple] = []
+        dims: list[DigitTuple] = []
         for dim in sharding.dims:
-            atoms = self._atoms.split(dim.axes)
-            if atoms is None or sharding.unreduced:
+            digits = self._digits.split(dim.axes)
+            if digits is None or sharding.unreduced:
                 raise UnsupportedShardingError
-            dims.append(atoms)
+            dims.append(digits)
         return Layout(tuple(dims))
 
     def _read_region(self, region: Region) -> None:
@@ -242,7 +242,7 @@ class GraphReader:
         producer = self._values[self._number[op.tensor]].producer
         if producer is None:
             return False
-        reduced = self._atoms.split(op.reduction_axes.data)
+        reduced = self._digits.split(op.reduction_axes.data)
         return (
             reduced is not None
             and tuple(sorted(reduced)) == self._nodes[producer.node].run.layouts[producer.position].unreduced
@@ -275,12 +275,12 @@ class GraphReader:
 
 def _assignment(kind: LayoutNodeKind, layouts: Sequence[Layout]) -> Assignment | None:
     """Return the assignment that gives the tensors of an op these layouts; None if they disagree."""
-    factor_atoms: dict[int, AtomTuple] = {}
+    factor_digits: dict[int, DigitTuple] = {}
     for index, layout in enumerate(layouts):
-        for factor, atoms in (kind.project(index, layout) or {}).items():
-            if factor_atoms.setdefault(factor, atoms) != atoms:
+        for factor, digits in (kind.project(index, layout) or {}).items():
+            if factor_digits.setdefault(factor, digits) != digits:
                 return None
-    return kind.assignment(factor_atoms)
+    return kind.assignment(factor_digits)
 
 
 def _without_reduction(rule: OpShardingRule) -> OpShardingRule:

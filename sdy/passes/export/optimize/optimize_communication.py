@@ -26,7 +26,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.partitioner.layout_search.layout import MAX_ATOMS, Atoms
+from sdy.partitioner.layout_search.layout import MAX_DIGITS, MeshDigits
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.resources import MemoryBudget
 from sdy.partitioner.layout_search.search import Saving, search
@@ -130,9 +130,9 @@ class OptimizeCommunicationPass(ModulePass):
     def _state(self, read: ModuleGraph, memory: MemoryBudget) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
         patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
-        state = SearchState(read.graph, read.atoms, patterns, memory)
+        state = SearchState(read.graph, read.digits, patterns, memory)
         step = max(self.step_bytes, round(self.step_percent / 100 * mean_cost(state)))
-        return SearchState(read.graph, read.atoms, replace(patterns, step_bytes=step), memory)
+        return SearchState(read.graph, read.digits, replace(patterns, step_bytes=step), memory)
 
 
 def _restore(module: ModuleOp, original: ModuleOp) -> None:
@@ -146,11 +146,11 @@ def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
 
     On a large mesh there are too many combinations of sub-axes, and hardly any is better.
     """
-    fine = Atoms.of(mesh)
-    coarse = (Atoms.full_axes(mesh),) if len(fine.refs) > MAX_ATOMS else ()
-    for atoms in (*coarse, fine):
+    fine = MeshDigits.of(mesh)
+    coarse = (MeshDigits.full_axes(mesh),) if len(fine.refs) > MAX_DIGITS else ()
+    for digits in (*coarse, fine):
         try:
-            return GraphReader(module, atoms).read()
+            return GraphReader(module, digits).read()
         except UnsupportedShardingError:
             continue
     return None

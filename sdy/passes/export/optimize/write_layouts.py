@@ -17,7 +17,7 @@ from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.axis_moves import AxesPerDim
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import DimAtoms, Layout, TensorSize
+from sdy.partitioner.layout_search.layout import DigitsPerDim, Layout, TensorSize
 from sdy.partitioner.layout_search.reduction import Reduction
 from sdy.partitioner.layout_search.state import SearchState
 from sdy.passes.export.optimize.communication_edges import ValueEdge
@@ -91,7 +91,7 @@ class Writer:
         if reduction is not None:
             value = self._reduced(binding, value, source.dims, reduction)
         if dims != target.dims:
-            elements = self._state.atoms.elements
+            elements = self._state.digits.elements
             grows = elements(tensor.shape, target.dims) > elements(tensor.shape, dims)
             point = self._before_first(value, users) if grows else after_definition(value)
             value = insert(reshard(value, self._sharding(target.dims)), point, location_of(value)).result
@@ -107,7 +107,7 @@ class Writer:
     def _position(self, op: Operation) -> int:
         return self._read.positions[op]
 
-    def _reduced(self, binding: Binding, value: SSAValue, dims: DimAtoms, reduction: Reduction) -> SSAValue:
+    def _reduced(self, binding: Binding, value: SSAValue, dims: DigitsPerDim, reduction: Reduction) -> SSAValue:
         if any(reduction.sliced):
             dims = _longer(dims, reduction.sliced)
             value = _insert_after_definition(
@@ -118,22 +118,22 @@ class Writer:
             axes = self._axes(reduction.scattered)
             value = _insert_after_definition(ReduceScatterOp(value, axes, self._sharding(dims), binding.kind), value)
         if reduction.reduced:
-            axes = sort_and_merge(self._state.atoms.join(reduction.reduced), self._state.atoms.mesh)
+            axes = sort_and_merge(self._state.digits.join(reduction.reduced), self._state.digits.mesh)
             value = _insert_after_definition(AllReduceOp(value, axes, self._sharding(dims), binding.kind), value)
         return value
 
-    def _axes(self, dims: DimAtoms) -> AxesPerDim:
-        return tuple(self._state.atoms.join(cut) for cut in dims)
+    def _axes(self, dims: DigitsPerDim) -> AxesPerDim:
+        return tuple(self._state.digits.join(cut) for cut in dims)
 
-    def _sharding(self, dims: DimAtoms) -> TensorSharding:
+    def _sharding(self, dims: DigitsPerDim) -> TensorSharding:
         return TensorSharding(self._mesh, tuple(map(DimSharding, self._axes(dims))))
 
-    def _dims(self, value: SSAValue) -> DimAtoms:
+    def _dims(self, value: SSAValue) -> DigitsPerDim:
         """Return the sharded dims of a value as the module has them."""
         sharding = sharding_of(value)
         if sharding is None:
             return ((),) * len(static_shape(value.type) or ())
-        return tuple(self._state.atoms.split(dim.axes) or () for dim in sharding.dims)
+        return tuple(self._state.digits.split(dim.axes) or () for dim in sharding.dims)
 
 
 def _replace_use(source: EdgeSource, value: SSAValue) -> None:
@@ -145,5 +145,5 @@ def _insert_after_definition(op: Operation, value: SSAValue) -> SSAValue:
     return insert(op, after_definition(value), location_of(value)).results[0]
 
 
-def _longer(dims: DimAtoms, more: DimAtoms) -> DimAtoms:
+def _longer(dims: DigitsPerDim, more: DigitsPerDim) -> DigitsPerDim:
     return tuple(cut + added for cut, added in zip(dims, more, strict=True))

@@ -1,4 +1,4 @@
-"""Atoms, and the price of transfers between layouts."""
+"""Digits, and the price of transfers between layouts."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import pytest
 
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.partitioner.layout_search.layout import Atoms, DimAtoms, Layout, TensorSize
+from sdy.partitioner.layout_search.layout import DigitsPerDim, Layout, MeshDigits, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reshard_price import reshard_price
 from sdy.partitioner.layout_search.transfer import Transfers
 
 MESH = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
 X, Y = AxisRef("x"), AxisRef("y")
-ATOMS = Atoms.of(MESH)  # x is split into atoms 0 and 1, y is atom 2
+DIGITS = MeshDigits.of(MESH)  # x is split into digits 0 and 1, y is digit 2
 SQUARE = TensorSize((16, 16), 4)  # 1024 bytes
 
 
 def test_an_axis_is_split_into_its_prime_factors_and_joined_again() -> None:
-    assert Atoms.of(Mesh((MeshAxis("z", 12),))).sizes == (2, 2, 3)
-    assert ATOMS.split((X, Y)) == (0, 1, 2)
-    assert ATOMS.split((AxisRef("x", SubAxis(2, 2)),)) == (1,)
-    assert ATOMS.join((0, 1)) == (X,)
-    assert ATOMS.join((1, 2)) == (AxisRef("x", SubAxis(2, 2)), Y)
+    assert MeshDigits.of(Mesh((MeshAxis("z", 12),))).sizes == (2, 2, 3)
+    assert DIGITS.split((X, Y)) == (0, 1, 2)
+    assert DIGITS.split((AxisRef("x", SubAxis(2, 2)),)) == (1,)
+    assert DIGITS.join((0, 1)) == (X,)
+    assert DIGITS.join((1, 2)) == (AxisRef("x", SubAxis(2, 2)), Y)
 
 
-def test_a_ref_that_ends_within_an_atom_is_not_split() -> None:
-    assert Atoms.of(Mesh((MeshAxis("z", 6),))).split((AxisRef("z", SubAxis(1, 3)),)) is None
+def test_a_ref_that_ends_within_an_digit_is_not_split() -> None:
+    assert MeshDigits.of(Mesh((MeshAxis("z", 6),))).split((AxisRef("z", SubAxis(1, 3)),)) is None
 
 
 @pytest.mark.parametrize(
@@ -43,45 +43,47 @@ def test_a_ref_that_ends_within_an_atom_is_not_split() -> None:
         (((0, 1), (2,)), ((0, 1), (2,)), 0),
     ],
 )
-def test_the_price_of_a_reshard_is_that_of_its_collectives(source: DimAtoms, target: DimAtoms, price: float) -> None:
-    assert Transfers(ATOMS, Patterns()).price(Layout(source), Layout(target), SQUARE) == price
+def test_the_price_of_a_reshard_is_that_of_its_collectives(
+    source: DigitsPerDim, target: DigitsPerDim, price: float
+) -> None:
+    assert Transfers(DIGITS, Patterns()).price(Layout(source), Layout(target), SQUARE) == price
 
 
 def test_a_shared_reduction_is_cheaper_than_an_all_reduce() -> None:
     partial, replicated = Layout(((), ()), (0, 1)), Layout(((), ()))
-    assert Transfers(ATOMS, Patterns(share=False)).price(partial, replicated, SQUARE) == 1.5 * 1024
-    found = Transfers(ATOMS, Patterns()).cheapest(partial, replicated, SQUARE)
+    assert Transfers(DIGITS, Patterns(share=False)).price(partial, replicated, SQUARE) == 1.5 * 1024
+    found = Transfers(DIGITS, Patterns()).cheapest(partial, replicated, SQUARE)
     assert found.price == 1.25 * 1024
     assert found.reduction is not None
-    assert 2 in {atom for atoms in found.reduction.sliced for atom in atoms}
+    assert 2 in {digit for digits in found.reduction.sliced for digit in digits}
 
 
 def test_a_reduction_to_a_sharded_layout_is_a_reduce_scatter() -> None:
     partial, sharded = Layout(((), ()), (0, 1)), Layout(((0, 1), ()))
-    assert Transfers(ATOMS, Patterns()).price(partial, sharded, SQUARE) == 768
-    assert Transfers(ATOMS, Patterns(scatter=False, share=False)).price(partial, sharded, SQUARE) == 1536
+    assert Transfers(DIGITS, Patterns()).price(partial, sharded, SQUARE) == 768
+    assert Transfers(DIGITS, Patterns(scatter=False, share=False)).price(partial, sharded, SQUARE) == 1536
 
 
 def test_dims_that_do_not_divide_are_not_scattered() -> None:
     partial, replicated = Layout(((),), (0, 1)), Layout(((),))
-    found = Transfers(ATOMS, Patterns()).cheapest(partial, replicated, TensorSize((3,), 4))
+    found = Transfers(DIGITS, Patterns()).cheapest(partial, replicated, TensorSize((3,), 4))
     assert found.price == 1.5 * 12
     assert found.reduction is not None
     assert found.reduction.reduced == (0, 1)
 
 
 def test_a_reduced_value_cannot_become_partial() -> None:
-    assert Transfers(ATOMS, Patterns()).price(Layout(((),)), Layout(((),), (0,)), TensorSize((8,), 4)) == inf
+    assert Transfers(DIGITS, Patterns()).price(Layout(((),)), Layout(((),), (0,)), TensorSize((8,), 4)) == inf
 
 
 def test_each_collective_has_a_fixed_cost() -> None:
     source, target = Layout(((0, 1), ())), Layout(((), ()))
-    assert Transfers(ATOMS, Patterns(step_bytes=100)).price(source, target, SQUARE) == 768 + 100
-    assert Transfers(ATOMS, Patterns(step_bytes=100)).price(target, source, SQUARE) == 0
+    assert Transfers(DIGITS, Patterns(step_bytes=100)).price(source, target, SQUARE) == 768 + 100
+    assert Transfers(DIGITS, Patterns(step_bytes=100)).price(target, source, SQUARE) == 0
 
 
-def test_prices_do_not_depend_on_numbers_of_atoms_and_order_of_dims() -> None:
-    transfers = Transfers(Atoms.of(Mesh((MeshAxis("a", 2), MeshAxis("b", 2), MeshAxis("c", 2)))), Patterns())
+def test_prices_do_not_depend_on_numbers_of_digits_and_order_of_dims() -> None:
+    transfers = Transfers(MeshDigits.of(Mesh((MeshAxis("a", 2), MeshAxis("b", 2), MeshAxis("c", 2)))), Patterns())
     source, target = ((0, 1), (), (2,)), ((2,), (0,), (1,))
     tensor = TensorSize((8, 8, 8), 4)
     prices = {
@@ -91,27 +93,27 @@ def test_prices_do_not_depend_on_numbers_of_atoms_and_order_of_dims() -> None:
     assert len(prices) == 1
 
 
-def _renamed(dims: DimAtoms, names: tuple[int, ...], order: tuple[int, ...]) -> Layout:
-    return Layout(tuple(tuple(names[atom] for atom in dims[dim]) for dim in order))
+def _renamed(dims: DigitsPerDim, names: tuple[int, ...], order: tuple[int, ...]) -> Layout:
+    return Layout(tuple(tuple(names[digit] for digit in dims[dim]) for dim in order))
 
 
 def test_no_price_is_below_the_bound() -> None:
     layouts = [Layout(dims) for dims in _all_dims()]
-    transfers = Transfers(ATOMS, Patterns())
+    transfers = Transfers(DIGITS, Patterns())
     for source, target in product(layouts, layouts):
         assert transfers.price(source, target, SQUARE) >= transfers.bound(source, target, SQUARE)
 
 
 def test_no_price_is_above_that_of_a_full_gather() -> None:
     for source, target in product(_all_dims(), _all_dims()):
-        price, _ = reshard_price(source, target, ATOMS.sizes)
-        count = ATOMS.shards(source)
+        price, _ = reshard_price(source, target, DIGITS.sizes)
+        count = DIGITS.shards(source)
         assert price <= count - 1  # in shards: a device receives all other shards
 
 
-def _all_dims() -> list[DimAtoms]:
-    """Return all shardings of two dims along some of the three atoms."""
-    found: set[DimAtoms] = set()
+def _all_dims() -> list[DigitsPerDim]:
+    """Return all shardings of two dims along some of the three digits."""
+    found: set[DigitsPerDim] = set()
     for order in permutations(range(3)):
         for first, second in product(range(4), repeat=2):
             if first + second <= 3:
