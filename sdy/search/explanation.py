@@ -192,7 +192,7 @@ class AlternativeSearch:
         """Return the choice with the best plan without it; if the network would do without, with the best with it."""
         digit = next(n for n, ref in enumerate(self.searched.graph.digits.refs) if ref.name == choice.axis)
         has_axis = {
-            node: np.array([digit in run.layouts[0].dims[choice.dim] for run in self.network.runs[node]])
+            node: np.array([digit in each.layouts[0].dims[choice.dim] for each in self.network.op_layouts[node]])
             for node in nodes
         }
         is_chosen = any(has_axis[node][self.labels[node]] for node in nodes)
@@ -204,7 +204,7 @@ class AlternativeSearch:
             return choice
         extra = other.cost - self.costs.cost_of(self.labels)
         without = other.labels if is_chosen else self.labels
-        layout = self.network.runs[nodes[0]][without[nodes[0]]].layouts[0]
+        layout = self.network.op_layouts[nodes[0]][without[nodes[0]]].layouts[0]
         return replace(choice, extra=extra if is_chosen else -extra, alternative=self._spec(layout))
 
     def _spec(self, layout: Layout) -> str:

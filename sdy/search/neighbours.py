@@ -93,8 +93,8 @@ class Neighbours:
         digits = tuple((digit,) for digit in range(len(graph.digits.sizes)))
         for node, op in zip(graph.graph.nodes, graph.ops, strict=True):
             if isinstance(op, ValueEdge) and not op.sources and _index(op) == argument.index:
-                for run in node.kind.runs(digits):
-                    dims = tuple(DimSharding(graph.digits.join(dim)) for dim in run.layouts[0].dims)
+                for op_layout in node.kind.op_layouts(digits):
+                    dims = tuple(DimSharding(graph.digits.join(dim)) for dim in op_layout.layouts[0].dims)
                     yield TensorSharding(self._searched.mesh_name, dims)
 
 

@@ -71,7 +71,7 @@ def _annotated(searched: SearchedModule, network: ProgramNetwork, labels: Sequen
 
     for node, op in enumerate(graph.ops):
         if isinstance(op, ValueEdge):
-            op.set_sharding(sharding(network.runs[node][labels[node]].layouts[0]))
+            op.set_sharding(sharding(network.op_layouts[node][labels[node]].layouts[0]))
             continue
         for result in op.results:
             layout = network.layout_for_users(result, labels)

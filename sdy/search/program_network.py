@@ -23,10 +23,10 @@ from sdy.cost.roofline import FREE_OPS, rate_of
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutNode, NodeTensor
 from sdy.partitioner.layout_search.layout import Layout
-from sdy.partitioner.layout_search.node import Run
+from sdy.partitioner.layout_search.node import OpLayout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
-from sdy.search.choices.run_choices import RunChoices
+from sdy.search.choices.op_layout_choices import OpLayoutChoices
 from sdy.search.network.cost_network import CostNetwork, Table
 from sdy.search.transfer_costs import Objective, TransferCosts
 
@@ -42,9 +42,9 @@ class _End:
     numbers: NDArray[np.intp]
 
     @staticmethod
-    def of_tensor(end: NodeTensor, runs: Sequence[Sequence[Run]]) -> _End:
-        """Return the end of a value at a tensor of a node, given the runs of all nodes."""
-        return _End.of(end.node, [run.layouts[end.position] for run in runs[end.node]])
+    def of_tensor(end: NodeTensor, op_layouts: Sequence[Sequence[OpLayout]]) -> _End:
+        """Return the end of a value at a tensor of a node, given the op layouts of all nodes."""
+        return _End.of(end.node, [op_layout.layouts[end.position] for op_layout in op_layouts[end.node]])
 
     @staticmethod
     def of(variable: int, layouts: Sequence[Layout]) -> _End:
@@ -53,9 +53,9 @@ class _End:
 
 
 class ProgramNetwork:
-    """The cost network of a module, and the runs that its labels stand for.
+    """The cost network of a module, and the op layouts that its labels stand for.
 
-    Variable `n` is node `n` of the graph; its label `i` is `runs[n][i]`.
+    Variable `n` is node `n` of the graph; its label `i` is `op_layouts[n][i]`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ProgramNetwork:
         transfers: TransferCosts,
         hardware: Hardware,
         objective: Objective,
-        choices: RunChoices,
+        choices: OpLayoutChoices,
     ) -> None:
         self._graph = read.graph
         self._digits = read.digits
@@ -76,10 +76,10 @@ class ProgramNetwork:
         self._numbers = read.number_of_value()
         self._shared: dict[int, _End] = {}  # by value, if it has several users
         self.network = CostNetwork()
-        self.runs = [choices.of(number, node.kind) for number, node in enumerate(read.graph.nodes)]
-        for node, runs, op in zip(read.graph.nodes, self.runs, read.ops, strict=True):
+        self.op_layouts = [choices.of(number, node.kind) for number, node in enumerate(read.graph.nodes)]
+        for node, op_layouts, op in zip(read.graph.nodes, self.op_layouts, read.ops, strict=True):
             is_op = isinstance(op, Operation)
-            seconds = self._seconds(op, node, runs) if is_op else self._boundary_seconds(op, runs)
+            seconds = self._seconds(op, node, op_layouts) if is_op else self._boundary_seconds(op, op_layouts)
             self.network.add_variable(objective.seconds * seconds)
         for number, value in enumerate(read.graph.values):
             self._add_value(number, value)
@@ -97,15 +97,15 @@ class ProgramNetwork:
             return self._layout(found.users[0], labels)
         return None if found.producer is None else self._layout(found.producer, labels)
 
-    def chosen(self, labels: Sequence[int]) -> list[Run]:
-        """Return the run of each node that its label stands for."""
-        return [runs[label] for runs, label in zip(self.runs, labels, strict=False)]
+    def chosen(self, labels: Sequence[int]) -> list[OpLayout]:
+        """Return the op layout of each node that its label stands for."""
+        return [op_layouts[label] for op_layouts, label in zip(self.op_layouts, labels, strict=False)]
 
     def labels_like(self, other: ProgramNetwork, labels: Sequence[int]) -> list[int]:
-        """Return the labels that stand for the same runs and layouts as those of another network of the program."""
+        """Return the labels that stand for the same layouts as those of another network of the program."""
         found = [0] * len(self.network.costs)
-        for node, run in enumerate(other.chosen(labels)):
-            found[node] = self.runs[node].index(run)
+        for node, op_layout in enumerate(other.chosen(labels)):
+            found[node] = self.op_layouts[node].index(op_layout)
         for value, end in self._shared.items():
             same = other._shared[value]
             found[end.variable] = end.layouts.index(same.layouts[labels[same.variable]])
@@ -113,7 +113,7 @@ class ProgramNetwork:
 
     def pin(self, node: int, is_allowed: Callable[[Layout], bool]) -> None:
         """Forbid the labels of a node whose layout of its first value is not allowed; ignored if none is."""
-        allowed = np.array([is_allowed(run.layouts[0]) for run in self.runs[node]])
+        allowed = np.array([is_allowed(op_layout.layouts[0]) for op_layout in self.op_layouts[node]])
         if allowed.any():
             self.network.add_costs(node, np.where(allowed, 0.0, np.inf))
 
@@ -136,7 +136,7 @@ class ProgramNetwork:
         found = self._value(value)
         if found is None or found.producer is None:
             return None
-        end = _End.of_tensor(found.producer, self.runs)
+        end = _End.of_tensor(found.producer, self.op_layouts)
         sizes = np.array([tensor_bytes(value.type) / self._digits.shards(layout.dims) for layout in end.layouts])
         return end.variable, sizes[end.numbers]
 
@@ -150,32 +150,32 @@ class ProgramNetwork:
         return None if number is None else self._graph.values[number]
 
     def _layout(self, end: NodeTensor, labels: Sequence[int]) -> Layout:
-        return self.runs[end.node][labels[end.node]].layouts[end.position]
+        return self.op_layouts[end.node][labels[end.node]].layouts[end.position]
 
-    def _seconds(self, op: Operation, node: LayoutNode, runs: Sequence[Run]) -> NDArray[np.float64]:
-        """Return the time that an op takes with each run, over all its executions."""
+    def _seconds(self, op: Operation, node: LayoutNode, op_layouts: Sequence[OpLayout]) -> NDArray[np.float64]:
+        """Return the time that an op takes with each op layout, over all its executions."""
         if isinstance(op, FREE_OPS):
-            return np.zeros(len(runs))
+            return np.zeros(len(op_layouts))
         sizes = [tensor_bytes(value.type) for value in (*op.operands, *op.results)]
-        moved, flops = np.zeros(len(runs)), np.zeros(len(runs))
-        for label, run in enumerate(runs):
-            shards = [self._digits.shards(layout.dims) for layout in run.layouts]
+        moved, flops = np.zeros(len(op_layouts)), np.zeros(len(op_layouts))
+        for label, op_layout in enumerate(op_layouts):
+            shards = [self._digits.shards(layout.dims) for layout in op_layout.layouts]
             moved[label] = sum(size / count for size, count in zip(sizes, shards, strict=True))
-            flops[label] = node.flops / self._digits.shards(run.assignment.factors)
+            flops[label] = node.flops / self._digits.shards(op_layout.assignment.factors)
         rate = rate_of(op.operands[0].type, self._hardware.rates) if node.flops else 1.0
         return self._times[op] * np.maximum(moved / self._hardware.hbm_bandwidth, flops / rate)
 
-    def _boundary_seconds(self, edge: ValueEdge, runs: Sequence[Run]) -> NDArray[np.float64]:
+    def _boundary_seconds(self, edge: ValueEdge, op_layouts: Sequence[OpLayout]) -> NDArray[np.float64]:
         """Return a tiny cost of the memory of an argument or a result: of equal layouts, the smaller one is chosen."""
         if edge.sources and edge.targets:
-            return np.zeros(len(runs))
-        shards = np.array([self._digits.shards(run.layouts[0].dims) for run in runs])
+            return np.zeros(len(op_layouts))
+        shards = np.array([self._digits.shards(op_layout.layouts[0].dims) for op_layout in op_layouts])
         return TIE_BREAK * tensor_bytes(edge.value.type) / self._hardware.hbm_bandwidth / shards
 
     def _add_value(self, number: int, value: GraphValue) -> None:
         if value.is_free:
             return
-        users = [_End.of_tensor(end, self.runs) for end in value.users]
+        users = [_End.of_tensor(end, self.op_layouts) for end in value.users]
         fixed = tuple(value.fixed_needs)
         if value.producer is None:
             for user in users:
@@ -183,7 +183,7 @@ class ProgramNetwork:
                     user.variable, self._costs(value, (value.layout,), user.layouts)[0][user.numbers]
                 )
             return
-        source = _End.of_tensor(value.producer, self.runs)
+        source = _End.of_tensor(value.producer, self.op_layouts)
         if len(users) + len(fixed) > 1:
             layouts = dict.fromkeys((*source.layouts, *(layout for user in users for layout in user.layouts), *fixed))
             shared = self.network.add_variable(np.zeros(len(layouts)))

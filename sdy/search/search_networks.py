@@ -11,9 +11,9 @@ from time import monotonic
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.progress import note_step
-from sdy.partitioner.layout_search.node import Run
+from sdy.partitioner.layout_search.node import OpLayout
 from sdy.search.choices.kept_annotations import KeptAnnotations
-from sdy.search.choices.run_choices import RunChoices
+from sdy.search.choices.op_layout_choices import OpLayoutChoices
 from sdy.search.goal import Goal
 from sdy.search.memory import LeastMemory
 from sdy.search.program_network import ProgramNetwork
@@ -98,7 +98,7 @@ class SearchNetworks:
         """
         if objective not in self._solvers:
             if self.has_all_choices:
-                self._solvers[objective] = self._with_choices(objective, RunChoices.all(self._annotations.order))
+                self._solvers[objective] = self._with_choices(objective, OpLayoutChoices.all(self._annotations.order))
             else:
                 solver, network, _ = self._by_pairs(objective, self.free_bytes, seconds)
                 self._solvers[objective] = solver, network
@@ -109,12 +109,12 @@ class SearchNetworks:
         objective: Objective,
         free_bytes: float,
         seconds: float,
-        runs: Sequence[Run] | None = None,
+        op_layouts: Sequence[OpLayout] | None = None,
         least: tuple[bool, float] = (True, inf),
     ) -> tuple[Solver, ProgramNetwork, Solution | None]:
         """Place two axes at a time, until no placement of any two is better; return the last network that was, solved.
 
-        The axes are where `runs` has them at first, with the rank `least`; without runs, no op uses them.
+        The axes are where `op_layouts` has them at first, with the rank `least`; without op layouts, no op uses them.
         """
         end, annotations = monotonic() + seconds, self._annotations
         pairs = _pairs(sorted(range(len(self._digits.sizes)), key=lambda axis: -self._digits.sizes[axis]))
@@ -123,7 +123,8 @@ class SearchNetworks:
         for pair in cycle(pairs):
             note_step(f"choose shardings along {' and '.join(self._digits.refs[axis].name for axis in pair)}")
             self._transfers.forget_tables()
-            solver, network = self._with_choices(objective, RunChoices(pair, annotations.order, runs, annotations.runs))
+            choices = OpLayoutChoices(pair, annotations.order, op_layouts, annotations.op_layouts)
+            solver, network = self._with_choices(objective, choices)
             found = solver.solve(free_bytes, end - monotonic())
             best = best or (solver, network, found)
             if found is None:
@@ -131,13 +132,13 @@ class SearchNetworks:
             rank = _rank(found, free_bytes)
             without_gain = 0 if rank < (least[0], least[1] * (1 - LEAST_GAIN)) else without_gain + 1
             if rank <= least:
-                runs, least, best = network.chosen(found.labels), rank, (solver, network, found)
+                op_layouts, least, best = network.chosen(found.labels), rank, (solver, network, found)
             if without_gain == len(pairs) or monotonic() > end:
                 break
         assert best is not None
         return best
 
-    def _with_choices(self, objective: Objective, choices: RunChoices) -> tuple[Solver, ProgramNetwork]:
+    def _with_choices(self, objective: Objective, choices: OpLayoutChoices) -> tuple[Solver, ProgramNetwork]:
         searched, hardware = self._searched, self._request.hardware
         network = ProgramNetwork(searched.module, searched.graph, self._transfers, hardware, objective, choices)
         for node, is_allowed in self._annotations.allowed():

@@ -56,7 +56,7 @@ class SearchedModule:
         nodes = zip(self.graph.graph.nodes, self.graph.ops, strict=True)
         kinds = {id(node.kind): node.kind for node, op in nodes if not isinstance(op, ValueEdge)}.values()
         single = [((digit,),) for digit in range(len(self.graph.digits.sizes))]
-        return any(len(kind.runs(groups)) > 1 for kind in kinds for groups in single)
+        return any(len(kind.op_layouts(groups)) > 1 for kind in kinds for groups in single)
 
 
 @dataclass(frozen=True, slots=True)

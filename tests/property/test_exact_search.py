@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.search.choices.run_choices import RunChoices
+from sdy.search.choices.op_layout_choices import OpLayoutChoices
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
@@ -126,7 +126,7 @@ def network_of(seed: int, mesh: Mesh) -> tuple[ProgramNetwork, SearchedModule]:
         transfers,
         MACHINE,
         Objective(),
-        RunChoices.all(tuple(range(len(digits.sizes)))),
+        OpLayoutChoices.all(tuple(range(len(digits.sizes)))),
     ), searched
 
 

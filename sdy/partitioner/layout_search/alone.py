@@ -1,6 +1,6 @@
 """Compute the change of cost if a single node changes, with a cache per tensor of the node.
 
-Many runs of a node differ in one tensor only, and the cost of a value depends only on the layouts that the node
+Many op layouts of a node differ in one tensor only, and the cost of a value depends only on the layouts that the node
 requires for that value.
 """
 
@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from sdy.partitioner.layout_search.deliveries import Needs
 from sdy.partitioner.layout_search.layout import Layout
-from sdy.partitioner.layout_search.node import Run
+from sdy.partitioner.layout_search.node import OpLayout
 from sdy.partitioner.layout_search.state import SearchState
 
 # The cost of a value, by the layout that its producer yields and those that its users require.
@@ -26,14 +26,14 @@ class SingleNodeChange:
         self._number = number
         self._values = [_ValueChange(state, number, value) for value in dict.fromkeys(state.graph.nodes[number].values)]
 
-    def change(self, run: Run) -> float:
+    def change(self, op_layout: OpLayout) -> float:
         """Return the same as `SearchState.change` for a move of this node only."""
-        sent = sum([value.added(run, value.costs, self._state.cost_between) for value in self._values])
-        return sent + self._state.resources.held_change({self._number: run})
+        sent = sum([value.added(op_layout, value.costs, self._state.cost_between) for value in self._values])
+        return sent + self._state.resources.held_change({self._number: op_layout})
 
-    def least_change(self, run: Run) -> float:
+    def least_change(self, op_layout: OpLayout) -> float:
         """Return a lower bound of `change`. Fast: no transfer is computed."""
-        return sum([value.added(run, value.least, self._state.least_cost_between) for value in self._values])
+        return sum([value.added(op_layout, value.least, self._state.least_cost_between) for value in self._values])
 
 
 class _ValueChange:
@@ -51,12 +51,12 @@ class _ValueChange:
         self.costs: dict[object, float] = {}
         self.least: dict[object, float] = {}
 
-    def added(self, run: Run, known: dict[object, float], cost: Cost) -> float:
-        """Return the change of its cost if the node is run like this; `known` caches results of `cost`."""
-        key = self._layouts_of(run.layouts)
+    def added(self, op_layout: OpLayout, known: dict[object, float], cost: Cost) -> float:
+        """Return the change of its cost if the node has this op layout; `known` caches results of `cost`."""
+        key = self._layouts_of(op_layout.layouts)
         added = known.get(key)
         if added is None:
-            layout = self._layout if self._result_index is None else run.layouts[self._result_index]
-            needs = self._needs.union([run.layouts[index] for index in self._operand_indices])
+            layout = self._layout if self._result_index is None else op_layout.layouts[self._result_index]
+            needs = self._needs.union([op_layout.layouts[index] for index in self._operand_indices])
             added = known[key] = cost(self._number, layout, needs) - self._cost
         return added

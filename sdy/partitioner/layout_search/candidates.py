@@ -6,38 +6,43 @@ from collections.abc import Iterator, Sequence
 
 from sdy.partitioner.layout_search.alone import SingleNodeChange
 from sdy.partitioner.layout_search.layout import DigitTuple, Layout, used
-from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, Mode, Run, merged
+from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout, PartialOperands, merged
 from sdy.partitioner.layout_search.state import SearchState
 
 MAX_ASSIGNMENTS = 512  # of a contraction; if there are more, the digits of a mesh axis stay together
 
 
-def candidates(state: SearchState, number: int, alone: SingleNodeChange) -> Iterator[Run]:
-    """Yield runs of a node, other than its current one. `alone` is of that node."""
+def candidates(state: SearchState, number: int, alone: SingleNodeChange) -> Iterator[OpLayout]:
+    """Yield op layouts of a node, other than its current one. `alone` is of that node."""
     node = state.graph.nodes[number]
     for assignment in dict.fromkeys(_candidate_assignments(state, number, alone)):
-        run = node.kind.run(assignment)
-        if run is not None and assignment != node.run.assignment:
-            yield run
+        op_layout = node.kind.op_layout(assignment)
+        if op_layout is not None and assignment != node.op_layout.assignment:
+            yield op_layout
 
 
 def _candidate_assignments(state: SearchState, number: int, alone: SingleNodeChange) -> Iterator[Assignment]:
     node = state.graph.nodes[number]
-    modes = [(mode, partial) for mode in node.kind.modes for partial in _partial_digits(state, number, mode)]
-    bases = [node.run.assignment]
+    partial_sets = [
+        (operands, partial)
+        for operands in node.kind.partial_sets
+        for partial in _partial_digits(state, number, operands)
+    ]
+    bases = [node.op_layout.assignment]
     if state.patterns.recut:
         bases += dict.fromkeys(_resharded(state, number, alone))
     for base in bases:
         yield Assignment(base.factors)
         if state.patterns.delay:
-            for mode, partial in modes:
-                yield Assignment(base.factors, partial, mode)
+            for operands, partial in partial_sets:
+                yield Assignment(base.factors, partial, operands)
 
 
-def _partial_digits(state: SearchState, number: int, mode: Mode) -> set[DigitTuple]:
-    """Return the tuples of digits along which operands of a mode are partial."""
+def _partial_digits(state: SearchState, number: int, partial_operands: PartialOperands) -> set[DigitTuple]:
+    """Return the tuples of digits along which these operands are partial."""
     values = state.graph.nodes[number].values
-    unreduced = (state.layout(value).unreduced for value, is_partial in zip(values, mode, strict=False) if is_partial)
+    pairs = zip(values, partial_operands, strict=False)
+    unreduced = (state.layout(value).unreduced for value, is_partial in pairs if is_partial)
     return {digits for digits in unreduced if digits}
 
 
@@ -45,7 +50,7 @@ def _resharded(state: SearchState, number: int, alone: SingleNodeChange) -> Iter
     """Yield assignments with other factor axes, and without partial operands."""
     node = state.graph.nodes[number]
     kind = node.kind
-    own = dict(enumerate(node.run.assignment.factors))
+    own = dict(enumerate(node.op_layout.assignment.factors))
     yield kind.assignment({})
     projected = (kind.project(index, layout) for index, layout in dict.fromkeys(_neighbours(state, number)))
     seen = {tuple(sorted(digits.items())): digits for digits in projected if digits is not None}.values()
@@ -56,9 +61,9 @@ def _resharded(state: SearchState, number: int, alone: SingleNodeChange) -> Iter
     if kind.rule.reduction or node.flops:
         shares = state.patterns.share and not _is_only_scattered(state, number)
         digits = range(len(state.digits.sizes)) if shares else sorted(_digits_around(state, number))
-        for run in all_runs(kind, state, digits):
-            if not state.resources.computes_more(number, run) and alone.least_change(run) < 0:
-                yield run.assignment
+        for op_layout in all_op_layouts(kind, state, digits):
+            if not state.resources.computes_more(number, op_layout) and alone.least_change(op_layout) < 0:
+                yield op_layout.assignment
 
 
 def _is_only_scattered(state: SearchState, number: int) -> bool:
@@ -75,12 +80,12 @@ def _digits_around(state: SearchState, number: int) -> set[int]:
     return {digit for layout in layouts for digit in (*layout.unreduced, *used(layout.dims))}
 
 
-def all_runs(kind: LayoutNodeKind, state: SearchState, digits: Sequence[int]) -> Sequence[Run]:
-    """Return all runs of an op with some digits; if there are too many, all that do not split mesh axes."""
+def all_op_layouts(kind: LayoutNodeKind, state: SearchState, digits: Sequence[int]) -> Sequence[OpLayout]:
+    """Return all op layouts of an op with some digits; if there are too many, all that do not split mesh axes."""
     count = len(kind.free_factors()) + 1
     for groups in (tuple((digit,) for digit in digits), state.digits.by_axis(digits)):
         if count ** len(groups) <= MAX_ASSIGNMENTS:
-            return kind.runs(groups)
+            return kind.op_layouts(groups)
     return ()
 
 

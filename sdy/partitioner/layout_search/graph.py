@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
-from sdy.partitioner.layout_search.node import LayoutNodeKind, Run
+from sdy.partitioner.layout_search.node import LayoutNodeKind, OpLayout
 
 
 class NodeTensor(NamedTuple):
@@ -31,7 +31,7 @@ class LayoutNode:
     """
 
     kind: LayoutNodeKind
-    run: Run
+    op_layout: OpLayout
     values: tuple[int, ...] = ()
     flops: int = 0  # of a contraction, on global tensors
     is_edge: bool = False

@@ -18,10 +18,10 @@ from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo import contraction, elementwise, gather_scatter, reduction, shape, slicing, window
 from sdy.dialects.stablehlo.attributes.types import element_type_of
-from sdy.partitioner.layout_search.node import Mode
+from sdy.partitioner.layout_search.node import PartialOperands
 from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar
 
-Modes = tuple[Mode, ...]
+PartialSets = tuple[PartialOperands, ...]
 
 MOVING = (  # ops that move elements, or add contributions, and keep zeros
     *(AllReduceOp, ReshardOp, elementwise.ConvertOp, elementwise.NegateOp, shape.BroadcastInDimOp, shape.ReshapeOp),
@@ -29,18 +29,18 @@ MOVING = (  # ops that move elements, or add contributions, and keep zeros
 )
 MOST_STEPS = 16  # from a value back to the op that computes it
 
-MODES = OpTable[Modes]()
-NONE: Modes = ()
+PARTIAL_SETS = OpTable[PartialSets]()
+NONE: PartialSets = ()
 
 
-def partial_modes(op: Operation) -> Modes:
+def partial_operand_sets(op: Operation) -> PartialSets:
     """Return the sets of operands that may be partial sums along the same axes, so that the result is one."""
     if not op.results or element_type_of(op.results[0]) == i1:
         return NONE
-    return MODES.get(op) or NONE
+    return PARTIAL_SETS.get(op) or NONE
 
 
-@MODES.of(
+@PARTIAL_SETS.of(
     elementwise.NegateOp,
     shape.BroadcastInDimOp,
     shape.BroadcastOp,
@@ -51,30 +51,30 @@ def partial_modes(op: Operation) -> Modes:
     slicing.SliceOp,
     gather_scatter.GatherOp,
 )
-def _linear_in_first(op: Operation) -> Modes:
+def _linear_in_first(op: Operation) -> PartialSets:
     return (tuple(index == 0 for index in range(len(op.operands))),)
 
 
-@MODES.of(elementwise.DivideOp)
-def _linear_in_dividend(op: elementwise.DivideOp) -> Modes:
+@PARTIAL_SETS.of(elementwise.DivideOp)
+def _linear_in_dividend(op: elementwise.DivideOp) -> PartialSets:
     is_exact = isinstance(element_type_of(op.result), IntegerType)
     return NONE if is_exact or (_is_looked_up(op.lhs) and not _is_finite(op.rhs)) else ((True, False),)
 
 
-@MODES.of(elementwise.AddOp, elementwise.SubtractOp, slicing.ConcatenateOp)
-def _linear_in_all(op: Operation) -> Modes:
+@PARTIAL_SETS.of(elementwise.AddOp, elementwise.SubtractOp, slicing.ConcatenateOp)
+def _linear_in_all(op: Operation) -> PartialSets:
     return ((True,) * len(op.operands),)
 
 
-@MODES.of(elementwise.MultiplyOp, contraction.DotGeneralOp, contraction.DotOp, window.ConvolutionOp)
-def _linear_in_each(op: Operation) -> Modes:
+@PARTIAL_SETS.of(elementwise.MultiplyOp, contraction.DotGeneralOp, contraction.DotOp, window.ConvolutionOp)
+def _linear_in_each(op: Operation) -> PartialSets:
     left, right = op.operands
-    modes: list[Mode] = []
+    partial_sets: list[PartialOperands] = []
     if _is_finite(right) or not _is_looked_up(left):
-        modes.append((True, False))
+        partial_sets.append((True, False))
     if _is_finite(left) or not _is_looked_up(right):
-        modes.append((False, True))
-    return tuple(modes)
+        partial_sets.append((False, True))
+    return tuple(partial_sets)
 
 
 def _is_looked_up(value: SSAValue) -> bool:
@@ -98,25 +98,25 @@ def _is_finite(value: SSAValue) -> bool:
     return number is not None and number != 0 and cmath.isfinite(number)
 
 
-@MODES.of(elementwise.SelectOp)
-def _linear_in_branches(op: elementwise.SelectOp) -> Modes:
+@PARTIAL_SETS.of(elementwise.SelectOp)
+def _linear_in_branches(op: elementwise.SelectOp) -> PartialSets:
     """Return both branches together, and each alone if the other is zero."""
-    modes: list[Mode] = [(False, True, True)]
+    partial_sets: list[PartialOperands] = [(False, True, True)]
     if is_zero(op.on_false):
-        modes.append((False, True, False))
+        partial_sets.append((False, True, False))
     if is_zero(op.on_true):
-        modes.append((False, False, True))
-    return tuple(modes)
+        partial_sets.append((False, False, True))
+    return tuple(partial_sets)
 
 
-@MODES.of(reduction.ReduceOp)
-def _linear_in_inputs(op: reduction.ReduceOp) -> Modes:
+@PARTIAL_SETS.of(reduction.ReduceOp)
+def _linear_in_inputs(op: reduction.ReduceOp) -> PartialSets:
     is_sum = combiners_of(op.body) == (elementwise.AddOp,)
     return ((True, False),) if is_sum and is_zero(op.init_values[0]) else NONE
 
 
-@MODES.of(slicing.PadOp)
-def _linear_if_zero_padded(op: slicing.PadOp) -> Modes:
+@PARTIAL_SETS.of(slicing.PadOp)
+def _linear_if_zero_padded(op: slicing.PadOp) -> PartialSets:
     return ((True, False),) if is_zero(op.padding_value) else NONE
 
 

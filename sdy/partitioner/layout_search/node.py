@@ -8,20 +8,20 @@ from typing import NamedTuple
 from sdy.model.rule import OpShardingRule, TensorMapping
 from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits
 
-Mode = tuple[bool, ...]  # for each operand, whether it is partial
+PartialOperands = tuple[bool, ...]  # for each operand, whether it is partial
 DigitsPerFactor = Mapping[int, DigitTuple]
 Counts = tuple[tuple[int, frozenset[int]], ...]  # by factor
 
 
 class Assignment(NamedTuple):
-    """The digits that each factor of an op is sharded along, and those along which operands of a mode are partial."""
+    """The digits that each factor of an op is sharded along, and those along which `partial_operands` are partial."""
 
     factors: tuple[DigitTuple, ...]
     partial: DigitTuple = ()
-    mode: Mode = ()
+    partial_operands: PartialOperands = ()
 
 
-class Run(NamedTuple):
+class OpLayout(NamedTuple):
     """An assignment for an op, with the layouts of operands and results that follow from it."""
 
     assignment: Assignment
@@ -29,29 +29,31 @@ class Run(NamedTuple):
 
 
 class LayoutNodeKind:
-    """The properties that ops with the same sharding rule share; shared by these ops, since it caches runs.
+    """The properties that ops with the same sharding rule share; shared by these ops, since it caches op layouts.
 
-    `modes` are the sets of operands that may be partial together if the op is linear in them. `counts` are the allowed
-    shard counts of factors along which the op moves elements between shards.
+    `partial_sets` are the sets of operands that may be partial together if the op is linear in them. `counts` are the
+    allowed shard counts of factors along which the op moves elements between shards.
     """
 
-    def __init__(self, rule: OpShardingRule, modes: tuple[Mode, ...], digits: MeshDigits, counts: Counts = ()) -> None:
+    def __init__(
+        self, rule: OpShardingRule, partial_sets: tuple[PartialOperands, ...], digits: MeshDigits, counts: Counts = ()
+    ) -> None:
         self.rule = rule
-        self.modes = modes
+        self.partial_sets = partial_sets
         self._counts = dict(counts)
         self._digits = digits
-        self._known: dict[Assignment, Run | None] = {}
-        self._runs: dict[tuple[DigitTuple, ...], tuple[Run, ...]] = {}
-        self._runs_with: dict[tuple[int, tuple[DigitTuple, ...], Assignment], tuple[Run, ...]] = {}
+        self._known: dict[Assignment, OpLayout | None] = {}
+        self._op_layouts: dict[tuple[DigitTuple, ...], tuple[OpLayout, ...]] = {}
+        self._op_layouts_with: dict[tuple[int, tuple[DigitTuple, ...], Assignment], tuple[OpLayout, ...]] = {}
         self.replicated_factors = frozenset({*rule.need_replication, *rule.permutation})
 
-    def run(self, assignment: Assignment) -> Run | None:
-        """Return the run with an assignment; None if the op cannot run so."""
+    def op_layout(self, assignment: Assignment) -> OpLayout | None:
+        """Return the op layout with an assignment; None if the op cannot run so."""
         try:
             return self._known[assignment]
         except KeyError:
             layouts = self._layouts(assignment) if self._is_valid(assignment) else None
-            found = None if layouts is None else Run(assignment, layouts)
+            found = None if layouts is None else OpLayout(assignment, layouts)
             self._known[assignment] = found
             return found
 
@@ -66,7 +68,7 @@ class LayoutNodeKind:
             if index >= len(self.rule.operands):
                 layouts.append(Layout(dims, result_partial))
             else:
-                is_partial = bool(assignment.partial) and assignment.mode[index]
+                is_partial = bool(assignment.partial) and assignment.partial_operands[index]
                 layouts.append(Layout(dims, assignment.partial if is_partial else ()))
         return tuple(layouts)
 
@@ -116,37 +118,39 @@ class LayoutNodeKind:
                 found[dim[-1]] = tuple(left)
         return found
 
-    def runs_with(self, index: int, dims: tuple[DigitTuple, ...], assignment: Assignment) -> tuple[Run, ...]:
-        """Return the runs in which the tensor with this index is sharded like `dims`.
+    def op_layouts_with(self, index: int, dims: tuple[DigitTuple, ...], assignment: Assignment) -> tuple[OpLayout, ...]:
+        """Return the op layouts in which the tensor with this index is sharded like `dims`.
 
         The first one keeps the digits of `assignment` where `dims` leaves room for them; the second one drops them.
         """
         key = index, dims, assignment
-        found = self._runs_with.get(key)
+        found = self._op_layouts_with.get(key)
         if found is None:
-            found = self._runs_with[key] = tuple(self._computed_runs_with(*key))
+            found = self._op_layouts_with[key] = tuple(self._computed_op_layouts_with(*key))
         return found
 
-    def _computed_runs_with(self, index: int, dims: tuple[DigitTuple, ...], assignment: Assignment) -> Iterator[Run]:
+    def _computed_op_layouts_with(
+        self, index: int, dims: tuple[DigitTuple, ...], assignment: Assignment
+    ) -> Iterator[OpLayout]:
         projected = self.project(index, Layout(dims))
         if projected is None:
             return
         choices = (merged(projected, dict(enumerate(assignment.factors))), projected)
         for tried in dict.fromkeys(assignment._replace(factors=self.assignment(each).factors) for each in choices):
-            run = self.run(tried)
-            if run is not None:
-                yield run
+            op_layout = self.op_layout(tried)
+            if op_layout is not None:
+                yield op_layout
 
     def assignment(self, factor_digits: DigitsPerFactor) -> Assignment:
         """Return the assignment that shards only these factors."""
         return Assignment(tuple(factor_digits.get(factor, ()) for factor in range(len(self.rule.factor_sizes))))
 
-    def runs(self, groups: tuple[DigitTuple, ...]) -> tuple[Run, ...]:
-        """Return the runs that assign each group of digits to one factor or to none, in every combination."""
-        if groups not in self._runs:
-            tried = (self.run(self.assignment(dealt)) for dealt in distributions(groups, self.free_factors()))
-            self._runs[groups] = tuple(run for run in tried if run is not None)
-        return self._runs[groups]
+    def op_layouts(self, groups: tuple[DigitTuple, ...]) -> tuple[OpLayout, ...]:
+        """Return the op layouts that assign each group of digits to one factor or to none, in every combination."""
+        if groups not in self._op_layouts:
+            tried = (self.op_layout(self.assignment(dealt)) for dealt in distributions(groups, self.free_factors()))
+            self._op_layouts[groups] = tuple(each for each in tried if each is not None)
+        return self._op_layouts[groups]
 
     def free_factors(self) -> tuple[int, ...]:
         """Return the factors that can be sharded."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sdy.partitioner.layout_search.graph import LayoutGraph, LayoutNode
 from sdy.partitioner.layout_search.layout import MeshDigits
-from sdy.partitioner.layout_search.node import Run
+from sdy.partitioner.layout_search.node import OpLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,40 +29,43 @@ class NodeResources:
         self._graph = graph
         self._digits = digits
         self._memory = memory
-        self._known_held: dict[tuple[int, int, int | None], tuple[Run, float]] = {}
-        self._flops = [self._local_flops(node, node.run) for node in graph.nodes]
+        self._known_held: dict[tuple[int, int, int | None], tuple[OpLayout, float]] = {}
+        self._flops = [self._local_flops(node, node.op_layout) for node in graph.nodes]
 
-    def held_change(self, move: Mapping[int, Run]) -> float:
+    def held_change(self, move: Mapping[int, OpLayout]) -> float:
         """Return the cost of the bytes that devices hold more after a move, by node."""
-        held = sum(self._held(number, run) - self._held(number) for number, run in move.items())
+        held = sum(self._held(number, op_layout) - self._held(number) for number, op_layout in move.items())
         return self._memory.held_byte_cost * held
 
-    def exceeds_limits(self, number: int, run: Run) -> bool:
+    def exceeds_limits(self, number: int, op_layout: OpLayout) -> bool:
         """Return whether a device would compute more than before the search, or hold more at once than allowed."""
-        if self.computes_more(number, run):
+        if self.computes_more(number, op_layout):
             return True
-        return not self._graph.nodes[number].is_edge and self._held(number, run, times=1) > self._memory.max_held_bytes
+        return (
+            not self._graph.nodes[number].is_edge
+            and self._held(number, op_layout, times=1) > self._memory.max_held_bytes
+        )
 
-    def computes_more(self, number: int, run: Run) -> bool:
+    def computes_more(self, number: int, op_layout: OpLayout) -> bool:
         """Return whether a device would compute more of a contraction than before the search."""
         node = self._graph.nodes[number]
-        return bool(node.flops) and self._local_flops(node, run) > self._flops[number]
+        return bool(node.flops) and self._local_flops(node, op_layout) > self._flops[number]
 
-    def _local_flops(self, node: LayoutNode, run: Run) -> float:
-        return node.flops / self._digits.shards(run.assignment.factors) if node.flops else 0.0
+    def _local_flops(self, node: LayoutNode, op_layout: OpLayout) -> float:
+        return node.flops / self._digits.shards(op_layout.assignment.factors) if node.flops else 0.0
 
-    def _held(self, number: int, run: Run | None = None, times: int | None = None) -> float:
+    def _held(self, number: int, op_layout: OpLayout | None = None, times: int | None = None) -> float:
         """Return the bytes of the operands and results of a node on one device, times its executions, or `times`."""
         node = self._graph.nodes[number]
-        run = run or node.run
-        key = number, id(run), times  # the cache keeps the run alive, so that its id is unique
+        op_layout = op_layout or node.op_layout
+        key = number, id(op_layout), times  # the cache keeps the op layout alive, so that its id is unique
         if key not in self._known_held:
-            pairs = zip((self._graph.values[value] for value in node.values), run.layouts, strict=True)
+            pairs = zip((self._graph.values[value] for value in node.values), op_layout.layouts, strict=True)
             held = sum(
                 (value.times if times is None else times)
                 * value.tensor.width
                 * self._digits.elements(value.tensor.shape, layout.dims)
                 for value, layout in pairs
             )
-            self._known_held[key] = run, held
+            self._known_held[key] = op_layout, held
         return self._known_held[key][1]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sdy.partitioner.layout_search.alone import SingleNodeChange
 from sdy.partitioner.layout_search.candidates import candidates
 from sdy.partitioner.layout_search.moves import EPSILON, Grow, delayed, flooded, single, tolerant
-from sdy.partitioner.layout_search.node import Run
+from sdy.partitioner.layout_search.node import OpLayout
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState, Sent
 
 MAX_ROUNDS = 8  # the search ends earlier if a round saves nothing
-MAX_STARTS = 3  # runs of a node from which larger moves are tried
+MAX_STARTS = 3  # op layouts of a node from which larger moves are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class MoveStart:
-    """The start of the best move of a node: its new run, and the function that grows the move."""
+    """The start of the best move of a node: its new op layout, and the function that grows the move."""
 
-    run: Run
+    op_layout: OpLayout
     grow: Grow
 
 
@@ -71,21 +71,23 @@ class _LayoutSearch:
         start = self._known[signature]
         if start is None:
             return NO_MOVE
-        move = start.grow(self._state, number, start.run)
+        move = start.grow(self._state, number, start.op_layout)
         return move if self._state.change(move) < -EPSILON else NO_MOVE
 
     def _best_start(self, number: int) -> MoveStart | None:
         state, alone = self._state, SingleNodeChange(self._state, number)
-        runs = [run for run in candidates(state, number, alone) if not state.resources.exceeds_limits(number, run)]
-        found = sorted(((alone.change(run), run) for run in runs), key=lambda found: found[0])[:MAX_STARTS]
-        starts = [(change, MoveStart(run, single)) for change, run in found[:1]]
-        for rank, (_, run) in enumerate(found):
+        op_layouts = [
+            each for each in candidates(state, number, alone) if not state.resources.exceeds_limits(number, each)
+        ]
+        found = sorted(((alone.change(each), each) for each in op_layouts), key=lambda found: found[0])[:MAX_STARTS]
+        starts = [(change, MoveStart(op_layout, single)) for change, op_layout in found[:1]]
+        for rank, (_, op_layout) in enumerate(found):
             for grow in self._growers:
                 if rank and grow is tolerant:
-                    continue  # it is the slowest, and grows to the same move from most runs
-                move = grow(state, number, run)
+                    continue  # it is the slowest, and grows to the same move from most op layouts
+                move = grow(state, number, op_layout)
                 if len(move) > 1:
-                    starts.append((state.change(move), MoveStart(run, grow)))
+                    starts.append((state.change(move), MoveStart(op_layout, grow)))
         change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
         return best if change < -EPSILON else None
 
@@ -115,4 +117,4 @@ def _signature(state: SearchState, number: int) -> Hashable:
     around = tuple(
         id(state.graph.nodes[end.node].kind) for value in node.values for end in state.graph.values[value].ends
     )
-    return id(node.kind), node.run.assignment, around, *tensors
+    return id(node.kind), node.op_layout.assignment, around, *tensors

@@ -1,7 +1,7 @@
-"""The state of the layout search: the run of every node, and the cost of each value that follows.
+"""The state of the layout search: the op layout of every node, and the cost of each value that follows.
 
 A value has the layout in which its producer yields it; it is transferred from there to its *home*, and from its home to
-each layout that a user requires. A *move* changes the runs of some nodes.
+each layout that a user requires. A *move* changes the op layouts of some nodes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from sdy.partitioner.layout_search.deliveries import Deliveries, Needs
 from sdy.partitioner.layout_search.graph import LayoutGraph
 from sdy.partitioner.layout_search.layout import Layout, MeshDigits
-from sdy.partitioner.layout_search.node import Run
+from sdy.partitioner.layout_search.node import OpLayout
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.resources import MemoryBudget, NodeResources
 
-LayoutMove = Mapping[int, Run]  # by node
+LayoutMove = Mapping[int, OpLayout]  # by node
 
 NO_MOVE: LayoutMove = {}
 
@@ -33,7 +33,7 @@ class Sent(NamedTuple):
 
 
 class SearchState:
-    """The runs of all nodes of a graph, and the costs of its values in bytes.
+    """The op layouts of all nodes of a graph, and the costs of its values in bytes.
 
     `resources` limits the bytes that the device of an op holds, and prices them, by a memory budget.
     """
@@ -52,7 +52,7 @@ class SearchState:
 
     def layouts(self, node: int, move: LayoutMove = NO_MOVE) -> tuple[Layout, ...]:
         """Return the layouts of the tensors of a node."""
-        return (move[node] if node in move else self.graph.nodes[node].run).layouts
+        return (move[node] if node in move else self.graph.nodes[node].op_layout).layouts
 
     def layout(self, value: int, move: LayoutMove = NO_MOVE) -> Layout:
         """Return the layout in which a value is produced."""
@@ -60,18 +60,18 @@ class SearchState:
         if own.producer is None:
             return own.layout
         node, index = own.producer
-        return (move[node] if node in move else self.graph.nodes[node].run).layouts[index]
+        return (move[node] if node in move else self.graph.nodes[node].op_layout).layouts[index]
 
     def needs(self, value: int, move: LayoutMove = NO_MOVE) -> Needs:
         """Return the layouts that the users of a value require."""
         own, nodes = self.graph.values[value], self.graph.nodes
-        layouts = [(move[node] if node in move else nodes[node].run).layouts[index] for node, index in own.users]
+        layouts = [(move[node] if node in move else nodes[node].op_layout).layouts[index] for node, index in own.users]
         return frozenset((*own.fixed_needs, *layouts) if own.fixed_needs else layouts)
 
     def needs_elsewhere(self, value: int, node: int) -> Needs:
         """Return the layouts that all users of a value except one node require."""
         own, nodes = self.graph.values[value], self.graph.nodes
-        layouts = [nodes[user].run.layouts[index] for user, index in own.users if user != node]
+        layouts = [nodes[user].op_layout.layouts[index] for user, index in own.users if user != node]
         return frozenset((*own.fixed_needs, *layouts))
 
     def home(self, value: int) -> Layout:
@@ -123,9 +123,9 @@ class SearchState:
         return sent + self.resources.held_change(move)
 
     def apply(self, move: LayoutMove) -> None:
-        """Change the runs of the nodes of a move."""
-        for number, run in move.items():
-            self.graph.nodes[number].run = run
+        """Change the op layouts of the nodes of a move."""
+        for number, op_layout in move.items():
+            self.graph.nodes[number].op_layout = op_layout
         for value in self.touched(move):
             self.costs[value] = self._cost(value)
 

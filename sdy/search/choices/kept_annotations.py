@@ -14,7 +14,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits
-from sdy.partitioner.layout_search.node import Run
+from sdy.partitioner.layout_search.node import OpLayout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
 
@@ -22,22 +22,22 @@ from sdy.passes.export.optimize.communication_graph import ModuleGraph
 class KeptAnnotations:
     """The annotations of `written` by node of its graph: closed dims stay as they are, open ones are extended.
 
-    `runs` has the runs with exactly the axes of an annotation, where they are possible. `order` has the axes in the
-    order of the annotations, as far as these agree, or else in that of the mesh.
+    `op_layouts` has the op layouts with exactly the axes of an annotation, where they are possible. `order` has the
+    axes in the order of the annotations, as far as these agree, or else in that of the mesh.
     """
 
     def __init__(self, written: ModuleOp, graph: ModuleGraph) -> None:
         self._digits = graph.digits
         self._shardings = dict(_annotated(written, graph))
         self.order = self._order_of_axes()
-        self.runs: dict[int, Run] = {}
+        self.op_layouts: dict[int, OpLayout] = {}
         for number, sharding in self._shardings.items():
             kind = graph.graph.nodes[number].kind
             dims = [self._digits.split(dim.axes) for dim in sharding.dims]
             factors = None if None in dims else kind.project(0, Layout(tuple(each or () for each in dims)))
-            run = None if factors is None else kind.run(kind.assignment(factors))
-            if run is not None:
-                self.runs[number] = run
+            op_layout = None if factors is None else kind.op_layout(kind.assignment(factors))
+            if op_layout is not None:
+                self.op_layouts[number] = op_layout
 
     def allowed(self) -> Iterator[tuple[int, Callable[[Layout], bool]]]:
         """Yield each annotated node, with a function that tells whether a layout keeps its annotation."""

@@ -10,7 +10,7 @@ import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.report.notation import read_mesh
-from sdy.search.choices.run_choices import RunChoices
+from sdy.search.choices.op_layout_choices import OpLayoutChoices
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
@@ -51,7 +51,7 @@ def alternatives_of(text: str, mesh_text: str) -> AlternativeSearch:
         transfers,
         MACHINE,
         Objective(),
-        RunChoices.all(tuple(range(len(digits.sizes)))),
+        OpLayoutChoices.all(tuple(range(len(digits.sizes)))),
     )
     best = minimum(network.network, 60.0)
     assert best is not None
@@ -65,11 +65,11 @@ def test_no_assignment_without_the_axis_is_cheaper(argument: int, spec: str, is_
     alternatives = alternatives_of(PROGRAM, "data=8")
     sharding = read_partition_spec(spec, read_mesh("data=8"))
     (choice,), untried = alternatives.choices({argument: sharding}, ["%x", "%w"], 60.0)
-    network, runs = alternatives.costs, alternatives.network.runs
+    network, op_layouts = alternatives.costs, alternatives.network.op_layouts
     node = next(number for number, op in enumerate(alternatives.searched.graph.ops) if not getattr(op, "sources", True))
 
     def has_axis(label: int) -> bool:
-        return bool(runs[node][label].layouts[0].dims[choice.dim])
+        return bool(op_layouts[node][label].layouts[0].dims[choice.dim])
 
     best = {True: float("inf"), False: float("inf")}
     for labels in product(*(range(len(costs)) for costs in network.costs)):

@@ -9,7 +9,7 @@ from sdy.cost.hardware import HARDWARE
 from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search import search_networks
-from sdy.search.choices.run_choices import RunChoices
+from sdy.search.choices.op_layout_choices import OpLayoutChoices
 from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
@@ -65,7 +65,7 @@ def test_the_choices_do_not_grow_with_the_number_of_axes() -> None:
     objective = Goal.TIME.objectives()[0]
     networks = networks_of(MLP, read_mesh(",".join(f"a{number}=2" for number in range(9))))
     _, network = networks.solver(objective, 1)
-    assert max(map(len, network.runs)) < 60
+    assert max(map(len, network.op_layouts)) < 60
 
 
 def test_labels_of_two_axes_stand_for_the_same_cost_among_those_of_three() -> None:
@@ -76,7 +76,7 @@ def test_labels_of_two_axes_stand_for_the_same_cost_among_those_of_three() -> No
     order = (0, 1, 2)
     three, two = (
         ProgramNetwork(
-            searched.module, searched.graph, transfers, HARDWARE["tpu_v5e"], objective, RunChoices(free, order)
+            searched.module, searched.graph, transfers, HARDWARE["tpu_v5e"], objective, OpLayoutChoices(free, order)
         )
         for free in (order, (0, 2))
     )

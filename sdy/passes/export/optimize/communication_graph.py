@@ -32,8 +32,8 @@ from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent
 from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits, TensorSize, replicated
-from sdy.partitioner.layout_search.linearity import partial_modes
-from sdy.partitioner.layout_search.node import Assignment, Counts, LayoutNodeKind, Mode, Run
+from sdy.partitioner.layout_search.linearity import partial_operand_sets
+from sdy.partitioner.layout_search.node import Assignment, Counts, LayoutNodeKind, OpLayout, PartialOperands
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.shard_rules import allowed_shard_counts, shard_rule
 from sdy.passes.export.optimize.communication_edges import (
@@ -105,7 +105,7 @@ class GraphReader:
         self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
         self._layout_by_sharding: dict[TensorSharding, Layout] = {}
-        self._kinds: dict[tuple[OpShardingRule, tuple[Mode, ...], Counts], LayoutNodeKind] = {}
+        self._kinds: dict[tuple[OpShardingRule, tuple[PartialOperands, ...], Counts], LayoutNodeKind] = {}
         self._values: list[GraphValue] = []
         self._bindings: list[Binding] = []
         self._transfers: list[Operation] = []
@@ -147,12 +147,14 @@ class GraphReader:
         count = max(1, len(values))
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
         kind = self._kind(OpShardingRule(shape, (identity,) * count, ()))
-        return LayoutNode(kind, Run(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
+        return LayoutNode(kind, OpLayout(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
 
-    def _kind(self, rule: OpShardingRule, modes: tuple[Mode, ...] = (), counts: Counts = ()) -> LayoutNodeKind:
-        key = rule, modes, counts
+    def _kind(
+        self, rule: OpShardingRule, partial_sets: tuple[PartialOperands, ...] = (), counts: Counts = ()
+    ) -> LayoutNodeKind:
+        key = rule, partial_sets, counts
         if key not in self._kinds:
-            self._kinds[key] = LayoutNodeKind(rule, modes, self._digits, counts)
+            self._kinds[key] = LayoutNodeKind(rule, partial_sets, self._digits, counts)
         return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:
@@ -245,7 +247,7 @@ class GraphReader:
         reduced = self._digits.split(op.reduction_axes.data)
         return (
             reduced is not None
-            and tuple(sorted(reduced)) == self._nodes[producer.node].run.layouts[producer.position].unreduced
+            and tuple(sorted(reduced)) == self._nodes[producer.node].op_layout.layouts[producer.position].unreduced
         )
 
     def _node(self, op: Operation) -> LayoutNode | None:
@@ -257,19 +259,19 @@ class GraphReader:
         layouts = [layout for layout in found if layout is not None]
         if len(layouts) != len(found):
             return None  # a result is a token, or on one device
-        modes = tuple(mode for mode in partial_modes(op) if self._takes_sums(op, mode))
+        partial_sets = tuple(each for each in partial_operand_sets(op) if self._takes_sums(op, each))
         if reduction_kinds(op) is None:
-            rule, modes = _without_reduction(rule), ()
-        kind = self._kind(rule, modes, tuple(allowed_shard_counts(op, self._counts).items()))
+            rule, partial_sets = _without_reduction(rule), ()
+        kind = self._kind(rule, partial_sets, tuple(allowed_shard_counts(op, self._counts).items()))
         assignment = _assignment(kind, layouts)
-        run = None if assignment is None else kind.run(assignment)
-        if run is None or [each.dims for each in run.layouts] != [each.dims for each in layouts]:
+        op_layout = None if assignment is None else kind.op_layout(assignment)
+        if op_layout is None or [each.dims for each in op_layout.layouts] != [each.dims for each in layouts]:
             return None
-        return LayoutNode(kind, run, flops=contraction_flops(op))
+        return LayoutNode(kind, op_layout, flops=contraction_flops(op))
 
-    def _takes_sums(self, op: Operation, mode: Mode) -> bool:
-        """Return whether the partial operands of a mode are sums; no op is linear in partial maxima."""
-        partial = (operand for operand, is_partial in zip(op.operands, mode, strict=True) if is_partial)
+    def _takes_sums(self, op: Operation, partial_operands: PartialOperands) -> bool:
+        """Return whether the partial operands of an op are sums; no op is linear in partial maxima."""
+        partial = (operand for operand, is_partial in zip(op.operands, partial_operands, strict=True) if is_partial)
         return all(self._bindings[self._number[operand]].kind is ReductionKind.SUM for operand in partial)
 
 

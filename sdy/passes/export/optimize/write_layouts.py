@@ -36,8 +36,8 @@ class Writer:
     def write(self) -> None:
         """Replace all transfers by those of the state."""
         for op, node in zip(self._read.ops, self._read.graph.nodes, strict=True):
-            if isinstance(op, ValueEdge) and self._dims(op.targets[0]) != node.run.layouts[-1].dims:
-                op.set_sharding(self._sharding(node.run.layouts[-1].dims))
+            if isinstance(op, ValueEdge) and self._dims(op.targets[0]) != node.op_layout.layouts[-1].dims:
+                op.set_sharding(self._sharding(node.op_layout.layouts[-1].dims))
         for number, binding in zip(self._read.numbers, self._read.bindings, strict=True):
             if self._read.graph.values[number].is_free:
                 self._duplicate_free_value(binding)
