@@ -6,24 +6,26 @@ local program computes the same if it applies the same op to the same operands o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import islice, product
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, OpResult
 
 from sdy.proof.collectives.lemmas import groups_of, pairs_of
 from sdy.proof.devices.values import are_compared, describe, stacked, ways_to_read
 from sdy.proof.factors import attributes_of
-from sdy.proof.op_sets import PASSING
+from sdy.proof.op_sets import BRANCHES, PASSING
 from sdy.proof.relations import NotProvedError, Relation
-from sdy.proof.walk import Walk, element_of, shape_of
+from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 
+# The devices whose operands a result follows from, and the position of its device among them, where that matters.
+Source = tuple[int, tuple[int, ...]]
 MOST_READINGS = 64  # ways to read the operands of one op
 GROUPED = frozenset(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "reduce_scatter", "all_to_all"))
 BY_POSITION = frozenset({"stablehlo.reduce_scatter", "stablehlo.all_to_all"})
 PERMUTATION = "stablehlo.collective_permute"
 OF_DEVICES = ("replica_groups", "source_target_pairs", "channel_handle", "use_global_device_ids")
-_EXCLUDED = PASSING | {"stablehlo.custom_call", "stablehlo.partition_id", "sdy.manual_computation"}
+_EXCLUDED = (PASSING - BRANCHES) | {"stablehlo.custom_call", "stablehlo.partition_id", "sdy.manual_computation"}
 
 
 def local_results(walk: Walk, op: Operation, operands: Sequence[Relation]) -> list[Relation]:
@@ -33,24 +35,36 @@ def local_results(walk: Walk, op: Operation, operands: Sequence[Relation]) -> li
     """
     if op.name not in walk.lemmas or op.name in _EXCLUDED or not are_compared(walk, op):
         raise NotProvedError("an op whose results are not compared device by device")
-    if op.name in GROUPED or op.name == PERMUTATION:
-        return [_result(walk, op, [each], number) for number, each in enumerate(operands)]
-    return [_result(walk, op, operands, number) for number in range(len(op.results))]
-
-
-def _result(walk: Walk, op: Operation, operands: Sequence[Relation], number: int) -> Relation:
-    result, table = op.results[number], walk.table
+    if op.name in BRANCHES:
+        return _chosen(walk, op, operands[0])
     regions = tuple(walk.combined_alone(each)[0] for each in op.regions)
-    is_collective = op.name in GROUPED or op.name == PERMUTATION
-    attributes = (op.name, attributes_of(op, *OF_DEVICES), regions, 0 if is_collective else number)
-    sources = _sources(walk, op)
+    attributes, sources = (op.name, attributes_of(op, *OF_DEVICES), regions), _sources(walk, op)
+    if op.name in GROUPED or op.name == PERMUTATION:
+        pairs = zip(op.results, operands, strict=True)
+        return [_result(walk, result, attributes, [each], sources) for result, each in pairs]
+    return [_result(walk, result, (*attributes, result.index), operands, sources) for result in op.results]
+
+
+def _chosen(walk: Walk, op: Operation, condition: Relation) -> list[Relation]:
+    """Return the results of the branch that each device chooses: equal conditions choose the same of equal values."""
+    returned = zip(*(returned_by(region) for region in op.regions), strict=True)
+    values = ([walk.environment[each] for each in of_branches] for of_branches in returned)
+    pairs = zip(op.results, values, strict=True)
+    return [_result(walk, result, (op.name,), [condition, *each], _alone(walk)) for result, each in pairs]
+
+
+def _result(
+    walk: Walk, result: OpResult, attributes: Hashable, operands: Sequence[Relation], sources: Sequence[Source]
+) -> Relation:
+    """Return the local values of a result, which each device computes from the operands of others or its own."""
+    table = walk.table
     for reading in islice(product(*(ways_to_read(each, table) for each in operands)), MOST_READINGS):
         found = [describe(each, walk.devices) for each in reading]
         own = [
             (position, tuple(tuple(each.own[device] for each in found) for device in devices))
             for position, devices in sources
         ]
-        key = (*attributes, tuple(each.shared for each in found))
+        key = (attributes, tuple(each.shared for each in found))
         terms = tuple(term for each in found for term in each.terms)
         view = stacked(table, key, terms, own, shape_of(result), element_of(result))
         if table.is_recording or table.is_global(view.term):
@@ -58,15 +72,19 @@ def _result(walk: Walk, op: Operation, operands: Sequence[Relation], number: int
     raise NotProvedError("no manual computation of the program computes the same on each device")
 
 
-def _sources(walk: Walk, op: Operation) -> list[tuple[int, tuple[int, ...]]]:
-    """Return the devices whose operands the result of each device follows from, and its position among them."""
+def _sources(walk: Walk, op: Operation) -> Sequence[Source]:
+    """Return, for the result of each device, the devices of the operands."""
     if op.name == PERMUTATION:
         source_of = {target: source for source, target in pairs_of(op)}
         return [(0, (source_of[device],) if device in source_of else ()) for device in range(walk.devices)]
     if op.name not in GROUPED:
-        return [(0, (device,)) for device in range(walk.devices)]
-    found: list[tuple[int, tuple[int, ...]]] = [(0, ())] * walk.devices
+        return _alone(walk)
+    found: list[Source] = [(0, ())] * walk.devices
     for group in groups_of(walk, op):
         for position, device in enumerate(group):
             found[device] = (position if op.name in BY_POSITION else 0, group)
     return found
+
+
+def _alone(walk: Walk) -> Sequence[Source]:
+    return [(0, (device,)) for device in range(walk.devices)]

@@ -100,6 +100,20 @@ PROGRAMS = {
     "a ring in a loop, put together in another order": of_shards(RING_LOOP, "%loop#2", '<@m, [{"y", "x"}, {}]>'),
     "a line in a loop": of_shards(RING_LOOP.replace(RING, LINE), "%loop#2"),
     "numbers of devices in a loop": of_shards(f"{NUMBER_OF_DEVICE}\n    {NUMBERS_LOOP}", "%loop#2"),
+    "a branch that each device chooses by its number": of_shards(
+        f"""{NUMBER_OF_DEVICE}
+    %two = stablehlo.constant dense<2.0> : tensor<f32>
+    %first = stablehlo.compare LT, %number, %two : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %r = "stablehlo.if"(%first) ({{
+      %s = stablehlo.sine %b : {SHARD}
+      stablehlo.return %s : {SHARD}
+    }}, {{
+      %s = stablehlo.reverse %b, dims = [0] : {SHARD}
+      stablehlo.return %s : {SHARD}
+    }}) : (tensor<i1>) -> {SHARD}
+    {permuted("%w", "%r", RING, SHARD)}""",
+        "%w",
+    ),
     "sorted shards that are sent": of_shards(
         f"""%s = "stablehlo.sort"(%b) <{{dimension = 0 : i64}}> ({{
     ^bb0(%p: tensor<f32>, %q: tensor<f32>):
