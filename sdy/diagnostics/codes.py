@@ -503,9 +503,7 @@ CODES: dict[str, Code] = {
     "SDY-T205": Code("The operation requires JAX, which is not installed.", "Run `pip install 'sdy[jax]'`."),
     "SDY-T206": Code("The type of a tensor is malformed.", "Write `f32[1024,4096]` or `1024x4096xf32`."),
     "SDY-T207": Code("The axes of the mesh cannot express an HLO sharding.", "Omit the mesh, or use another one."),
-    "SDY-T208": Code(
-        "A sharding names axes, but no mesh was specified.", "Specify a mesh, for example --mesh x=4,y=2."
-    ),
+    "SDY-T208": Code("A sharding names axes, but no mesh was given.", "Specify a mesh, for example --mesh x=4,y=2."),
     "SDY-T209": Code("No hardware has this name.", "Use one of the names that the hint lists."),
     "SDY-T210": Code(
         "A collective refers to a device that the mesh does not have.",
@@ -523,6 +521,10 @@ CODES: dict[str, Code] = {
         "A function of the library was called with an argument of another type.", "Pass a value of the expected type."
     ),
     "SDY-T214": Code("The installed version of JAX is too old.", "Run `pip install --upgrade 'sdy[jax]'`."),
+    "SDY-T215": Code(
+        "A JAX function uses a `jax.Ref` that it did not create; a program is a function of arrays.",
+        "Pass the value of the ref, and return the new one. Inside of the function, `jax.new_ref` is supported.",
+    ),
     "SDY-T220": Code(
         "A question names a dim that the value does not have, or an axis that no mesh has.",
         "See the hint of the message.",
@@ -690,11 +692,9 @@ CODES: dict[str, Code] = {
     "SDY-X002": Code("The interpreter has no kernel for an op.", "Lower or remove the op before running the program."),
     "SDY-X003": Code(
         "The interpreter has no kernel for the target of a custom call.",
-        "Replace the custom call with ops, or use one of the targets that the hint lists.",
+        "Replace it with ops or a target that the hint lists, or call `sdy.register_custom_call` with a kernel.",
     ),
-    "SDY-X004": Code(
-        "A function or mesh that the program refers to is not defined.", "Define it, or correct the name."
-    ),
+    "SDY-X004": Code("A function or mesh that the program refers to is undefined.", "Define it, or correct the name."),
     "SDY-X005": Code(
         "A value that determines a shape differs between devices.",
         "Compute it from values that are equal on all devices.",
@@ -750,9 +750,7 @@ CODES: dict[str, Code] = {
         "The number of expected outputs differs from the number of results.",
         "Pass one expected output per result, or none.",
     ),
-    "SDY-X103": Code(
-        "The requested result, value or device does not exist in the run.", "Use one that the hint lists."
-    ),
+    "SDY-X103": Code("The requested result, value or device is not in the run.", "Use one that the hint lists."),
     "SDY-X104": Code("The devices of a program do not match the devices of JAX.", "See the hint of the message."),
     "SDY-X105": Code("A program requires 64-bit types, which are disabled in JAX.", "Set `jax_enable_x64`."),
     "SDY-X106": Code(
@@ -768,8 +766,8 @@ CODES: dict[str, Code] = {
         "Pass the operands, shapes and options of the routine of that name.",
     ),
     "SDY-X109": Code(
-        "A callback of JAX calls a Python function that the program does not have.",
-        "Run the program that `sdy.from_jax` returns: the text of a program does not contain the functions.",
+        "A custom call of JAX, a callback for example, calls a Python function that the program does not have.",
+        "Run the program that `sdy.from_jax` returns, on simulated devices; XLA gets only the text of a program.",
     ),
     "SDY-X111": Code(
         "A kernel of a custom call or of an op, a Python function of the user, raised an exception.",
@@ -779,6 +777,10 @@ CODES: dict[str, Code] = {
     "SDY-X112": Code(
         "A kernel of a custom call or of an op returned arrays of other shapes or dtypes than the program has.",
         "Return one array per result, of the type in the program: on shards, of the shape of a shard.",
+    ),
+    "SDY-X114": Code(
+        "The function that `to_jax` returns was differentiated or batched; it runs the text of a partitioned program.",
+        "Transform the original function before `sdy.from_jax`: `sdy.from_jax(jax.grad(f), ...)`.",
     ),
     "SDY-X150": Code(
         "A run would take more memory than is available.", "Verify in smaller sizes: `sdy verify --reduced`."

@@ -8,6 +8,7 @@ from sdy.dialects.chlo import elementwise as chlo
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.types import rank_of
+from sdy.dialects.stablehlo.call_targets import is_identity_call
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.control import MapOp, OptimizationBarrierOp
@@ -34,7 +35,6 @@ MEASURED_ALIKE = (
     ops.SubtractOp,
 )
 SPECIAL = (*MEASURED_ALIKE, ops.ClampOp, ops.SelectOp, ops.MultiplyOp, ops.DivideOp)
-IDENTITY_TARGETS = ("Sharding", "xla.sdy.FuncResultSharding", "annotate_device_placement")
 
 
 @TABLE.of(*(each for each in (*ops.OPS, *chlo.OPS) if each not in SPECIAL), MapOp)
@@ -86,7 +86,7 @@ def _identity(ties: Ties, op: Operation) -> None:
 
 @TABLE.of(CustomCallOp)
 def _custom_call(ties: Ties, op: CustomCallOp) -> None:
-    if op.call_target_name.data in IDENTITY_TARGETS:
+    if is_identity_call(op):
         ties.all_same(op.inputs, op.result)
     else:
         ties.lock_all(op)

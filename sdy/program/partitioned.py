@@ -141,16 +141,19 @@ class PartitionedProgram(ShardedProgram[R]):
     def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
         """Return a function of global JAX arrays that runs the local program on JAX devices, in one `shard_map`.
 
-        The function may be called inside of `jax.jit`. By default it runs on the devices of the JAX function that the
-        program was lowered from, or on the first JAX devices if the program was read from text.
-        Raises: SdyError SDY-X104 if there are too few devices, SDY-T205 if JAX is not installed.
+        The function may be called inside of `jax.jit`, but it has no derivatives, and no batching rule for `jax.vmap`.
+        By default it runs on the devices of the JAX function that the program was lowered from, or on the first JAX
+        devices if the program was read from text.
+        Raises: SdyError SDY-X104 if there are too few devices, SDY-X109 if the program calls Python functions, as
+        `jax.debug.print` does, SDY-T205 if JAX is not installed.
         """
         # JAX numbers the devices of a program by their position in the mesh.
         local = self.local
         if self.boundary.mesh.device_ids:
             optimize = self.optimize_communication
             local = local_program_by_position(self.folded, self.boundary.mesh, optimize_communication=optimize)
-        flat = jax_function(local, self.boundary, devices or self.origin.devices)
+        with self.origin.named_lines():
+            flat = jax_function(local, self.boundary, devices or self.origin.devices)
         return self.origin.signature.on_devices(flat)
 
     def __repr__(self) -> str:

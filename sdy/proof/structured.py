@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
+from sdy.dialects.stablehlo.call_targets import is_identity_call
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
@@ -346,7 +347,12 @@ def _called_by(walk: Walk, op: Operation) -> list[Region]:
 
 
 def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: equal rows give equal rows of the results; other dims than those of a row may be sharded."""
+    """Lemma: equal rows give equal rows of the results; other dims than those of a row may be sharded.
+
+    Some custom calls return their operands.
+    """
+    if is_identity_call(op):
+        return operands
     return compute(walk, op, row_factors(walk, op), known_operands(operands))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from xdsl.ir import Operation
 
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.call_targets import CALLBACKS
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.model.rule import FactorKind, OpShardingRule
@@ -44,9 +45,8 @@ WITHOUT_RULE = frozenset(
         "tpu_custom_call",
         "xla_python_cpu_callback",
         "xla_python_gpu_callback",
-        "xla_ffi_python_cpu_callback",
-        "xla_ffi_python_gpu_callback",
         "xla.debug.Log",
+        *CALLBACKS,
     )
 )
 

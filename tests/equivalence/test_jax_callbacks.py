@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from importlib import import_module
+from typing import Any, cast
 
 import jax
 import numpy as np
 import pytest
 from jax import lax
 from jax.experimental import io_callback
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import NamedSharding, PartitionSpec
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.program import Program
 
+LAYOUT: Any = import_module("jax.experimental.layout")  # whose functions have no types
 Function = Callable[[jax.Array], jax.Array]
 SHAPE = jax.ShapeDtypeStruct((8, 4), np.float32)
 VALUES = np.arange(32, dtype=np.float32).reshape(8, 4)
@@ -91,6 +94,67 @@ def test_results_of_callbacks(function: Function) -> None:
 def test_inspected_shardings(function: Function) -> None:
     program = program_of(function)
     assert all(outcome.agrees for outcome in program.verify(VALUES, expected=2 * VALUES))
+
+
+@pytest.mark.parametrize("function", [prints, calls_pure_function])
+def test_callbacks_do_not_run_on_jax_devices(function: Function) -> None:
+    with pytest.raises(SdyError) as caught:
+        program_of(function).partition().to_jax()
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SDY-X109"
+    assert "@xla_ffi_python_cpu_callback" in diagnostic.message
+    assert "test_jax_callbacks.py" in str(diagnostic.span)
+
+
+def test_xla_is_not_run_with_callbacks() -> None:
+    ours, xla = sdy.compare_partitioners(program_of(prints), ["xla"])
+    assert ours.comparisons
+    assert xla.statistics is not None
+    assert "not run: XLA cannot run @xla_ffi_python_cpu_callback" in str(xla.problem)
+
+
+def prints_shards(x: jax.Array) -> jax.Array:
+    def prints_shape(y: jax.Array) -> None:
+        print(y.shape)
+
+    jax.debug.callback(prints_shape, x, partitioned=True)
+    return x + 1
+
+
+def test_partitioned_callbacks_get_the_shards(capsys: pytest.CaptureFixture[str]) -> None:
+    program = program_of(prints_shards)
+    assert "all_gather" not in str(program.partition())
+    program.partition().run(VALUES)
+    assert capsys.readouterr().out == "(4, 2)\n" * 4
+    program.run(VALUES)
+    assert capsys.readouterr().out == "(8, 4)\n"
+
+
+def keeps_layout(x: jax.Array) -> jax.Array:
+    return LAYOUT.with_layout_constraint(x * 2, LAYOUT.Layout(major_to_minor=(1, 0)))
+
+
+@pytest.mark.parametrize("function", [keeps_layout, inspects])
+def test_calls_that_return_their_operand(function: Function) -> None:
+    program = program_of(function)
+    assert program.prove().is_proved
+    assert all(outcome.agrees for outcome in program.verify(VALUES, expected=2 * VALUES))
+
+
+def test_custom_partitioning_has_no_kernel() -> None:
+    def double(x: jax.Array) -> jax.Array:
+        return x * 2
+
+    doubled: Any = custom_partitioning(double)
+    doubled.def_partition(partition=None, sharding_rule="i j -> i j")
+    program = program_of(doubled)
+    program.report()
+    for run in (program.verify, program.partition().to_jax):
+        with pytest.raises(SdyError) as caught:
+            run()
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == "SDY-X109"
+        assert "custom_partitioning" in str(diagnostic.hint)
 
 
 def test_text_does_not_contain_the_function() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import NoReturn, cast
 
 import jax
 import jax.numpy as jnp
 from jax import export, lax
 from jax.extend.mlir.dialects import stablehlo
+from jax.sharding import AbstractMesh
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
@@ -20,6 +21,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.call_targets import check_no_python_call
 from sdy.grammar.write import write_mesh
 from sdy.interpreter.arrays.element_types import dtype_of_type
 from sdy.model.axis import AxisList
@@ -43,8 +45,10 @@ def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Se
 
     The local program must number devices by their position in the mesh.
     Raises: SdyError SDY-X104 if the program does not match the devices, SDY-X105 if it requires 64-bit types that are
-    disabled in JAX.
+    disabled in JAX, SDY-X109 if it has a custom call whose Python functions its text does not contain; SDY-X114 if the
+    function is differentiated or batched.
     """
+    check_no_python_call(local, "to_jax")
     mesh = _only_mesh(boundary)
     placements = (*boundary.arguments, *boundary.results)
     split, digits = split_mesh(mesh, [ref for placement in placements for ref in placement.sharding.axis_refs()])
@@ -69,7 +73,29 @@ def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Se
         with jax.sharding.use_abstract_mesh(mesh_of_devices.abstract_mesh):
             return jitted(*arrays)
 
-    return on_all_devices
+    return _without_transformations(on_all_devices)
+
+
+def _without_transformations(function: FlatFunction) -> FlatFunction:
+    """Return a function for which `jax.grad`, `jax.jvp` and `jax.vmap` raise SDY-X114.
+
+    JAX would use the derivatives of the placeholder, which are zero.
+    """
+    unbatched = jax.custom_batching.custom_vmap(function)
+    unbatched.def_vmap(_reject_batching)
+    primal = jax.custom_jvp(unbatched)
+    primal.defjvp(_reject_derivatives)
+    return primal
+
+
+def _reject_derivatives(primals: object, tangents: object) -> NoReturn:
+    hint = "differentiate the original function, and partition the gradient: sdy.from_jax(jax.grad(f), ...)"
+    raise SdyError(Diagnostic("SDY-X114", "a partitioned program cannot be differentiated", hint=hint))
+
+
+def _reject_batching(axis_size: int, in_batched: object, *arrays: object) -> NoReturn:
+    hint = "batch the original function, and partition the result: sdy.from_jax(jax.vmap(f), ...)"
+    raise SdyError(Diagnostic("SDY-X114", "a partitioned program cannot be batched by jax.vmap", hint=hint))
 
 
 def _only_mesh(boundary: ProgramPlacement) -> Mesh:
@@ -93,7 +119,8 @@ def _function_of_text(local: ModuleOp) -> FlatFunction:
     def placeholder(*_: jax.Array) -> list[jax.Array]:
         return [jnp.zeros(each.shape, each.dtype) for each in outputs]
 
-    exported = export.export(jax.jit(placeholder, keep_unused=True))(*inputs)
+    with jax.sharding.use_abstract_mesh(AbstractMesh((), ())):  # shards have no explicit axes of the caller's mesh
+        exported = export.export(jax.jit(placeholder, keep_unused=True))(*inputs)
     artifact = stablehlo.serialize_portable_artifact_str(print_module(module), stablehlo.get_current_version())
     return cast(FlatFunction, replace(exported, mlir_module_serialized=artifact).call)
 

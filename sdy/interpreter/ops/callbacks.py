@@ -1,4 +1,4 @@
-"""Kernels of the custom calls by which JAX calls Python functions: `debug.print`, `pure_callback`, `io_callback`."""
+"""Kernels of custom calls of JAX: callbacks, as in `debug.print`, and calls that return their operands."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.call_targets import CALLBACKS, IDENTITY_CALLS
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
@@ -36,12 +37,11 @@ def callback(op: CustomCallOp) -> Kernel:
 
 
 def unchanged(op: CustomCallOp) -> Kernel:
-    """Return the operand: the call reports its sharding when XLA compiles the program."""
+    """Return the operands: the call tells XLA where to store them, or reports their sharding."""
     return lambda context, arrays: arrays
 
 
 CUSTOM_CALLS: dict[str, Callable[[CustomCallOp], Kernel]] = {
-    "xla_ffi_python_cpu_callback": callback,
-    "xla_ffi_python_gpu_callback": callback,
-    "InspectSharding": unchanged,
+    **dict.fromkeys(sorted(CALLBACKS), callback),
+    **dict.fromkeys(sorted(IDENTITY_CALLS), unchanged),
 }

@@ -12,6 +12,7 @@ from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.call_targets import CUSTOM_HINT, CUSTOM_PARTITIONING
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.failure import failure
@@ -104,8 +105,11 @@ def custom_call(op: CustomCallOp) -> Kernel:
     target = op.call_target_name.data
     known = TARGETS.get(target)
     kernel = lapack_call(op) if known is None else known(op)
+    if kernel is None and target == CUSTOM_PARTITIONING:
+        raise failure("SDY-X109", f"@{target} calls a Python function that the program does not have", CUSTOM_HINT)
     if kernel is None:
         names = ", ".join(f"@{name}" for name in TARGETS)
-        hint = f"known targets: {names}, and @lapack_?..._ffi for s, d, c or z and {', '.join(ROUTINES)}"
+        hint = f"give it one with sdy.register_custom_call({target!r}, kernel); known targets: {names}, "
+        hint += f"and @lapack_?..._ffi for s, d, c or z and {', '.join(ROUTINES)}"
         raise failure("SDY-X003", f"no kernel for the custom call @{target}", hint=hint)
     return kernel

@@ -10,6 +10,8 @@ from xdsl.ir import Operation
 from sdy.dialects.interpreter_dialect import PrintOp, ProbeOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import ops
+from sdy.dialects.stablehlo.call_targets import is_callback_on_shards
+from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.partitioner.local.lowering import LocalForm
 from sdy.partitioner.local.shard_checks import LocalCheck
 
@@ -41,6 +43,14 @@ def accept_any_sharding(op: Operation) -> LocalCheck:
     """Check nothing: the operand may have any sharding. An op that prints its operand prints the shard."""
     del op
     return lambda _: None
+
+
+@CHECKS.of(CustomCallOp)
+def check_custom_call(op: CustomCallOp) -> LocalCheck:
+    """Check the rule of the target; each device may call a Python function with its shards, if that returns nothing."""
+    if is_callback_on_shards(op):
+        return lambda _: None
+    return lambda checks: checks.check_agreement(op)
 
 
 @FORMS.of(ops.ShardingGroupOp)

@@ -19,6 +19,7 @@ from sdy.dialects.stablehlo import (
     slicing,
     window,
 )
+from sdy.dialects.stablehlo.call_targets import is_callback_on_shards
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.model.sharding import TensorSharding
@@ -71,7 +72,7 @@ def shard_rule(op: Operation) -> OpShardingRule | None:
     All tensors of an op with unknown behavior must be replicated.
     """
     has_no_rule = not facts_of(op).has_rule or isinstance(op, UnregisteredOp) or op.has_trait(IsTerminator)
-    return None if has_no_rule else known_rule(op) or _replicated_rule(op)
+    return None if has_no_rule or is_callback_on_shards(op) else known_rule(op) or _replicated_rule(op)
 
 
 def can_run_on_shards(op: Operation, dim: int, count: int) -> bool:

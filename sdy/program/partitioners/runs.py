@@ -21,6 +21,7 @@ from sdy.cost.statistics import Statistics, statistics_of
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import make_context, print_module
+from sdy.dialects.stablehlo.call_targets import check_no_python_call, python_call_in
 from sdy.interpreter.arrays.element_types import Array
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes
@@ -151,7 +152,8 @@ def _write_program(text: str, reference: _Reference, devices: int, folder: Path)
     named: dict[str, Any] = {str(index): array for index, array in enumerate(reference.inputs)}
     np.savez(folder / "inputs.npz", **named)
     dtypes = [array.dtype.name for array in reference.inputs]
-    description: dict[str, object] = {"devices": devices, "dtypes": dtypes, "is_run": reference.is_run}
+    is_run = reference.is_run and python_call_in(reference.program.module) is None
+    description: dict[str, object] = {"devices": devices, "dtypes": dtypes, "is_run": is_run}
     (folder / "program.json").write_text(json.dumps(description), encoding="utf-8")
 
 
@@ -161,6 +163,7 @@ def _result_of_xla(reference: _Reference, folder: Path) -> PartitionerResult:
 
     def outputs(expected: Sequence[Array]) -> Sequence[Array]:
         """Return the outputs with their own dtypes; a file has raw bytes for those that NumPy does not know."""
+        check_no_python_call(reference.program.module, "XLA")
         with np.load(folder / "outputs.npz") as file:
             stored = [file[str(index)] for index in range(len(file.files))]
         return [array.view(each.dtype) for array, each in zip(stored, expected, strict=True)]

@@ -179,6 +179,41 @@ def test_unreduced_results_are_reduced_on_jax_devices_too() -> None:
     assert placed.spec.unreduced == {"x"}
 
 
+def test_unreduced_results_with_explicit_axes() -> None:
+    explicit = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    x = jax.device_put(np.ones((8, 8), np.float32), NamedSharding(explicit, PartitionSpec(None, "y")))
+    w = jax.device_put(np.ones((8, 8), np.float32), NamedSharding(explicit, PartitionSpec("y", None)))
+    unreduced = PartitionSpec(None, None, unreduced=frozenset({"y"}))
+
+    def product(x: jax.Array, w: jax.Array) -> jax.Array:
+        return jnp.dot(x, w, out_sharding=unreduced)
+
+    with jax.set_mesh(explicit):
+        partitioned = sdy.from_jax(product, x, w).partition()
+        assert "all_reduce" not in str(partitioned)
+        np.testing.assert_array_equal(np.asarray(partitioned.to_jax()(x, w)), np.full((8, 8), 8))
+
+
+def test_a_partitioned_program_has_no_derivatives_on_jax_devices() -> None:
+    x = jax.device_put(np.ones((8, 4), np.float32), sharding("x", None))
+    on_devices = sdy.from_jax(jnp.square, x).partition().to_jax()
+
+    def loss(x: jax.Array) -> jax.Array:
+        return on_devices(x).sum()
+
+    assert jax.jit(loss)(x) == 32
+    calls: list[tuple[Callable[..., jax.Array], jax.Array]] = [
+        (jax.grad(loss), x),
+        (jax.jit(jax.grad(loss)), x),
+        (jax.jacfwd(loss), x),
+        (jax.vmap(loss), jnp.ones((2, 8, 4))),
+    ]
+    for transformed, argument in calls:
+        with pytest.raises(SdyError) as raised:
+            transformed(argument)
+        assert raised.value.diagnostics[0].code == "SDY-X114"
+
+
 def test_keys_have_shardings_without_the_dim_of_their_bits() -> None:
     def drawn(keys: jax.Array) -> jax.Array:
         return jax.random.split(keys[0])
@@ -452,6 +487,39 @@ def test_an_uncommitted_array_follows_the_others() -> None:
     w, x = on(4, 5, 6, 7), jnp.ones(24)
     program = sdy.from_jax(total, {"w": w}, x)
     assert program.partition().to_jax()({"w": w}, x).sharding == w.sharding
+
+
+def adds_to(ref: jax.Ref, x: jax.Array) -> jax.Array:
+    ref[...] += x
+    return x.sum()
+
+
+def test_a_mutable_array_from_outside_is_an_error() -> None:
+    total = jax.new_ref(jnp.zeros(4))
+
+    def adds_to_total(x: jax.Array) -> jax.Array:
+        return adds_to(total, x)
+
+    calls: list[tuple[Callable[..., jax.Array], tuple[object, ...], str]] = [
+        (adds_to, (total, jnp.ones(4)), "argument ref is a jax.Ref"),
+        (adds_to_total, (jnp.ones(4),), "the function closes over a jax.Ref"),
+    ]
+    for function, arguments, which in calls:
+        with pytest.raises(SdyError) as raised:
+            sdy.from_jax(function, *arguments)
+        (diagnostic,) = raised.value.diagnostics
+        assert diagnostic.code == "SDY-T215"
+        assert diagnostic.message.startswith(which)
+
+
+def test_a_mutable_array_of_the_function() -> None:
+    def doubled(x: jax.Array) -> jax.Array:
+        ref = jax.new_ref(x)
+        adds_to(ref, x)
+        return cast(jax.Array, ref[...])
+
+    x = np.arange(8, dtype=np.float32)
+    assert all(outcome.agrees for outcome in sdy.from_jax(doubled, described((8,), "x")).verify(x, expected=2 * x))
 
 
 def test_other_errors_of_jax_are_not_changed() -> None:

@@ -36,6 +36,7 @@ from sdy.dialects.shardings import SHARDING, is_on_single_device, result_shardin
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.call_targets import is_callback_on_shards
 from sdy.dialects.stablehlo.control import IfOp, ReturnOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.shape import ConstantOp
@@ -90,6 +91,8 @@ def _device_of(op: Operation, meshes: Mapping[str, Mesh]) -> str | None:
     """Return the name of the single-device mesh on which `op` runs; None if it runs on all devices."""
     if op.results:
         return device_mesh(op, meshes)
+    if is_callback_on_shards(op):  # JAX places the call on one device, but XLA runs it on all
+        return None
     for sharding in result_shardings(op) or ():
         if isinstance(sharding.mesh, str) and is_on_single_device(sharding, meshes):
             return sharding.mesh
