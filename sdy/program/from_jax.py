@@ -11,6 +11,7 @@ from sdy.diagnostics.argument_types import require_callable
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.program.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.origin import Origin
 from sdy.program.program import Program
@@ -26,7 +27,8 @@ def from_jax(fn: Callable[..., R], *args: object, optimize_communication: bool =
     pytrees as `fn`, with NumPy arrays as leaves. With `optimize_communication=False`, its partitioner does not rewrite
     ops to send fewer bytes. All other keywords are arguments of `fn`.
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
-    different devices; any error of JAX if `fn` cannot be traced.
+    different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create; any error of JAX if `fn` cannot be
+    traced.
     """
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     check_jax_version()
@@ -52,13 +54,13 @@ def from_jax(fn: Callable[..., R], *args: object, optimize_communication: bool =
 
 
 def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:
-    """Map each line of the text that defines values to the Python line that it was traced from.
+    """Map each line of the text that defines values, or is a custom call, to the Python line that it was traced from.
 
     `op_sources` lists the Python line of each op of the module in program order.
     """
     source_lines: dict[int, str] = {}
     for op, source in zip(pre_order(module), op_sources, strict=True):
         span = span_of(op)
-        if source and op.results and span is not None:
+        if source and (op.results or isinstance(op, CustomCallOp)) and span is not None:
             source_lines[span.line] = source
     return source_lines

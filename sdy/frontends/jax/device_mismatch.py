@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import jax
@@ -23,7 +23,7 @@ def device_mismatch_error(
 
     Return None if all committed arrays are on the same devices in the same order.
     """
-    committed = _committed(_by_name(fn, args, kwargs))
+    committed = _committed(named_leaves(fn, args, kwargs))
     first_name, first = next(committed, ("", ()))
     for name, devices in committed:
         if devices != first:
@@ -31,6 +31,15 @@ def device_mismatch_error(
             message = f"{first_name} is on {_devices_text(first)}, and {name} on {_devices_text(devices)}{order}"
             return SdyError(Diagnostic("SDY-T211", message, hint=_HINT))
     return None
+
+
+def named_leaves(
+    fn: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> Iterator[tuple[str, Any]]:
+    """Return each leaf of the arguments of a call with its name, `params['w']` for example."""
+    for name, argument in _by_name(fn, args, kwargs).items():
+        leaves = cast(list[tuple[Any, Any]], jax.tree_util.tree_leaves_with_path(argument))
+        yield from ((name + jax.tree_util.keystr(path), leaf) for path, leaf in leaves)
 
 
 def _by_name(fn: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
@@ -42,14 +51,12 @@ def _by_name(fn: Callable[..., object], args: tuple[object, ...], kwargs: Mappin
     return dict(bound.arguments)
 
 
-def _committed(arguments: Mapping[str, object]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _committed(leaves: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Return the name and the devices of each committed array; the devices of an abstract mesh are all -1."""
-    for name, argument in arguments.items():
-        leaves = cast(list[tuple[Any, Any]], jax.tree_util.tree_leaves_with_path(argument))
-        for path, leaf in leaves:
-            sharding: Any = getattr(leaf, "sharding", None)
-            if sharding is not None and getattr(leaf, "committed", True):
-                yield name + jax.tree_util.keystr(path), _devices(sharding)
+    for name, leaf in leaves:
+        sharding: Any = getattr(leaf, "sharding", None)
+        if sharding is not None and getattr(leaf, "committed", True):
+            yield name, _devices(sharding)
 
 
 def _devices(sharding: Any) -> tuple[int, ...]:

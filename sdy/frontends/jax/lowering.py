@@ -13,6 +13,7 @@ import jax
 from jax.sharding import AbstractMesh, NamedSharding
 
 from sdy.frontends.jax.device_mismatch import device_mismatch_error
+from sdy.frontends.jax.outside_refs import outside_ref_error
 from sdy.frontends.jax.pytrees import Leaf, TreeSignature
 from sdy.interpreter.arrays.element_types import Array
 
@@ -45,8 +46,8 @@ class Lowered(Generic[R]):
 def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Lowered[R]:
     """Lower a call of `fn`, which is jitted first if necessary.
 
-    Raises: SdyError SDY-T211 if JAX rejects the arguments because they are on different devices; any other error of JAX
-    if it cannot trace the function.
+    Raises: SdyError SDY-T211 if JAX rejects the arguments because they are on different devices, SDY-T215 if `fn` uses
+    a mutable array that it did not create; any other error of JAX if it cannot trace the function.
     """
     jitted: Any = fn if hasattr(fn, "lower") else jax.jit(fn)
     lowered: jax.stages.Lowered
@@ -62,6 +63,8 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
             raise
         raise mismatch from error
     lowering = _lowering(lowered)
+    if lowering.compile_args["mut"] is not None:
+        raise outside_ref_error(fn, args, kwargs)
     signature = TreeSignature[R](
         lowered.in_tree,
         lowered.out_tree,
