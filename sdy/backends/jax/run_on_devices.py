@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import export, lax
 from jax.extend.mlir.dialects import stablehlo
-from jax.sharding import AbstractMesh
+from jax.sharding import AbstractMesh, AxisType
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
@@ -59,21 +59,35 @@ def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Se
         return [_reduced(result, placement.sharding, digits) for result, placement in results]
 
     mesh_of_devices = jax_mesh(split, devices)
+    result_specs = [partition_spec(_without_unreduced(placement.sharding), digits) for placement in boundary.results]
     mapped = jax.shard_map(
         on_each_device,
         mesh=mesh_of_devices,
         in_specs=tuple(partition_spec(placement.sharding, digits) for placement in boundary.arguments),
-        out_specs=[partition_spec(_without_unreduced(placement.sharding), digits) for placement in boundary.results],
+        out_specs=result_specs,
         check_vma=False,  # JAX cannot infer from the text of the program which values are equal on several devices
     )
     jitted = cast(FlatFunction, jax.jit(mapped))
 
     def on_all_devices(*arrays: jax.Array) -> list[jax.Array]:
-        # The caller may use a mesh with explicit axes, which does not apply to a partitioned program.
-        with jax.sharding.use_abstract_mesh(mesh_of_devices.abstract_mesh):
-            return jitted(*arrays)
+        explicit = _explicit_mesh(arrays, mesh_of_devices)
+        with jax.sharding.use_abstract_mesh(explicit or mesh_of_devices.abstract_mesh):
+            if explicit is None:
+                return jitted(*arrays)
+            with_auto_axes = cast(FlatFunction, jax.sharding.auto_axes(jitted, out_sharding=result_specs))
+            return with_auto_axes(*arrays)
 
     return _without_transformations(on_all_devices)
+
+
+def _explicit_mesh(arrays: Sequence[jax.Array], mesh: jax.sharding.Mesh) -> AbstractMesh | None:
+    """Return the mesh with explicit axes that the caller uses, if it has the axes of `mesh`.
+
+    It is in force, or that of an argument. Its axes are not explicit inside of a partitioned program.
+    """
+    of_arrays = (jax.typeof(array).sharding.mesh for array in arrays)
+    meshes = (each for each in (jax.sharding.get_abstract_mesh(), *of_arrays) if AxisType.Explicit in each.axis_types)
+    return next((each for each in meshes if dict(each.shape) == dict(mesh.shape)), None)
 
 
 def _without_transformations(function: FlatFunction) -> FlatFunction:

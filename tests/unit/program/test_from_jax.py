@@ -161,6 +161,24 @@ def test_explicit_axes_stay_explicit_and_may_be_in_force() -> None:
             np.testing.assert_array_equal(np.asarray(result), -np.ones((8, 4)))
 
 
+def test_results_have_the_explicit_axes_of_the_caller() -> None:
+    explicit = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    sharded, replicated = (
+        jax.device_put(np.ones((8, 4), np.float32), NamedSharding(explicit, PartitionSpec(*entries)))
+        for entries in (("x", "y"), ())
+    )
+    on_devices = sdy.from_jax(jnp.negative, sharded).partition().to_jax()
+
+    def twice(x: jax.Array) -> jax.Array:
+        return on_devices(x) + on_devices(x)
+
+    with jax.set_mesh(explicit):
+        assert jax.jit(twice)(replicated).sharding == sharded.sharding
+    for x in (sharded, replicated):
+        assert on_devices(x).sharding == sharded.sharding
+        assert jax.jit(twice)(x).sharding == sharded.sharding
+
+
 def test_a_mesh_without_devices_is_enough() -> None:
     abstract = AbstractMesh((16, 4), ("x", "y"))
     described = jax.ShapeDtypeStruct((64, 8), jnp.float32, sharding=NamedSharding(abstract, PartitionSpec("x", "y")))
