@@ -69,7 +69,8 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
         lowered.in_tree,
         lowered.out_tree,
         tuple(Leaf(info.shape, info.dtype) for info in jax.tree.leaves(lowered.args_info)),
-        tuple(Leaf(info.shape, info.dtype) for info in jax.tree.leaves(lowered.out_info)),
+        # `out_info` is not defined for results whose layout is constrained, and whose sharding is open
+        tuple(Leaf(aval.shape, aval.dtype) for aval in lowering.compile_args["global_out_avals"]),
         frozenset(lowering.compile_args["kept_var_idx"]),
     )
     name = f"<{getattr(fn, '__name__', type(fn).__name__).strip('<>')}>"
