@@ -12,12 +12,14 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
+from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.model.axis import AxisList
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import digit_of
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
+from sdy.proof.collectives.mesh_groups import groups_along_axes
 from sdy.proof.collectives.windows import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.proof.compute import Computation, computed
 from sdy.proof.contributions import combined, neutral_element
@@ -41,6 +43,8 @@ def groups_of(walk: Walk, op: Operation) -> Groups:
     needs_global = op.name != "stablehlo.all_to_all"
     if not has_channel(op) or (needs_global and "use_global_device_ids" not in op.properties):
         raise NotProvedError("expected groups of device numbers, got groups of replicas")
+    if isinstance(table, ReplicaGroupMeshAxesAttr):
+        return checked_groups(groups_along_axes(op, table.data), walk.devices)
     if not isinstance(table, DenseElementsAttr):
         raise NotProvedError("expected groups as a list of devices")
     return _listed_groups(table, walk.devices)

@@ -254,6 +254,32 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %0 : tensor<8x4xf32>
 }
 """,
+    "groups along axes in a manual computation": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"y", "x"}, {}]>] out_shardings=[<@m, [{"y", "x"}, {}]>]
+      manual_axes={"x", "y"} (%b: tensor<2x4xf32>) {
+    %1 = "stablehlo.all_gather"(%b) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1,
+        type = 1>, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @m,
+        axes = [#stablehlo.axis_ref<name = "y">, #stablehlo.axis_ref<name = "x">]>, use_global_device_ids}>
+        : (tensor<2x4xf32>) -> tensor<8x4xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0]
+        : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %2 = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+    %3 = "stablehlo.all_reduce"(%b) <{channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>,
+        replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @m, axes = [#stablehlo.axis_ref<name = "x">]>,
+        use_global_device_ids}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %t = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %4 = stablehlo.add %2, %3 : tensor<2x4xf32>
+    sdy.return %4 : tensor<2x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+""",
     "rows of shards in a manual computation": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}]>}) -> tensor<8xf32> {
