@@ -547,8 +547,7 @@ CODES: dict[str, Code] = {
     ),
     "SDY-T251": Code(
         "The program has ops that depend on the mesh, so its shardings cannot be searched, nor its mesh be resized.",
-        "Search the program without these ops: manual computations, reshards and collectives. For a mesh of other "
-        "sizes, lower the program again.",
+        "Search it without manual computations, reshards and collectives; lower it again for a mesh of other sizes.",
     ),
     "SDY-T252": Code("An option of a search is malformed.", "Write it as `sdy search --help` shows."),
     "SDY-T253": Code(
