@@ -51,6 +51,8 @@ def branches(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
     if isinstance(condition, Known) and condition.is_uniform:
         return walk.region(op.regions[_taken(op, int(condition.rows[0, 0]))], ())
     found = [walk.region(region, ()) for region in op.regions]
+    if not op.results:
+        return []
     known = known_or_view(condition)
     index = as_view(known, walk.table) if isinstance(known, Known) else known
     if index.term.is_varying:

@@ -10,12 +10,14 @@ from typing import cast
 import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.call_targets import is_identity_call
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.proof.compute import Computation, Placement, computed
 from sdy.proof.contributions import is_neutral, masked
+from sdy.proof.devices.values import check_effect
 from sdy.proof.factors import (
     Factors,
     along,
@@ -38,6 +40,7 @@ from sdy.proof.relations import (
     NotProvedError,
     Relation,
     Segments,
+    Unknown,
     View,
     dim_of,
     have_same_bits,
@@ -315,8 +318,8 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
 
     Raises: NotProvedError if the op is not a function of its operands.
     """
-    if "has_side_effect" in op.properties and number(op, "has_side_effect"):
-        raise NotProvedError("a custom call with side effects")
+    if _has_side_effect(op):
+        raise NotProvedError("a custom call with side effects, of which results are used")
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in (*op.regions, *_called_by(walk, op)))
     attributes = (attributes_of(op, "dimension", "called_computations"), body)
     if op.name == "stablehlo.custom_call":  # which may take other attributes too
@@ -334,6 +337,10 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
     return along(op, dims, (attributes, tuple(dims)))
 
 
+def _has_side_effect(op: Operation) -> bool:
+    return "has_side_effect" in op.properties and bool(number(op, "has_side_effect"))
+
+
 def _called_by(walk: Walk, op: Operation) -> list[Region]:
     """Return the bodies of the functions that a custom call may call.
 
@@ -349,10 +356,13 @@ def _called_by(walk: Walk, op: Operation) -> list[Region]:
 def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: equal rows give equal rows of the results; other dims than those of a row may be sharded.
 
-    Some custom calls return their operands.
+    Some custom calls return their operands, others are called for their effects and return nothing.
     """
     if is_identity_call(op):
         return operands
+    if _has_side_effect(op) and all(isinstance(each.type, TokenType) for each in op.results):
+        check_effect(walk, op, operands)
+        return [Unknown(()) for _ in op.results]
     return compute(walk, op, row_factors(walk, op), known_operands(operands))
 
 

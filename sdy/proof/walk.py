@@ -142,9 +142,9 @@ class Walk:
             self.unproved.add(op)
             self.reasons.setdefault(op, str(error))
             return unknown
-        for each in found:
-            if isinstance(each, Unknown):
-                self.unproved.add(op)
+        pairs = zip(op.results, found, strict=True)
+        if any(isinstance(each, Unknown) and _needs_relation(value, each) for value, each in pairs):
+            self.unproved.add(op)
         self.used[op.name] += 1
         if self.table.is_recording:
             inputs = [self.environment.get(each, Unknown(())) for each in inputs_of(op)]

@@ -13,7 +13,7 @@ from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
-from sdy.model.axis import AxisList
+from sdy.model.axis import AxisList, AxisRef
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import digit_of
@@ -27,7 +27,7 @@ from sdy.proof.devices.placement import starts
 from sdy.proof.devices.values import note_part, part_of, put_together
 from sdy.proof.factors import Factors, number, reduced_along
 from sdy.proof.known import DTYPES, as_known, as_view, combined_copies
-from sdy.proof.offsets import Groups
+from sdy.proof.offsets import Groups, at
 from sdy.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.proof.reshapes import cleaned
 from sdy.proof.segments.lemmas import either, part, sent_segments
@@ -179,11 +179,12 @@ def _results(walk: Walk, op: ManualComputationOp, operands: list[Relation]) -> l
         mesh, axes_of_dims = mesh_of(walk, sharding, visible_meshes(op)), manual_axes(sharding, op.manual_axes.data)
         places = [starts(axes, mesh, size) for axes, size in zip(axes_of_dims, relation.shape, strict=True)]
         groups = {dim: _groups_along(axes, mesh, walk.devices) for dim, axes in enumerate(axes_of_dims) if axes}
+        copies = _copies(walk, op, mesh)
         try:
-            found = _returned(walk, relation, groups)
+            found = _returned(walk, relation, groups, copies)
         except NotProvedError as error:
             by_elements = by_elements or followed(walk, op, operands, error)
-            found = by_elements[position] if by_elements else put_together(walk, relation, places, result)
+            found = by_elements[position] if by_elements else put_together(walk, relation, places, copies, result)
         results.append(found)
         if isinstance(found, View):
             window: View | Known = found
@@ -193,19 +194,33 @@ def _results(walk: Walk, op: ManualComputationOp, operands: list[Relation]) -> l
     return results
 
 
-def _returned(walk: Walk, relation: Relation, groups: dict[int, Groups]) -> Relation:
+def _returned(walk: Walk, relation: Relation, groups: dict[int, Groups], copies: Groups) -> Relation:
     """Return what a manual computation returns: the windows of groups of devices along dims, one after the other.
 
-    Raises: NotProvedError if they do not follow each other, or copies may differ.
+    Raises: NotProvedError if they do not follow each other, or devices that must hold `copies` may have others.
     """
     if isinstance(relation, Known) and relation.is_uniform and not groups:
         return relation
     view = _view(walk, relation)
     for dim, along in groups.items():
         view = gathered(view, dim, along, walk.devices)
-    if any(not isinstance(each, int) for each in view.base) or view.partial is not None or view.term.is_varying:
+    are_equal = all(len({at(base, device) for device in group}) == 1 for base in view.base for group in copies)
+    if not are_equal or view.partial is not None or view.term.is_varying:
         raise NotProvedError("a manual computation returns different values on devices that must hold copies")
     return cleaned(view, walk.table)
+
+
+def _copies(walk: Walk, op: Operation, mesh: Mesh) -> Groups:
+    """Return the groups of devices that hold copies of a result: those with equal places in computations around it."""
+    around: set[str] = set()
+    block, parent = op.parent_block(), op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ManualComputationOp):
+            around |= {*parent.manual_axes.data}
+        outer = walk.callers.get(block, parent) if block is not None else parent
+        block, parent = outer.parent_block(), outer.parent_op()
+    axes = tuple(AxisRef(axis.name) for axis in mesh.axes if axis.name not in around)
+    return _groups_along(axes, mesh, walk.devices)
 
 
 def mesh_of(walk: Walk, sharding: TensorSharding, meshes: dict[str, Mesh]) -> Mesh:

@@ -12,7 +12,7 @@ from itertools import islice, product
 from xdsl.ir import Operation, OpResult
 
 from sdy.proof.collectives.lemmas import groups_of, pairs_of
-from sdy.proof.devices.values import are_compared, describe, stacked, ways_to_read
+from sdy.proof.devices.values import MOST_READINGS, are_compared, describe, stacked, ways_to_read
 from sdy.proof.factors import attributes_of
 from sdy.proof.op_sets import BRANCHES, PASSING
 from sdy.proof.relations import NotProvedError, Relation
@@ -20,7 +20,6 @@ from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 
 # The devices whose operands a result follows from, and the position of its device among them, where that matters.
 Source = tuple[int, tuple[int, ...]]
-MOST_READINGS = 64  # ways to read the operands of one op
 GROUPED = frozenset(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "reduce_scatter", "all_to_all"))
 BY_POSITION = frozenset({"stablehlo.reduce_scatter", "stablehlo.all_to_all"})
 PERMUTATION = "stablehlo.collective_permute"

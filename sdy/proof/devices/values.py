@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.proof.known import whole
-from sdy.proof.offsets import Offset, at, offset
+from sdy.proof.offsets import Groups, Offset, at, offset
 from sdy.proof.readings import plain_readings
 from sdy.proof.relations import Digit, Elements, Known, NotProvedError, Relation, Unknown, View, is_within, tidy
 from sdy.proof.reshapes import cleaned
 from sdy.proof.terms import JOINED, LOCAL, LOCAL_SCALAR, Shape, Term, TermTable
 from sdy.proof.walk import Walk, element_of, is_on_devices, shape_of
 
+MOST_READINGS = 64  # ways to read the operands of one op
 BY_CLASSES = "shared by classes"
 Classes = tuple[int, ...]  # the first device of the class of each device
 
@@ -88,6 +91,24 @@ def ways_to_read(relation: Relation, table: TermTable) -> list[Relation]:
         return [relation]
 
 
+def check_effect(walk: Walk, op: Operation, operands: Sequence[Relation]) -> None:
+    """Check that a call for its effect, such as a debug print, gets values that the program gives such a call.
+
+    How often it runs, and on which device, is not checked. Raises: NotProvedError if the values differ.
+    """
+    given = [each for value, each in zip(op.operands, operands, strict=True) if not isinstance(value.type, TokenType)]
+    for reading in islice(product(*(ways_to_read(each, walk.table) for each in given)), MOST_READINGS):
+        found = [describe(each, walk.devices) for each in reading]
+        if any(len(set(each.own)) > 1 for each in found):
+            raise NotProvedError("a custom call with side effects on values that differ between devices")
+        terms = tuple(term for each in found for term in each.terms)
+        key = (op.name, str(op.properties.get("call_target_name")), *((each.shared, each.own[0]) for each in found))
+        term = walk.table.make("effect", key, terms, (), "i1")
+        if walk.table.is_recording or walk.table.is_global(term):
+            return
+    raise NotProvedError("a custom call with side effects on other values than in the program")
+
+
 def stacked(
     table: TermTable, key: Hashable, terms: tuple[Term, ...], own: Sequence[Hashable], shape: Shape, element: str
 ) -> View:
@@ -96,17 +117,25 @@ def stacked(
     Scalars of several devices have no place in a term; theirs depends on the device.
     """
     distinct = tuple(dict.fromkeys(own))
-    kept = tuple(size for size in shape if size > 1)
-    if len(distinct) == 1:
-        return whole(table.make(LOCAL, (key, distinct), terms, kept, element), shape)
-    if not shape:
+    if len(distinct) > 1 and not shape:
         return View(table.make(LOCAL_SCALAR, (key, tuple(own)), terms, (), element), (), ())
     row_of = {each: row for row, each in enumerate(distinct)}
+    term = table.make(LOCAL, (key, distinct), terms, _sizes_of_rows(len(distinct), shape), element)
+    return _rows(term, [row_of[each] for each in own], shape)
+
+
+def _sizes_of_rows(count: int, shape: Shape) -> Shape:
+    """Return the shape of a term that has several values of a shape, one after the other along the first dim."""
+    return tuple(size for size in (count * shape[0], *shape[1:]) if size > 1) if shape else ()
+
+
+def _rows(term: Term, rows: Sequence[int], shape: Shape) -> View:
+    """Return values of a shape as windows of the term that has them, given the number of the value of each device."""
+    if not any(rows):
+        return whole(term, shape)
     first = shape[0]
-    others = kept if first == 1 else kept[1:]
-    term = table.make(LOCAL, (key, distinct), terms, (len(distinct) * first, *others), element)
     inner = whole(term, (term.shape[0], *shape[1:]))
-    base: list[Offset] = [offset(tuple(row_of[each] * first for each in own)), *inner.base[1:]]
+    base: list[Offset] = [offset(tuple(row * first for row in rows)), *inner.base[1:]]
     return View(term, tuple(base), tidy(((Digit(first, 0, 1),), *inner.dims[1:])))
 
 
@@ -160,20 +189,24 @@ def _is_finer(classes: Classes, others: Classes) -> bool:
     return len(set(zip(classes, others, strict=True))) == len(set(classes))
 
 
-def put_together(walk: Walk, part: Relation, starts: Sequence[Offset], value: SSAValue) -> View:
+def put_together(walk: Walk, part: Relation, starts: Sequence[Offset], copies: Groups, value: SSAValue) -> View:
     """Return the relation of a value of which devices have parts, given the start of each along each dim.
 
-    Raises: NotProvedError if devices that must hold copies may have different values.
+    Each group of `copies` has a value of its own. Raises: NotProvedError if devices of a group may have other copies.
     """
     found = describe(ways_to_read(part, walk.table)[0], walk.devices)
-    places = [tuple(at(each, device) for each in starts) for device in range(walk.devices)]
+    group_of = {device: number for number, group in enumerate(copies) for device in group}
     parts: dict[tuple[int, ...], Hashable] = {}
-    for place, own in zip(places, found.own, strict=True):
+    for device, own in enumerate(found.own):
+        place = (group_of[device], *(at(each, device) for each in starts))
         if parts.setdefault(place, own) != own:
             raise NotProvedError("a manual computation returns different values on devices that must hold copies")
     shape, attributes = shape_of(value), (found.shared, tuple(sorted(parts.items())))
-    kept = tuple(size for size in shape if size > 1)
-    return whole(walk.table.make(JOINED, attributes, found.terms, kept, element_of(value)), shape)
+    if len(copies) > 1 and not shape:
+        raise NotProvedError("a manual computation in another one returns a scalar that differs between devices")
+    sizes = _sizes_of_rows(len(copies), shape)
+    term = walk.table.make(JOINED, attributes, found.terms, sizes, element_of(value))
+    return _rows(term, [group_of[device] for device in range(walk.devices)], shape)
 
 
 def note_part(walk: Walk, window: View | Known, part: Relation) -> None:

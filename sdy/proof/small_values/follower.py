@@ -59,6 +59,7 @@ class Follower:
     _elements: ElementTable | None = None
     _is_small: bool | None = None
     _learned: int = 0  # steps of the global program whose terms have codes
+    _learned_parts: int = 0  # results of its manual computations whose terms have codes
     _depth: int = 0  # of ops whose elements are being followed
     _kept: dict[SSAValue, tuple[Relation, Elements | None]] = field(
         default_factory=dict[SSAValue, tuple[Relation, Elements | None]]
@@ -76,6 +77,11 @@ class Follower:
             raise NotProvedError("a program of large values")
         if self._elements is None:
             self._elements = ElementTable(self.global_walk.table, self.global_walk.devices)
+        while self._learned_parts < len(self.global_walk.parts):
+            window, part = list(self.global_walk.parts.items())[self._learned_parts]
+            self._learned_parts += 1
+            if isinstance(part, Elements):
+                learn_part(self._elements, window, part, self.global_walk.devices)
         steps = self.global_walk.steps
         while self._learned < len(steps):
             learn(self._elements, self.global_walk, steps[self._learned])
@@ -249,6 +255,13 @@ def learn(table: ElementTable, walk: Walk, step: Step) -> None:
             continue  # a large value
         if codes is not None and each is not None:
             table.terms[relation.term], table.degrees[relation.term] = codes, each.degree
+
+
+def learn_part(table: ElementTable, window: View, part: Elements, devices: int) -> None:
+    """Note the codes of a value of which devices have parts, given its window on each device."""
+    codes = _arranged(np.broadcast_to(part.codes, (devices, *part.shape)), window)
+    if codes is not None and window.term not in table.terms:
+        table.terms[window.term], table.degrees[window.term] = codes, part.degree
 
 
 def _arranged(codes: Codes, relation: View) -> Codes | None:

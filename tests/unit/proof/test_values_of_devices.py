@@ -114,6 +114,20 @@ PROGRAMS = {
     {permuted("%w", "%r", RING, SHARD)}""",
         "%w",
     ),
+    "a manual computation in another one": f"""{MESH}
+func.func @main(%a: tensor<8x4xf32> {{sdy.sharding = {BY_X}}}) -> tensor<8x4xf32> {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{{"x"}}, {{?}}]>] out_shardings=[<@m, [{{"x"}}, {{?}}]>]
+      manual_axes={{"x"}} (%b: tensor<4x4xf32>) {{
+    %1 = sdy.manual_computation(%b) in_shardings=[<@m, [{{?}}, {{"y"}}]>] out_shardings=[<@m, [{{?}}, {{"y"}}]>]
+        manual_axes={{"y"}} (%c: tensor<4x2xf32>) {{
+      {summed("%d", "%c", "[[0, 1], [2, 3]]", "tensor<4x2xf32>")}
+      %e = stablehlo.multiply %c, %d : tensor<4x2xf32>
+      sdy.return %e : tensor<4x2xf32>
+    }} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    sdy.return %1 : tensor<4x4xf32>
+  }} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}}""",
     "sorted shards that are sent": of_shards(
         f"""%s = "stablehlo.sort"(%b) <{{dimension = 0 : i64}}> ({{
     ^bb0(%p: tensor<f32>, %q: tensor<f32>):
@@ -178,3 +192,23 @@ def test_loops_on_other_numbers_of_devices_differ() -> None:
     other = subtracting.partition()
     assert subtracting.prove().is_proved
     assert not prove(adding.module, other.local, other.boundary).is_proved
+
+
+def test_calls_for_their_effects_get_the_values_of_the_program() -> None:
+    text = """
+sdy.mesh @m = <["x"=4]>
+sdy.mesh @first = <[], device_ids=[0]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  stablehlo.custom_call @xla_ffi_python_cpu_callback(%sum) {has_side_effect = true,
+    mhlo.backend_config = {index = 0 : ui64}, sdy.sharding = #sdy.sharding_per_value<[<@first, []>]>}
+    : (tensor<f32>) -> ()
+  return %a : tensor<8xf32>
+}"""
+    program = sdy.Program.from_text(text)
+    assert program.prove().is_proved
+    largest = sdy.Program.from_text(text.replace("stablehlo.add", "stablehlo.maximum")).partition()
+    failures = prove(program.module, largest.local, largest.boundary).failures
+    assert any("side effects on other values than in the program" in each.message for each in failures)
