@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.stablehlo.call_targets import ragged_all_to_all_groups
 from sdy.model.mesh import Mesh
 
 DeviceGroup = tuple[int, ...]  # device ids
@@ -19,8 +20,8 @@ def groups_of(op: Operation, mesh: Mesh) -> tuple[DeviceGroup, ...]:
 
     Raises: SdyError SDY-T210 if a device is not in the mesh.
     """
-    attribute = op.properties.get("replica_groups", op.properties.get("source_target_pairs"))
-    rows = group_rows(attribute) if isinstance(attribute, DenseElementsAttr) else ()
+    table = group_table(op)
+    rows = () if table is None else group_rows(table)
     devices = mesh.devices()
     known = frozenset(devices) if mesh.device_ids else devices
     unknown = {device for row in rows for device in row if device not in known}
@@ -28,6 +29,12 @@ def groups_of(op: Operation, mesh: Mesh) -> tuple[DeviceGroup, ...]:
         message = f"collective refers to device {min(unknown)}, but the mesh has {len(devices)} devices"
         raise SdyError(Diagnostic("SDY-T210", message, span_of(op), hint="define an sdy.mesh of all devices"))
     return rows or (tuple(mesh.listed_devices()),)
+
+
+def group_table(op: Operation) -> DenseElementsAttr | None:
+    """Return the table of groups, or of (source, target) pairs, of a collective; None if it lists none."""
+    table = op.properties.get("replica_groups", op.properties.get("source_target_pairs"))
+    return table if isinstance(table, DenseElementsAttr) else ragged_all_to_all_groups(op)
 
 
 def group_rows(table: DenseElementsAttr) -> tuple[DeviceGroup, ...]:

@@ -17,8 +17,7 @@ from sdy.cost.executions import Visit, visits
 from sdy.cost.hardware import Hardware
 from sdy.cost.network.machine_layout import MachineLayout
 from sdy.cost.roofline import NO_TIME, OPS_WITH_TIMED_BODIES, OpTime, op_time
-from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.cost.traffic import COLLECTIVE_KINDS, group_size
+from sdy.cost.traffic import group_size, kind_of, result_bytes
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
 
@@ -83,7 +82,7 @@ class _OpCosts:
         return found
 
     def _compute(self, op: Operation) -> OpTime | CollectiveRun:
-        kind = COLLECTIVE_KINDS.get(type(op))
+        kind = kind_of(op)
         if kind is not None:
             return self._collective_run(op, kind)
         # The bodies of reductions and similar ops are part of the op around them.
@@ -91,7 +90,7 @@ class _OpCosts:
 
     def _collective_run(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
         groups = groups_of(op, self._mesh)
-        result_bytes = sum(tensor_bytes(result.type) for result in op.results)
-        time = self._layout.time_of(kind, result_bytes, groups)
-        sent = bytes_sent(kind, group_size(op), result_bytes)
+        total = result_bytes(op)
+        time = self._layout.time_of(kind, total, groups)
+        sent = bytes_sent(kind, group_size(op), total)
         return CollectiveRun(kind, self._layout.axes_of(groups), sent, time.seconds, time.is_latency_bound)

@@ -12,10 +12,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.cost.device_groups import group_table
 from sdy.cost.executions import executions
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import collectives as ops
+from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all
 
 COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
     ops.AllGatherOp: CollectiveKind.ALL_GATHER,
@@ -42,16 +43,27 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
     A collective in a function that is called several times is yielded once per call.
     """
     for op, times in executions(local):
-        kind = COLLECTIVE_KINDS.get(type(op))
+        kind = kind_of(op)
         if kind is not None:
-            result_bytes = sum(tensor_bytes(result.type) for result in op.results)
-            yield Traffic(op, kind, times, bytes_sent(kind, group_size(op), result_bytes))
+            yield Traffic(op, kind, times, bytes_sent(kind, group_size(op), result_bytes(op)))
+
+
+def kind_of(op: Operation) -> CollectiveKind | None:
+    """Return the kind of a collective of a local program; None for other ops."""
+    return CollectiveKind.ALL_TO_ALL if is_ragged_all_to_all(op) else COLLECTIVE_KINDS.get(type(op))
+
+
+def result_bytes(op: Operation) -> float:
+    """Return the bytes of the results of a collective.
+
+    Of the rows of a `ragged_all_to_all`, of which each device sends as many as it likes, all count.
+    """
+    if is_ragged_all_to_all(op):
+        return tensor_bytes(op.operands[0].type)
+    return sum(tensor_bytes(result.type) for result in op.results)
 
 
 def group_size(op: Operation) -> int:
     """Return the group size of a collective whose groups consist of device numbers, as in partitioned programs."""
-    groups = op.properties.get("replica_groups")
-    if not isinstance(groups, DenseElementsAttr):
-        return 1
-    _, size = groups.type.get_shape()
-    return max(1, size)
+    groups = group_table(op)
+    return 1 if groups is None else max(1, groups.type.get_shape()[1])

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
-from sdy.dialects.stablehlo.call_targets import is_identity_call
+from sdy.dialects.stablehlo.call_targets import is_identity_call, is_ragged_all_to_all
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
@@ -318,6 +318,8 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
 
     Raises: NotProvedError if the op is not a function of its operands.
     """
+    if is_ragged_all_to_all(op):
+        raise NotProvedError("a collective on a value that depends on the device")
     if _has_side_effect(op):
         raise NotProvedError("a custom call with side effects, of which results are used")
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in (*op.regions, *_called_by(walk, op)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.ir import Operation
 
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo.call_targets import CALLBACKS
+from sdy.dialects.stablehlo.call_targets import CALLBACKS, RAGGED_ALL_TO_ALL
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.model.rule import FactorKind, OpShardingRule
@@ -46,6 +46,7 @@ WITHOUT_RULE = frozenset(
         "xla_python_cpu_callback",
         "xla_python_gpu_callback",
         "xla.debug.Log",
+        RAGGED_ALL_TO_ALL,
         *CALLBACKS,
     )
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 
 # Targets that return their operands: they place or report values, and compute nothing.
 IDENTITY_CALLS = frozenset(
@@ -26,6 +27,8 @@ _ON_SHARDS = frozenset(f"xla_ffi_partitioned_python_{platform}_callback" for pla
 CALLBACKS = _ON_SHARDS | {f"xla_ffi_python_{platform}_callback" for platform in ("cpu", "gpu")}
 CUSTOM_PARTITIONING = "CustomSPMDPartitioning"
 CUSTOM_HINT = "call the function that jax.experimental.custom_partitioning wraps; its ops are partitioned instead"
+# Sends other numbers of rows to each device of a group, as experts without a capacity need; JAX has no op for it.
+RAGGED_ALL_TO_ALL = "ragged_all_to_all"
 PYTHON_CALLS = CALLBACKS | {CUSTOM_PARTITIONING}
 
 
@@ -37,6 +40,19 @@ def is_identity_call(op: Operation) -> bool:
 def is_callback_on_shards(op: Operation) -> bool:
     """Return whether each device calls a Python function with its shards: `jax.debug.print(..., partitioned=True)`."""
     return isinstance(op, CustomCallOp) and op.call_target_name.data in _ON_SHARDS
+
+
+def is_ragged_all_to_all(op: Operation) -> bool:
+    """Return whether the op sends other numbers of rows to each device of a group (`jax.lax.ragged_all_to_all`)."""
+    return isinstance(op, CustomCallOp) and op.call_target_name.data == RAGGED_ALL_TO_ALL
+
+
+def ragged_all_to_all_groups(op: Operation) -> DenseElementsAttr | None:
+    """Return the groups of devices of a `ragged_all_to_all`; None for other ops, and if the call lists none."""
+    if not isinstance(op, CustomCallOp) or not is_ragged_all_to_all(op):
+        return None
+    groups = backend_config_of(op).get("replica_groups")
+    return groups if isinstance(groups, DenseElementsAttr) else None
 
 
 def python_call_in(root: Operation) -> CustomCallOp | None:

@@ -12,13 +12,14 @@ from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.call_targets import CUSTOM_HINT, CUSTOM_PARTITIONING
+from sdy.dialects.stablehlo.call_targets import CUSTOM_HINT, CUSTOM_PARTITIONING, RAGGED_ALL_TO_ALL
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 from sdy.interpreter.ops import callbacks, check
 from sdy.interpreter.ops.lapack import ROUTINES, lapack_call
+from sdy.interpreter.ops.ragged_all_to_all import ragged_all_to_all
 from sdy.interpreter.ops.sorting import sorted_together
 from sdy.interpreter.user_kernels import kind_text, returned_arrays
 
@@ -54,6 +55,7 @@ TARGETS: dict[str, Callable[[CustomCallOp], Kernel]] = {
     **check.CUSTOM_CALLS,
     **callbacks.CUSTOM_CALLS,
     "ApproxTopK": approximate_top_k,
+    RAGGED_ALL_TO_ALL: ragged_all_to_all,
 }
 
 

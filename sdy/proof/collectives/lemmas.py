@@ -47,11 +47,12 @@ def groups_of(walk: Walk, op: Operation) -> Groups:
         return checked_groups(groups_along_axes(op, table.data), walk.devices)
     if not isinstance(table, DenseElementsAttr):
         raise NotProvedError("expected groups as a list of devices")
-    return _listed_groups(table, walk.devices)
+    return listed_groups(table, walk.devices)
 
 
 @lru_cache(maxsize=4096)
-def _listed_groups(table: DenseElementsAttr, devices: int) -> Groups:
+def listed_groups(table: DenseElementsAttr, devices: int) -> Groups:
+    """Return groups that are rows of a table. Raises: NotProvedError if they do not have each device once."""
     size, ids = table.type.get_shape()[1], table.get_ints()
     return checked_groups(tuple(tuple(ids[start : start + size]) for start in range(0, len(ids), size)), devices)
 

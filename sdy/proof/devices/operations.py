@@ -11,7 +11,8 @@ from itertools import islice, product
 
 from xdsl.ir import Operation, OpResult
 
-from sdy.proof.collectives.lemmas import groups_of, pairs_of
+from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all, ragged_all_to_all_groups
+from sdy.proof.collectives.lemmas import groups_of, listed_groups, pairs_of
 from sdy.proof.devices.values import MOST_READINGS, are_compared, describe, stacked, ways_to_read
 from sdy.proof.factors import attributes_of
 from sdy.proof.op_sets import BRANCHES, PASSING
@@ -21,7 +22,7 @@ from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 # The devices whose operands a result follows from, and the position of its device among them, where that matters.
 Source = tuple[int, tuple[int, ...]]
 GROUPED = frozenset(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "reduce_scatter", "all_to_all"))
-BY_POSITION = frozenset({"stablehlo.reduce_scatter", "stablehlo.all_to_all"})
+SAME_FOR_ALL = frozenset({"stablehlo.all_gather", "stablehlo.all_reduce"})  # devices of a group get the same result
 PERMUTATION = "stablehlo.collective_permute"
 OF_DEVICES = ("replica_groups", "source_target_pairs", "channel_handle", "use_global_device_ids")
 _EXCLUDED = (PASSING - BRANCHES) | {"stablehlo.custom_call", "stablehlo.partition_id", "sdy.manual_computation"}
@@ -32,7 +33,8 @@ def local_results(walk: Walk, op: Operation, operands: Sequence[Relation]) -> li
 
     Raises: NotProvedError if the op is none of a manual computation, or the global program computes no such results.
     """
-    if op.name not in walk.lemmas or op.name in _EXCLUDED or not are_compared(walk, op):
+    is_ragged = is_ragged_all_to_all(op)
+    if op.name not in walk.lemmas or (op.name in _EXCLUDED and not is_ragged) or not are_compared(walk, op):
         raise NotProvedError("an op whose results are not compared device by device")
     if op.name in BRANCHES:
         return _chosen(walk, op, operands[0])
@@ -76,12 +78,13 @@ def _sources(walk: Walk, op: Operation) -> Sequence[Source]:
     if op.name == PERMUTATION:
         source_of = {target: source for source, target in pairs_of(op)}
         return [(0, (source_of[device],) if device in source_of else ()) for device in range(walk.devices)]
-    if op.name not in GROUPED:
+    table = ragged_all_to_all_groups(op)
+    if op.name not in GROUPED and table is None:
         return _alone(walk)
     found: list[Source] = [(0, ())] * walk.devices
-    for group in groups_of(walk, op):
+    for group in groups_of(walk, op) if table is None else listed_groups(table, walk.devices):
         for position, device in enumerate(group):
-            found[device] = (position if op.name in BY_POSITION else 0, group)
+            found[device] = (0 if op.name in SAME_FOR_ALL else position, group)
     return found
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, RecursiveMemoryEffect, is_side_effect_free
 
 from sdy.cost.lifetimes import LifetimeStep
-from sdy.cost.traffic import COLLECTIVE_KINDS
+from sdy.cost.traffic import kind_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.passes.rewriting.call_graph import callee_name
 
@@ -38,7 +38,7 @@ class Dependences:
 
     def _has_observable_effect(self, op: Operation) -> bool:
         """Return whether the op must stay in order. Collectives need not: all devices run them in the same order."""
-        if type(op) in COLLECTIVE_KINDS or op.has_trait(IsTerminator):
+        if kind_of(op) is not None or op.has_trait(IsTerminator):
             return False
         if isinstance(op, CallOp):
             return self._function_has_effect(callee_name(op))
