@@ -16,7 +16,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.program import Program
 
 SEEDS = range(6, 8)
-SETTINGS = LintSettings(trials=3)  # few, so that the test is fast
+SETTINGS = LintSettings(trials=3, shows_small=True)  # few, so that the test is fast; the programs are small
 
 
 def programs(seeds: range) -> Iterator[Program]:
