@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -176,14 +176,15 @@ class Walk:
         is_carried = self.level and op.name == "stablehlo.dynamic_update_slice"
         if found is not None and not (is_carried and any(isinstance(each, Segments) for each in found)):
             return _by_devices(self, op, operands, found) or found
-        by_elements = _by_devices(self, op, operands, found) if not self.table.is_recording else None
-        by_elements = by_elements or followed(self, op, operands, error)
-        if by_elements is None or any(isinstance(each, Elements) and each.is_partly_arbitrary for each in by_elements):
-            found = _by_devices(self, op, operands, found) or by_elements or found
-            if found is None:
-                raise error
-            return found
-        return by_elements
+        others = None if self.table.is_recording else _by_devices(self, op, operands, found)
+        others = others or followed(self, op, operands, error)
+        tells_all = others and not any(isinstance(each, Elements) and each.is_partly_arbitrary for each in others)
+        if self.table.is_recording and not tells_all:
+            others = _by_devices(self, op, operands, found) or others
+        found = found if others is None else others
+        if found is None:
+            raise error
+        return found
 
     def confirm(self, values: Sequence[SSAValue]) -> None:
         """Note that the elements of values led to a value of the program."""
@@ -313,9 +314,10 @@ def followed(walk: Walk, op: Operation, operands: list[Relation], error: NotProv
 def _by_devices(
     walk: Walk, op: Operation, operands: list[Relation], found: list[Relation] | None
 ) -> list[Relation] | None:
-    """Return the results as values of each device, or None; so if they were found, as windows of terms of the program.
+    """Return the results as values that each device computes by itself; None if they are none, or need not be such.
 
-    A window that reaches over the end of its term tells less, if the elements outside may be any.
+    They need not if `found` has windows of terms of the program that tell all elements of the results. A window that
+    reaches over the end of its term does not tell the elements outside, unless they are a known scalar.
     """
     windows = [each for each in found or () if isinstance(each, View)]
     is_told = all(each.outside is not None or is_within(each) for each in windows)
@@ -341,11 +343,16 @@ def _only_computes(op: Operation) -> bool:
 
 def is_on_devices(walk: Walk, op: Operation) -> bool:
     """Return whether an op lies in a manual computation, or in a function that one calls."""
+    return any(each.name == "sdy.manual_computation" for each in ops_around(walk, op))
+
+
+def ops_around(walk: Walk, op: Operation) -> Iterator[Operation]:
+    """Yield the ops around an op, from the inside, with the calls in place of functions that were walked for them."""
     block, parent = op.parent_block(), op.parent_op()
-    while parent is not None and parent.name != "sdy.manual_computation":
+    while parent is not None:
         outer = walk.callers.get(block, parent) if block is not None else parent
+        yield outer
         block, parent = outer.parent_block(), outer.parent_op()
-    return parent is not None
 
 
 def returned_by(region: Region) -> Sequence[SSAValue]:

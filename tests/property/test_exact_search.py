@@ -13,17 +13,16 @@ from random import Random
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.search_networks import network_of_all_layouts
 from xdsl.ir import Operation
 
 import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.search.choices.op_layout_choices import OpLayoutChoices
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule, prepared_module
-from sdy.search.transfer_costs import Objective, TransferCosts
 
 MESHES = (Mesh((MeshAxis("a", 2), MeshAxis("b", 2))), Mesh((MeshAxis("a", 4), MeshAxis("b", 2))))
 MACHINE = HARDWARE["tpu_v5e"]
@@ -118,16 +117,7 @@ def least_of_component(network: CostNetwork, ops: list[int], component: list[int
 
 def network_of(seed: int, mesh: Mesh) -> tuple[ProgramNetwork, SearchedModule]:
     searched = prepared_module(sdy.Program.from_text(random_text(seed)).module).on(mesh)
-    digits = searched.graph.digits
-    transfers = TransferCosts(digits, MACHINE)
-    return ProgramNetwork(
-        searched.module,
-        searched.graph,
-        transfers,
-        MACHINE,
-        Objective(),
-        OpLayoutChoices.all(tuple(range(len(digits.sizes)))),
-    ), searched
+    return network_of_all_layouts(searched), searched
 
 
 @pytest.mark.parametrize("mesh", MESHES, ids=["2x2", "4x2"])

@@ -14,12 +14,10 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.model.axis import AxisList, AxisRef
-from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
-from sdy.model.mesh_digits import digit_of
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
-from sdy.proof.collectives.mesh_groups import groups_along_axes
+from sdy.proof.collectives.mesh_groups import groups_along, groups_of_axes
 from sdy.proof.collectives.windows import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.proof.compute import Computation, computed
 from sdy.proof.contributions import combined, neutral_element
@@ -34,7 +32,7 @@ from sdy.proof.segments.lemmas import either, part, sent_segments
 from sdy.proof.selections.candidates import gathered_candidates
 from sdy.proof.terms import Term
 from sdy.proof.views import slice_along
-from sdy.proof.walk import Lemma, Walk, element_of, followed, known_or_view, returned_by, shape_of
+from sdy.proof.walk import Lemma, Walk, element_of, followed, known_or_view, ops_around, returned_by, shape_of
 
 
 def groups_of(walk: Walk, op: Operation) -> Groups:
@@ -44,7 +42,7 @@ def groups_of(walk: Walk, op: Operation) -> Groups:
     if not has_channel(op) or (needs_global and "use_global_device_ids" not in op.properties):
         raise NotProvedError("expected groups of device numbers, got groups of replicas")
     if isinstance(table, ReplicaGroupMeshAxesAttr):
-        return checked_groups(groups_along_axes(op, table.data), walk.devices)
+        return checked_groups(groups_of_axes(op, table.data), walk.devices)
     if not isinstance(table, DenseElementsAttr):
         raise NotProvedError("expected groups as a list of devices")
     return listed_groups(table, walk.devices)
@@ -172,14 +170,15 @@ def _results(walk: Walk, op: ManualComputationOp, operands: list[Relation]) -> l
     """
     results: list[Relation] = []
     by_elements: list[Relation] | None = None
+    meshes = visible_meshes(op)
     for position, value in enumerate(returned_by(op.body)):
         relation, result, sharding = walk.environment[value], op.results[position], op.out_shardings.data[position]
         if isinstance(relation, Unknown):
             results.append(Unknown(shape_of(result)))
             continue
-        mesh, axes_of_dims = mesh_of(walk, sharding, visible_meshes(op)), manual_axes(sharding, op.manual_axes.data)
+        mesh, axes_of_dims = mesh_of(walk, sharding, meshes), manual_axes(sharding, op.manual_axes.data)
         places = [starts(axes, mesh, size) for axes, size in zip(axes_of_dims, relation.shape, strict=True)]
-        groups = {dim: _groups_along(axes, mesh, walk.devices) for dim, axes in enumerate(axes_of_dims) if axes}
+        groups = {dim: groups_along(axes, mesh) for dim, axes in enumerate(axes_of_dims) if axes}
         copies = _copies(walk, op, mesh)
         try:
             found = _returned(walk, relation, groups, copies)
@@ -213,15 +212,10 @@ def _returned(walk: Walk, relation: Relation, groups: dict[int, Groups], copies:
 
 def _copies(walk: Walk, op: Operation, mesh: Mesh) -> Groups:
     """Return the groups of devices that hold copies of a result: those with equal places in computations around it."""
-    around: set[str] = set()
-    block, parent = op.parent_block(), op.parent_op()
-    while parent is not None:
-        if isinstance(parent, ManualComputationOp):
-            around |= {*parent.manual_axes.data}
-        outer = walk.callers.get(block, parent) if block is not None else parent
-        block, parent = outer.parent_block(), outer.parent_op()
+    computations = (each for each in ops_around(walk, op) if isinstance(each, ManualComputationOp))
+    around = {name for each in computations for name in each.manual_axes.data}
     axes = tuple(AxisRef(axis.name) for axis in mesh.axes if axis.name not in around)
-    return _groups_along(axes, mesh, walk.devices)
+    return groups_along(axes, mesh)
 
 
 def mesh_of(walk: Walk, sharding: TensorSharding, meshes: dict[str, Mesh]) -> Mesh:
@@ -235,19 +229,6 @@ def mesh_of(walk: Walk, sharding: TensorSharding, meshes: dict[str, Mesh]) -> Me
 def manual_axes(sharding: TensorSharding, manual: Sequence[str]) -> list[AxisList]:
     """Return the manual axes of each dim of a sharding."""
     return [tuple(ref for ref in dim.axes if ref.name in manual) for dim in sharding.dims]
-
-
-def _groups_along(axes: AxisList, mesh: Mesh, devices: int) -> Groups:
-    """Return groups of devices that differ in their coordinates along axes only, in the order of these."""
-    coordinates = shard_coordinates(axes, mesh)
-    groups: dict[object, list[int]] = {}
-    digits = [digit_of(ref, mesh) for ref in axes]
-    position_of = {device: position for position, device in enumerate(mesh.listed_devices())}
-    for device in range(devices):
-        position = position_of[device]
-        rest = position - sum(digit.of(position) * digit.stride for digit in digits)
-        groups.setdefault(rest, []).append(device)
-    return tuple(tuple(sorted(group, key=lambda device: coordinates[device])) for group in groups.values())
 
 
 COLLECTIVES: dict[str, Lemma] = {

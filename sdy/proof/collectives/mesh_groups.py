@@ -1,20 +1,24 @@
-"""Groups of devices that a collective gives by the axes of a mesh."""
+"""Groups of devices that differ in their places along axes of a mesh only."""
 
 from __future__ import annotations
 
-from itertools import groupby, product
+from functools import lru_cache
 
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxes
+from sdy.model.axis import AxisList, AxisRef
+from sdy.model.devices.tiling import shard_coordinates
+from sdy.model.mesh import Mesh
+from sdy.model.mesh_digits import digit_of
 from sdy.proof.offsets import Groups
 from sdy.proof.relations import NotProvedError
 
 
-def groups_along_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Groups:
-    """Return the devices that differ along these axes only, in the order of the axes, the first one most major.
+def groups_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Groups:
+    """Return the groups that a collective gives by axes of a mesh.
 
     Raises: NotProvedError if the groups use sub-axes, or a mesh that the module does not define.
     """
@@ -22,14 +26,18 @@ def groups_along_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Groups:
     mesh = visible_meshes(op).get(name)
     if mesh is None or any(ref.sub_axis is not None or not mesh.has_axis(ref.name) for ref in groups.axes):
         raise NotProvedError("expected groups along full axes of a mesh of the module")
-    names = [axis.name for axis in mesh.axes]
-    inner = [names.index(ref.name) for ref in groups.axes]
-    outer = [index for index in range(len(names)) if index not in inner]
-    coordinates = product(*(range(axis.size) for axis in mesh.axes))
-    places = zip(coordinates, mesh.devices(), strict=True)
+    return groups_along(tuple(AxisRef(ref.name) for ref in groups.axes), mesh)
 
-    def group_of(place: tuple[tuple[int, ...], int]) -> list[int]:
-        return [place[0][index] for index in outer]
 
-    ordered = sorted(places, key=lambda place: (group_of(place), [place[0][index] for index in inner]))
-    return tuple(tuple(device for _, device in members) for _, members in groupby(ordered, key=group_of))
+@lru_cache(maxsize=4096)
+def groups_along(axes: AxisList, mesh: Mesh) -> Groups:
+    """Return groups of devices that differ in their coordinates along axes only, in the order of these."""
+    coordinates = shard_coordinates(axes, mesh)
+    groups: dict[object, list[int]] = {}
+    digits = [digit_of(ref, mesh) for ref in axes]
+    position_of = {device: position for position, device in enumerate(mesh.listed_devices())}
+    for device in range(mesh.device_count):
+        position = position_of[device]
+        rest = position - sum(digit.of(position) * digit.stride for digit in digits)
+        groups.setdefault(rest, []).append(device)
+    return tuple(tuple(sorted(group, key=lambda device: coordinates[device])) for group in groups.values())

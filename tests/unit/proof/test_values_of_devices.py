@@ -184,7 +184,7 @@ def test_copies_that_may_differ_are_not_proved() -> None:
 
 
 def test_loops_on_other_numbers_of_devices_differ() -> None:
-    """A loop that subtracts device numbers is no loop that adds them."""
+    """A program that adds device numbers in a loop is not proved to be one that subtracts them."""
     text = PROGRAMS["numbers of devices in a loop"]
     adding, subtracting = (
         sdy.Program.from_text(each) for each in (text, text.replace("add %d, %n", "subtract %d, %n"))

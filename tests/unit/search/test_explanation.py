@@ -5,18 +5,16 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from support.search_networks import network_of_all_layouts
 
 import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.report.notation import read_mesh
-from sdy.search.choices.op_layout_choices import OpLayoutChoices
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
-from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import prepared_module
-from sdy.search.transfer_costs import Objective, TransferCosts
 
 MACHINE = HARDWARE["tpu_v5e"]
 MESH = read_mesh("x=4")
@@ -43,16 +41,7 @@ func.func private @layer(%x: tensor<64x4096xf32>, %w: tensor<4096x4096xf32>) -> 
 
 def alternatives_of(text: str, mesh_text: str) -> AlternativeSearch:
     searched = prepared_module(sdy.Program.from_text(text).module).on(read_mesh(mesh_text))
-    digits = searched.graph.digits
-    transfers = TransferCosts(digits, MACHINE)
-    network = ProgramNetwork(
-        searched.module,
-        searched.graph,
-        transfers,
-        MACHINE,
-        Objective(),
-        OpLayoutChoices.all(tuple(range(len(digits.sizes)))),
-    )
+    network = network_of_all_layouts(searched)
     best = minimum(network.network, 60.0)
     assert best is not None
     return AlternativeSearch(searched, network, network.network, best.labels)

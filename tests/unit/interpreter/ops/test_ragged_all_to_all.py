@@ -56,7 +56,7 @@ def test_all_rows_count_as_sent() -> None:
 
 
 def test_devices_with_equal_rows_get_other_results() -> None:
-    """A device gets what the others send to its position in the group, so that the results are no copies."""
+    """Each device receives other rows, so the results differ even if all devices have equal operands."""
     assert SHARDED.prove().is_proved
     failures = program("<@m, [{}]>", devices=1).prove().failures
     assert any("different values on devices that must hold copies" in each.message for each in failures)
