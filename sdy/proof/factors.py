@@ -19,6 +19,7 @@ from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, Scat
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
+from sdy.proof.contributions import IDEMPOTENT
 
 Dims = tuple[int, ...]
 
@@ -193,8 +194,8 @@ def scatter(
 ) -> Factors:
     """Return the factors of a scatter: batching dims, and dims of which updates have all elements.
 
-    If the latter are indexed, all starts must be known to be 0: they are in `from_zero`. Updates that are added may be
-    sharded along the dims of the indices if the input is zero.
+    If the latter are indexed, all starts must be known to be 0: they are in `from_zero`. Updates that are combined may
+    be sharded along the dims of the indices if the input changes nothing, or may be combined again.
     """
     count = len(op.inputs)
     inputs, indices, updates = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
@@ -213,7 +214,8 @@ def scatter(
         factor = batching.get(index_dim, rank + index_dim)
         factor_of_index[index_dim] = factor_of_update[update_dim] = factor
     parallel |= set(batching.values())
-    reduced = {rank + dim for dim in index_dims if dim not in batching} if kind == "add" and count == 1 else set[int]()
+    is_combined = count == 1 and (kind == "add" or kind in IDEMPOTENT)
+    reduced = {rank + dim for dim in index_dims if dim not in batching} if is_combined else set[int]()
     next_factor = rank + len(indices)
     input_factors = tuple(range(rank))
     index_factors = tuple(factor_of_index.get(dim, next_factor) for dim in range(len(indices)))

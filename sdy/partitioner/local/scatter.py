@@ -23,7 +23,7 @@ from sdy.partitioner.emit.slices import pad_edges, slice_along
 from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, lowest_indices, widened_indices
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
-from sdy.partitioner.on_shards.combiners import combiners_of
+from sdy.partitioner.on_shards.combiners import combiners_of, may_repeat
 from sdy.partitioner.on_shards.shard_facts import unit_update_factors
 from sdy.partitioner.on_shards.shard_rules import known_rule, with_need_replication
 from sdy.partitioner.on_shards.shard_windows import dims_covered_from_zero, window_dim_of_update
@@ -69,8 +69,9 @@ def scatter(op: ScatterOp) -> LocalForm:
     """Emit the scatter with indices relative to the shard.
 
     Of the devices that have different updates, only the first scatters into the input; the others start from identity
-    elements. The shard is padded by margins, which receive the elements of updates that belong to other shards. Along a
-    dim that updates cover from index 0, each device has its part of them.
+    elements, unless the input may be combined several times. The shard is padded by margins, which receive the elements
+    of updates that belong to other shards. Along a dim that updates cover from index 0, each device has its part of
+    them.
     """
     global_shape = shape_of(op.inputs[0])
     numbers, covered = op.scatter_dimension_numbers.data, dims_covered_from_zero(op)
@@ -132,7 +133,7 @@ def _with_margins(emit: Emitter, value: SSAValue, margins: Sequence[int]) -> SSA
 
 
 def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Lowering) -> list[SSAValue]:
-    """Return the inputs on the first device along `axes` and identity elements on the others."""
+    """Return the inputs on the first device along `axes` and identity elements on others, unless they may repeat."""
     combiners = combiners_of(op.update_computation)
     assert combiners is not None  # otherwise the rule has no reduction factor
     sharding = lowering.shardings.of(op.updates[0])
@@ -140,6 +141,9 @@ def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Low
     mesh = lowering.shardings.mesh(sharding)
     selected: list[SSAValue] = []
     for value, combiner in zip(op.inputs, combiners, strict=True):
+        if may_repeat(value, combiner):
+            selected.append(value)
+            continue
         tensor = tensor_of(value)
         neutral = identity_constant(emit, combiner, TensorType(tensor.element_type, []))
         is_first = is_first_device(emit, axes, mesh, tensor)

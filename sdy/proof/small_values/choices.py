@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from sdy.proof.relations import Codes
+from sdy.proof.relations import Codes, NotProvedError
 from sdy.proof.small_values.rings import (
     ONE,
     SMALL,
@@ -152,6 +152,8 @@ class Choices:
         numbers, is_known = as_integers(distinct)
         low = np.array([-SMALL if each is None else each for each, _ in ends])
         high = np.array([SMALL if each is None else each for _, each in ends])
+        if np.count_nonzero(~is_known) * len(ends) > MOST_TESTS:
+            raise NotProvedError("so many starts are followed by their windows only")
         found = np.where((numbers[:, None] >= low) & (numbers[:, None] <= high), ONE, 0)
         for row in np.flatnonzero(~is_known):
             found[row] = [self.of_interval(self.interval(int(distinct[row]), *each)) for each in ends]

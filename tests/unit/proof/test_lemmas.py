@@ -44,6 +44,7 @@ from support.execution.small_ops import (
     reshaped,
     reverse,
     same_sizes,
+    scalar_region,
     scattered,
     scattered_windows,
     sliced,
@@ -88,6 +89,10 @@ CASES: dict[str, tuple[Op, list[Shape]]] = {
     "gather": (gather, [(4, 2), (2, 1)]),
     "gather of one slice": (gather_one, [(4, 2), (1,)]),
     "scatter": (generic("scatter", SCATTER, SUM, scattered), [(4, 2), (2, 1), (2, 2)]),
+    "scatter of the largest": (
+        generic("scatter", SCATTER, scalar_region("maximum"), scattered),
+        [(4, 2), (2, 1), (2, 2)],
+    ),
     "scatter along two dims": (
         generic("scatter", SCATTER_OF_WINDOWS, SUM, scattered_windows),
         [(4, 4), (2, 2), (2, 4)],
@@ -192,6 +197,7 @@ def try_all(op: Op, shapes: list[Shape], mesh: Mesh) -> Counts:
 # With their many shardings, on a mesh of two axes.
 SLOW = {
     "scatter",
+    "scatter of the largest",
     "scatter along two dims",
     "scatter of parts",
     "convolution",

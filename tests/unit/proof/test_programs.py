@@ -377,6 +377,19 @@ func.func @main(%i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
   return %0 : tensor<3xf32>
 }
 """,
+    "the largest update of each segment": """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%i: tensor<2048x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>},
+    %u: tensor<2048xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %c: tensor<512xf32>) -> tensor<512xf32> {
+  %0 = "stablehlo.scatter"(%c, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<512xf32>, tensor<2048x1xi32>, tensor<2048xf32>) -> tensor<512xf32>
+  return %0 : tensor<512xf32>
+}
+""",
     "constants in a manual computation": """
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<4xf32>, tensor<4xi32>) {

@@ -1,4 +1,5 @@
-// Slices and pads from a table of starts, updates with room on both sides, initial values on one device alone.
+// Slices and pads from a table of starts, updates with room on both sides, initial values on one device alone,
+// unless they may be combined several times.
 // RUN: sdy-opt %s --sdy-convert-global-to-local | filecheck %s
 
 sdy.mesh @m = <["x"=2]>
@@ -23,6 +24,17 @@ func.func @init(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %
   %0 = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@m, []> : tensor<f32>
   return %1 : tensor<f32>
+}
+func.func @largest_of_segments(%a: tensor<4xf32>, %i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>},
+    %u: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<4xf32> {
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+    %1 = stablehlo.maximum %b, %c : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<4xf32>
+  %2 = sdy.all_reduce max {"x"} %0 out_sharding=<@m, [{}]> : tensor<4xf32>
+  return %2 : tensor<4xf32>
 }
 func.func private @declared(tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
     -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
@@ -86,5 +98,16 @@ func.func private @declared(tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x
 // CHECK-NEXT: }) : (tensor<f32>) -> tensor<f32>
 // CHECK-NEXT: return %6 : tensor<f32>
 // CHECK-NEXT: }
-// CHECK-NEXT: func.func private @declared(tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+// CHECK-NEXT: func.func @largest_of_segments(%arg0: tensor<4xf32>, %arg1: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %arg2: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<4xf32> {
+// CHECK-NEXT: %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+// CHECK-NEXT: ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+// CHECK-NEXT: %2 = stablehlo.maximum %arg3, %arg4 : tensor<f32>
+// CHECK-NEXT: stablehlo.return %2 : tensor<f32>
+// CHECK-NEXT: }) : (tensor<4xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %1 = "stablehlo.all_reduce"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, replica_groups = dense<{{\[\[}}0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+// CHECK-NEXT: ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+// CHECK-NEXT: %2 = stablehlo.maximum %arg3, %arg4 : tensor<f32>
+// CHECK-NEXT: stablehlo.return %2 : tensor<f32>
+// CHECK-NEXT: }) : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: return %1 : tensor<4xf32>
 // CHECK-NEXT: }
