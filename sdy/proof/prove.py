@@ -12,6 +12,8 @@ from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.progress import stage
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
@@ -34,17 +36,28 @@ from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 
 def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
     """Return whether the local program computes the same as the global one, with the shardings of the boundary."""
+    proof = _prove(written, local, boundary, follows_elements=True)
+    if proof.is_proved or not any(isinstance(op, ManualComputationOp) for op in pre_order(written)):
+        return proof
+    # The elements of a value may be followed for a while, and then lead nowhere. What each device computes by itself,
+    # with which manual computations begin, is compared instead if elements are not followed.
+    by_devices = _prove(written, local, boundary, follows_elements=False)
+    return by_devices if by_devices.is_proved else proof
+
+
+def _prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, *, follows_elements: bool) -> Proof:
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
     lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
     global_walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
     whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
     follower = Follower(global_walk, written)
-    global_walk.last_resort = follower.lemma
+    last_resort = follower.lemma if follows_elements else None
+    global_walk.last_resort = last_resort
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
-    walk = Walk(devices, table, *lemmas, last_resort=follower.lemma, lemma_of_devices=local_results)
+    walk = Walk(devices, table, *lemmas, last_resort=last_resort, lemma_of_devices=local_results)
     placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
     arguments = [_local_argument(number, *each, devices, table) for number, each in enumerate(placed)]
     with stage("proof"):

@@ -16,7 +16,7 @@ from sdy.proof.collectives.lemmas import groups_of, listed_groups, pairs_of
 from sdy.proof.devices.values import MOST_READINGS, are_compared, describe, stacked, ways_to_read
 from sdy.proof.factors import attributes_of
 from sdy.proof.op_sets import BRANCHES, PASSING
-from sdy.proof.relations import NotProvedError, Relation
+from sdy.proof.relations import NotProvedError, Relation, View, is_within
 from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 
 # The devices whose operands a result follows from, and the position of its device among them, where that matters.
@@ -42,8 +42,22 @@ def local_results(walk: Walk, op: Operation, operands: Sequence[Relation]) -> li
     attributes, sources = (op.name, attributes_of(op, *OF_DEVICES), regions), _sources(walk, op)
     if op.name in GROUPED or op.name == PERMUTATION:
         pairs = zip(op.results, operands, strict=True)
-        return [_result(walk, result, attributes, [each], sources) for result, each in pairs]
+        return [
+            _of_one_operand(walk, op, each) or _result(walk, result, attributes, [each], sources)
+            for result, each in pairs
+        ]
     return [_result(walk, result, (*attributes, result.index), operands, sources) for result in op.results]
+
+
+def _of_one_operand(walk: Walk, op: Operation, operand: Relation) -> Relation | None:
+    """Return what a collective of several operands makes of one of them if the program has it; otherwise None."""
+    if len(op.operands) == 1:
+        return None
+    try:
+        (found,) = walk.lemmas[op.name](walk, op, [operand])
+    except NotProvedError:
+        return None
+    return found if isinstance(found, View) and is_within(found) and walk.table.is_global(found.term) else None
 
 
 def _chosen(walk: Walk, op: Operation, condition: Relation) -> list[Relation]:

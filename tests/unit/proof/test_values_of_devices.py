@@ -114,6 +114,43 @@ PROGRAMS = {
     {permuted("%w", "%r", RING, SHARD)}""",
         "%w",
     ),
+    # Its two sums over devices become one op on two operands; only one is a sum over values of the program.
+    "a loss on shards of the classes": f"""{MESH}
+func.func @main(%a: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{"y"}}]>}},
+    %t: tensor<8xi32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}]>}}) -> tensor<8xf32> {{
+  %0 = sdy.manual_computation(%a, %t) in_shardings=[<@m, [{{"x"}}, {{"y"}}]>, <@m, [{{"x"}}]>]
+      out_shardings=[<@m, [{{"x"}}]>] manual_axes={{"x", "y"}} (%b: tensor<4x2xf32>, %c: tensor<4xi32>) {{
+    %zeros = stablehlo.constant dense<0.0> : tensor<4xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %none = stablehlo.constant dense<0> : tensor<4xi32>
+    %two = stablehlo.constant dense<2> : tensor<4xi32>
+    %exp = stablehlo.exponential %b : tensor<4x2xf32>
+    %sums = stablehlo.reduce(%exp init: %zero) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x2xf32>, tensor<f32>) -> tensor<4xf32>
+    {summed("%total", "%sums", "[[0, 1], [2, 3]]", "tensor<4xf32>")}
+    %device = stablehlo.partition_id : tensor<ui32>
+    %columns = stablehlo.constant dense<2> : tensor<ui32>
+    %y = stablehlo.remainder %device, %columns : tensor<ui32>
+    %first = stablehlo.multiply %y, %columns : tensor<ui32>
+    %start = stablehlo.convert %first : (tensor<ui32>) -> tensor<i32>
+    %starts = stablehlo.broadcast_in_dim %start, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %own = stablehlo.subtract %c, %starts : tensor<4xi32>
+    %low = stablehlo.compare GE, %own, %none, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+    %high = stablehlo.compare LT, %own, %two, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+    %is_here = stablehlo.and %low, %high : tensor<4xi1>
+    %at = stablehlo.reshape %own : (tensor<4xi32>) -> tensor<4x1x1xi32>
+    %found = "stablehlo.gather"(%b, %at) <{{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1],
+        operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>,
+        slice_sizes = array<i64: 1, 1>}}> : (tensor<4x2xf32>, tensor<4x1x1xi32>) -> tensor<4x1xf32>
+    %score = stablehlo.reshape %found : (tensor<4x1xf32>) -> tensor<4xf32>
+    %part = stablehlo.select %is_here, %score, %zeros : tensor<4xi1>, tensor<4xf32>
+    {summed("%chosen", "%part", "[[0, 1], [2, 3]]", "tensor<4xf32>")}
+    %log = stablehlo.log %total : tensor<4xf32>
+    %loss = stablehlo.subtract %log, %chosen : tensor<4xf32>
+    sdy.return %loss : tensor<4xf32>
+  }} : (tensor<8x4xf32>, tensor<8xi32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}""",
     "a manual computation in another one": f"""{MESH}
 func.func @main(%a: tensor<8x4xf32> {{sdy.sharding = {BY_X}}}) -> tensor<8x4xf32> {{
   %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{{"x"}}, {{?}}]>] out_shardings=[<@m, [{{"x"}}, {{?}}]>]
