@@ -670,7 +670,7 @@ CODES: dict[str, Code] = {
         "Remove sdy-fuse-permutes from the pipeline if larger groups are slower; the number of bytes sent is the same.",
     ),
     "SDY-L126": Code(
-        "Permutes that send the same value are shared, or merged into one if they are between different devices.",
+        "Permutes that send the same elements are shared, or merged into one if they are between different devices.",
         "Remove sdy-merge-permutes from the pipeline to keep them apart; each device sends no more bytes than before.",
     ),
     "SDY-V001": Code(

@@ -1,7 +1,7 @@
 """Share equal permutes: a device sends a value once, although several ops need it.
 
 The convolutions of a layer with several kernels each receive the same rows of the neighboring shards. What is received
-is kept until its last use, but only where this leaves the peak memory of the block as it is.
+is kept until its last use, but only where the peak memory of the block hardly grows.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import Hashable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
+from sdy.passes.export.collectives.free_memory import FreeMemory
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import op_order
 
@@ -26,8 +27,8 @@ def share_equal_permutes(module: ModuleOp) -> list[CollectivePermuteOp]:
     if not alike:
         return []
     peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
-    rooms = {block: _Room(block, peaks) for block, _ in alike}
-    return [kept for block, permutes in alike for kept in _share(permutes, rooms[block])]
+    memories = {block: FreeMemory(block, peaks) for block, _ in alike}
+    return [kept for block, permutes in alike for kept in _share(permutes, memories[block])]
 
 
 def _equal_permutes(module: ModuleOp) -> list[tuple[Block, list[CollectivePermuteOp]]]:
@@ -41,11 +42,11 @@ def _equal_permutes(module: ModuleOp) -> list[tuple[Block, list[CollectivePermut
     return [(block, permutes) for (block, _), permutes in groups.items() if len(permutes) > 1]
 
 
-def _share(permutes: list[CollectivePermuteOp], room: _Room) -> list[CollectivePermuteOp]:
+def _share(permutes: list[CollectivePermuteOp], memory: FreeMemory) -> list[CollectivePermuteOp]:
     """Share permutes of one key, in their order; the first one that memory does not allow replaces those after it."""
     kept, replacing = permutes[0], dict[CollectivePermuteOp, None]()
     for permute in permutes[1:]:
-        if room.keep(kept.result, permute):
+        if memory.keep(kept.result, permute):
             permute.result.replace_all_uses_with(kept.result)
             operand = permute.operand.owner
             erase(permute)
@@ -55,37 +56,6 @@ def _share(permutes: list[CollectivePermuteOp], room: _Room) -> list[CollectiveP
         else:
             kept = permute
     return [*replacing]
-
-
-class _Room:
-    """The memory that is free at each op of a block below the peak of the block."""
-
-    def __init__(self, block: Block, peaks: PeakFinder) -> None:
-        peak = peaks.of_block(block).bytes
-        self._free = [peak - use.most for use in peaks.uses(block)]
-        self._position = {op: number for number, op in enumerate(block.ops)}
-        self._block = block
-
-    def keep(self, value: SSAValue, until: Operation) -> bool:
-        """Reserve memory for a value from its last use to an op, and return True; False if there is too little."""
-        size = bytes_of_tensor(value)
-        users = (value.owner, *(use.operation for use in value.uses))
-        last = max(map(self._position_of, users))
-        span = range(last + 1, self._position[until])
-        if any(self._free[number] < size for number in span):
-            return False
-        for number in span:
-            self._free[number] -= size
-        return True
-
-    def _position_of(self, user: Operation | Block) -> int:
-        """Return the position of the op of the block that uses a value, perhaps in a region of its own."""
-        while user.parent is not self._block:
-            outer = user.parent_op()
-            assert outer is not None  # values of a block are used in it
-            user = outer
-        assert isinstance(user, Operation)
-        return self._position[user]
 
 
 class _ValueKeys:

@@ -1,4 +1,4 @@
-"""Merge permutes of one value between different devices into one permute. Equal permutes are shared first.
+"""Merge permutes of one value between different devices into one. Equal and overlapping ones are shared first.
 
     before  %1 = "stablehlo.collective_permute"(%0) {3 to 0}
             %2 = "stablehlo.collective_permute"(%0) {0 to 1, 1 to 2, 2 to 3}
@@ -29,12 +29,13 @@ from sdy.partitioner.emit.collective_ops import device_table
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
 from sdy.passes.export.collectives.equal_permutes import share_equal_permutes
+from sdy.passes.export.collectives.overlapping_permutes import send_overlaps_once
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
 
 
 class MergePermutesPass(ModulePass):
-    """Share equal permutes of one value, and merge those whose sources and targets differ."""
+    """Share what permutes of one value send twice, and merge permutes whose sources and targets differ."""
 
     name = "sdy-merge-permutes"
 
@@ -44,6 +45,11 @@ class MergePermutesPass(ModulePass):
         for permute in shared:
             remark(ctx, "SDY-L126", "this permute is shared by several ops that need the same value", permute)
         if shared:
+            forget_order(op)
+        sent_once = send_overlaps_once(op)
+        for permute in sent_once:
+            remark(ctx, "SDY-L126", "this permute sends elements that several ops need once", permute)
+        if sent_once:
             forget_order(op)
         alike: defaultdict[Hashable, list[list[CollectivePermuteOp]]] = defaultdict(list)
         for permute in op_order(op).of(CollectivePermuteOp):

@@ -1,4 +1,4 @@
-"""Equal permutes are shared: what they compute stays the same, and so does the peak memory."""
+"""Equal permutes are shared: what they compute stays the same, and the peak memory nearly does."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def test_shared_permutes_compute_the_same(case: str) -> None:
             np.testing.assert_array_equal(found.device_view(device), expected.device_view(device))
 
 
-@pytest.mark.parametrize(("between", "count"), [(100, 2), (1, 1)])
-def test_a_value_is_not_kept_while_memory_is_at_its_peak(between: int, count: int) -> None:
+@pytest.mark.parametrize(("between", "count"), [(10, 2), (1, 1), (1000, 1)])
+def test_a_value_is_kept_while_memory_is_at_its_peak_only_if_it_is_small(between: int, count: int) -> None:
     middle = f"tensor<{between}x4xf32>"
     module = parse_module(f"""
 func.func @main(%a: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {{
@@ -103,4 +103,4 @@ func.func @main(%a: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {{
     peak = PeakFinder(module, bytes_of_tensor).of_function(main_function(module)).bytes
     run_passes(make_context(), module, [MergePermutesPass()])
     assert len(ops_of(module, CollectivePermuteOp)) == count
-    assert PeakFinder(module, bytes_of_tensor).of_function(main_function(module)).bytes <= peak
+    assert PeakFinder(module, bytes_of_tensor).of_function(main_function(module)).bytes <= peak * 33 / 32
