@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations, product
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
@@ -84,8 +86,8 @@ def is_right(local: str, whole: str, boundary: ProgramPlacement, inputs: Sequenc
     """Run both programs, and return whether the devices hold the shards of the result, and equal copies of them."""
     mesh, wanted = boundary.mesh, boundary.results[0]
     shards = [_shards(array, each, mesh) for array, each in zip(inputs, boundary.arguments, strict=True)]
-    (found,) = run_spmd(parse_module(local), shards, grid_of_mesh(mesh))
-    (expected,) = interpret(parse_module(whole), inputs)
+    (found,) = run_spmd(_parsed(local), shards, grid_of_mesh(mesh))
+    (expected,) = interpret(_parsed(whole), inputs)
     try:
         check_equal_copies(found, wanted, 0)
     except SdyError:
@@ -107,7 +109,13 @@ def _shards(array: Array, place: TensorPlacement, mesh: Mesh) -> DeviceArray:
 
 def is_proved(local: str, whole: str, boundary: ProgramPlacement) -> bool:
     """Return whether the local program is proved."""
-    return prove(parse_module(whole), parse_module(local), boundary).is_proved
+    return prove(_parsed(whole), _parsed(local), boundary).is_proved
+
+
+@lru_cache(maxsize=1000)
+def _parsed(text: str) -> ModuleOp:
+    """Return the module of a text, which many boundaries share; neither the proof nor the interpreter changes it."""
+    return parse_module(text)
 
 
 def small_array(shape: Shape, seed: int) -> Array:
