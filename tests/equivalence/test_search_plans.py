@@ -12,7 +12,7 @@ from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import argument_sharding
 
 EXAMPLES = Path(sdy.__file__).parent / "examples"
-SECONDS = 4.0  # for searches of which any plan will do
+SECONDS = 1.0  # for searches of which any plan will do
 
 LAYERS = """
 func.func @main(%x: tensor<64x128xf32>, %w1: tensor<128x512xf32>, %w2: tensor<512x128xf32>) -> tensor<64x128xf32> {

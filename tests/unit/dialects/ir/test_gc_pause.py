@@ -20,7 +20,7 @@ class Tracked:
 
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
-    gc.collect()
+    gc.collect(1)
     yield
     gc.unfreeze()
     gc.enable()
