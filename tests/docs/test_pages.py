@@ -94,6 +94,7 @@ def test_anchors_are_those_of_github() -> None:
     assert anchors(page) == {"one-two-three", "same", "same-1"}
 
 
+@pytest.mark.slow  # `make docs` builds the site strictly too
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="the extra `docs` is not installed")
 def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 import sdy
 from sdy.program.planning.plan import ShardingPlan
@@ -137,6 +138,7 @@ def test_a_small_program_is_not_sharded() -> None:
     assert "x" in plan.report()
 
 
+@pytest.mark.slow
 def test_the_best_mesh_of_eight_devices_has_a_data_axis_as_large() -> None:
     program = sdy.from_jax(mlp, array(65536, 1024), array(1024, 4096), array(4096, 1024))
     plan = program.search(devices=8)
