@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from support.oracle import jaxlib_mlir
 from support.oracle.known_differences import IS_NEWER
+from support.slow_cases import slow_except
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
 
@@ -48,15 +49,16 @@ def printed_by_mlir(text: str) -> str | None:
         return None
 
 
+@pytest.mark.parametrize("step", slow_except([4], [4, 1]))
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(SUITES)))
-def test_printed_text_round_trips(folder: Path) -> None:
-    for name, text in chunks(folder):
+def test_printed_text_round_trips(folder: Path, step: int) -> None:
+    for name, text in islice(chunks(folder), 0, None, step):
         pretty, generic = both_forms(text)
         assert both_forms(pretty) == (pretty, generic), name
         assert both_forms(generic) == (pretty, generic), name
 
 
-@pytest.mark.parametrize("share", [pytest.param(share, marks=[pytest.mark.slow] * (share > 0)) for share in range(4)])
+@pytest.mark.parametrize("share", slow_except([0], range(4)))
 def test_mlir_parses_the_same_module(share: int) -> None:
     compared, total = 0, 0
     for name, text in islice((chunk for folder in FOLDERS for chunk in chunks(folder)), share, None, 4):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.examples import EXAMPLES
 from support.execution.faults import faulty_copies
+from support.slow_cases import slow_except
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
@@ -157,9 +158,10 @@ def faults_of(path: Path, count: int) -> tuple[int, int]:
     return wrong, found
 
 
+@pytest.mark.parametrize("count", slow_except([4], [4, 7]))
 @pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem != "matmul_case1"], ids=lambda path: path.stem)
-def test_faults_are_not_proved(path: Path) -> None:
-    wrong, found = faults_of(path, 7)
+def test_faults_are_not_proved(path: Path, count: int) -> None:
+    wrong, found = faults_of(path, count)
     assert found == wrong > 0
 
 

@@ -10,6 +10,7 @@ import pytest
 from support.execution.moved_rows import MESH, concatenated, padded, rotated, sliced
 from support.execution.proved_faults import check_proof_and_faults
 from support.execution.stencils import stencil
+from support.slow_cases import slow_except
 
 from sdy.interpreter.arrays.element_types import Array
 from sdy.proof.known import whole
@@ -388,7 +389,10 @@ EXCHANGES = {
 }
 
 
+@pytest.mark.parametrize("faults", slow_except([8], [8, 40]))
 @pytest.mark.parametrize("name", EXCHANGES)
-def test_exchanges_are_proved_without_following_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exchanges_are_proved_without_following_elements(
+    name: str, faults: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(follower, "MOST_ELEMENTS", 0)
-    check_proof_and_faults(EXCHANGES[name], faults=40, seeds=2)
+    check_proof_and_faults(EXCHANGES[name], faults=faults, seeds=2)
