@@ -8,6 +8,7 @@ import pytest
 from support.oracle.jaxlib_mlir import generic_text
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
+from support.slow_cases import slow_except
 from support.text.programs import programs
 
 from sdy.diagnostics.diagnostic import SdyError
@@ -36,7 +37,7 @@ def test_programs_of_the_repository(share: int) -> None:
         generic_text(text)
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", slow_except([1], range(SHARES)))
 def test_random_programs(share: int) -> None:
     for seed in range(share, 80, SHARES):
         text = local_text(random_program(seed, OPTIONS))

@@ -16,6 +16,7 @@ import pytest
 from support.execution.partition_by_passes import partitioned, propagated
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
+from support.slow_cases import slow_except
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.arrays.element_types import Array, DType
@@ -71,9 +72,9 @@ def _problems(seed: int, names: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", slow_except([1, 5, 6], range(SHARES)))
 def test_a_random_program_computes_the_same(share: int) -> None:
-    """200 programs, each with the optimizer or halo exchange on or off."""
+    """Check 200 programs, each with the optimizer or halo exchange on or off; 75 by default."""
     every = [*PARTITIONERS]
     wrong = {seed: found for seed in range(share, 200, SHARES) if (found := _problems(seed, every[seed % 2 :: 2]))}
     assert wrong == {}

@@ -11,6 +11,7 @@ from support.examples import EXAMPLES
 from support.execution.faults import faulty_copies
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
+from support.slow_cases import slow_except
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
@@ -95,7 +96,12 @@ def is_accepted(program: Program, local: ModuleOp, *, reduced: bool) -> bool:
     return all(each.agrees for each in found)
 
 
-@pytest.mark.parametrize("path", [*EXAMPLES, *MODELS], ids=lambda path: f"{path.parent.name}-{path.stem}")
+QUICK = [path for path in (*EXAMPLES, *MODELS) if path.stem != "transformer_scan_fsdp"]
+
+
+@pytest.mark.parametrize(
+    "path", slow_except(QUICK, [*EXAMPLES, *MODELS]), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
 def test_models_are_accepted(path: Path) -> None:
     program = sdy.load(path)
     found = verify_reduced(program.module, program.partition())

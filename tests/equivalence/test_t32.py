@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.jax_programs.shared_models import MISSING, MODELS
+from support.slow_cases import slow_except
 
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.meshes import meshes_of
@@ -117,12 +118,7 @@ def without_layout(path: Path) -> Program:
 
 # The last one has the steps of the others, and one more.
 @pytest.mark.parametrize(
-    "layout",
-    [
-        each if each == "z3_priorities" else pytest.param(each, marks=pytest.mark.slow)
-        for each in LAYOUTS
-        if each not in ("z2", "z3")
-    ],
+    "layout", slow_except(["z3_priorities"], [each for each in LAYOUTS if each not in ("z2", "z3")])
 )
 def test_tactics_lead_to_the_layouts(t32: Path, layout: str) -> None:
     steps = tactics_of(layout)
@@ -133,7 +129,7 @@ def test_tactics_lead_to_the_layouts(t32: Path, layout: str) -> None:
     assert applied.steps[-1].collectives == {kind: n for kind, n in collective_counts(annotated).items() if n}
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", slow_except([*VERIFIED, *KINDS_KEPT], LAYOUTS))
 def test_optimizer_adds_no_collectives(t32: Path, layout: str) -> None:
     plain, optimized = (statistics(t32 / f"t2_{layout}.mlir", optimize=optimize) for optimize in (False, True))
     before, after = collective_counts(plain), collective_counts(optimized)
@@ -146,9 +142,7 @@ def test_optimizer_adds_no_collectives(t32: Path, layout: str) -> None:
 
 
 @pytest.mark.parametrize("optimize", [True, False])
-@pytest.mark.parametrize(
-    "layout", [each if each in VERIFIED else pytest.param(each, marks=pytest.mark.slow) for each in LAYOUTS]
-)
+@pytest.mark.parametrize("layout", slow_except(VERIFIED, LAYOUTS))
 def test_a_step_of_two_layers_computes_the_same(t32: Path, layout: str, optimize: bool) -> None:
     program = replace(load(t32 / f"t2_{layout}.mlir"), optimize_communication=optimize)
     assert [each.problem for each in program.verify(*inputs_of(program)) if not each.agrees] == []

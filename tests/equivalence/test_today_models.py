@@ -40,6 +40,7 @@ def test_all_layers_of_llama() -> None:
     check(llama_405b(126))
 
 
+@pytest.mark.slow
 def test_two_layers_of_deepseek(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reduced, "SECONDS_FOR_ROUNDS", 0.0)  # one round
     check(deepseek_v3(2, 0))
