@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from support.execution.one_op import MESHES, is_proved, is_right, placement, small_array
+from support.slow_cases import slow_except
 
 from sdy.model.devices.placement import ProgramPlacement
 
@@ -111,7 +112,7 @@ def is_right_for_all_starts(case: Case) -> bool:
     return all(is_right(case.text(), whole, BOUNDARY, each) for each in inputs)
 
 
-@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("size", slow_except([2], [1, 2]))
 def test_updates_of_shards_are_proved_where_they_are_right(size: int) -> None:
     counts = {True: 0, False: 0}
     for low, high in product(range(size - 1, size + 2), repeat=2):

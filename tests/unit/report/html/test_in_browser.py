@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.browser import answers, needs_browser
 from support.examples import EXAMPLE_NAMES, EXAMPLES
+from support.slow_cases import slow_except
 
 import sdy
 from sdy.cost.statistics import statistics_of
@@ -223,7 +224,7 @@ def test_a_program_that_takes_no_time_is_shown(program: str, rows: int, tmp_path
 
 
 @needs_browser
-@pytest.mark.parametrize("name", EXAMPLE_NAMES)
+@pytest.mark.parametrize("name", slow_except(["attention", "constraint_transpose", "mlp_dp4_tp2"], EXAMPLE_NAMES))
 def test_a_narrow_page_clips_no_label_and_keeps_the_chosen_row_in_view(name: str, tmp_path: Path) -> None:
     (file,) = (path for path in EXAMPLES if path.stem == name)
     found = answers(sdy.load(file).report_html(), NARROW, tmp_path, width=420)
