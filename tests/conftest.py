@@ -15,6 +15,7 @@ from hypothesis import settings
 from support.file_tests.run_lines import first_failure, run_lines
 from support.file_tests.update import update
 
+from sdy.dialects.ir import gc_pause
 from sdy.dialects.ir.walk import pre_order
 from sdy.passes.rewriting.op_order import OpOrder, OrderCache
 
@@ -93,6 +94,14 @@ class RunLinesItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, str(self.path.relative_to(FILE_TESTS))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def garbage_is_collected_seldom() -> Iterator[None]:
+    """Collect garbage after more objects: with all that tests import and cache, a collection takes most of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc_pause, "MAX_UNCOLLECTED", 4 * gc_pause.MAX_UNCOLLECTED)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

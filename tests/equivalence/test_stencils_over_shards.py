@@ -69,3 +69,21 @@ func.func @main(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"
   return %2 : tensor<8x16xf32>
 }""")
     assert check(program) == 0
+
+
+@pytest.mark.parametrize(("sharding", "width", "rows"), [('{"y"}', 1, 2), ('{"x"}', 2, 5)])
+def test_a_value_that_is_extended_at_its_ends_is_not_gathered(sharding: str, width: int, rows: int) -> None:
+    """The axes divide the result of 34 or 36 rows, and the value, but not the rows at the ends."""
+    count = 32 + 2 * width
+    program = Program.from_text(f"""
+sdy.mesh @m = {MESH}
+func.func @main(%a: tensor<32x64xf32> {{sdy.sharding = #sdy.sharding<@m, [{sharding}, {{}}]>}})
+    -> tensor<{count}x64xf32> {{
+  %0 = stablehlo.slice %a [{32 - width}:32, 0:64] : (tensor<32x64xf32>) -> tensor<{width}x64xf32>
+  %1 = stablehlo.slice %a [0:{width}, 0:64] : (tensor<32x64xf32>) -> tensor<{width}x64xf32>
+  %2 = stablehlo.concatenate %0, %a, %1, dim = 0
+    : (tensor<{width}x64xf32>, tensor<32x64xf32>, tensor<{width}x64xf32>) -> tensor<{count}x64xf32>
+  %3 = stablehlo.tanh %2 {{sdy.sharding = #sdy.sharding_per_value<[<@m, [{sharding}, {{}}]>]>}} : tensor<{count}x64xf32>
+  return %3 : tensor<{count}x64xf32>
+}}""")
+    assert check(program) == rows * 64 * 4

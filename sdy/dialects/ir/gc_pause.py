@@ -19,7 +19,7 @@ class _CollectionSchedule:
 
     def __init__(self) -> None:
         self._uncollected = 0
-        self._most = MAX_UNCOLLECTED
+        self._alive = 0  # after the last collection
 
     def end_pause(self) -> None:
         """Move the new objects to the oldest generation, so that they are not scanned at once: modules live long.
@@ -35,13 +35,13 @@ class _CollectionSchedule:
         thresholds = gc.get_threshold()
         young, middle, old = gc.get_count()  # objects, then numbers of collections of the previous generation
         self._uncollected += young + thresholds[0] * (middle + thresholds[1] * old)
-        is_late = self._uncollected > self._most
+        is_late = self._uncollected > max(MAX_UNCOLLECTED, 2 * self._alive)
         if is_late:
             gc.collect()
             self._uncollected = 0
         gc.freeze()
         if is_late:
-            self._most = max(MAX_UNCOLLECTED, 2 * gc.get_freeze_count())
+            self._alive = gc.get_freeze_count()
         gc.unfreeze()
 
 

@@ -14,6 +14,7 @@ Requires: closed shardings.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from xdsl.context import Context
@@ -192,26 +193,22 @@ def _merge_concatenation(op: ConcatenateOp, shardings: ValueShardings) -> bool:
         return False
     if not all(shape_of(operand)[dim] for operand in op.inputs):
         return False  # an operand without elements has no shards
-    moves: list[Move] = []
-    separate = together = before = 0
-    for operand in op.inputs:
-        rank, size = len(shape), shape_of(operand)[dim]
-        own = move_of(operand)
-        if own is None or own.filler is not None or any(any(each) for n, each in enumerate(own.edges) if n != dim):
-            own = Move(operand, (Edges(0, 0),) * rank, None)
-        if size % count or not _is_even(own.source, op.result, dim, shardings):
-            return False  # operands that the axes do not divide are padded, and then merged
-        low = own.edges[dim].low + before
-        length = shape_of(own.source)[dim]
-        moves.append(_along(own, dim, Edges(low, shape[dim] - length - low)))
-        if any(own.edges[dim]):
-            separate += moving(own.edges[dim].low, length // count, size // count, count).received
-        together += moving(low, length // count, shape[dim] // count, count).received
-        before += size
+    sources = [_moved_along(operand, dim) for operand in op.inputs]
+    if not all(_is_even(each.source, op.result, dim, shardings) for each in sources):
+        return False
     sizes = tuple(shape_of(each)[dim] for each in op.inputs)
-    sources = {each.source for each in moves}
-    together = together if len(sources) > 1 else together // len(moves)  # permutes of one value are merged
-    if together >= separate + regrouping(sizes, count).received:
+    moves: list[Move] = []
+    for before, own in zip(accumulate(sizes, initial=0), sources, strict=False):
+        low = own.edges[dim].low + before
+        moves.append(_along(own, dim, Edges(low, shape[dim] - shape_of(own.source)[dim] - low)))
+    together = sum(_received(move, dim, count) for move in moves)
+    if len({each.source for each in moves}) == 1:
+        together //= len(moves)  # permutes of one value are merged
+    if any(size % count for size in sizes):  # the operands would be gathered
+        separate = shape[dim] - shape[dim] // count
+    else:
+        separate = regrouping(sizes, count).received + sum(_received(own, dim, count) for own in sources)
+    if together >= separate:
         return False
     emit, end = Emitter(op, Style()), 0
     result: SSAValue | None = None
@@ -222,6 +219,20 @@ def _merge_concatenation(op: ConcatenateOp, shardings: ValueShardings) -> bool:
     replace_uses(op.result, result)
     erase(op)
     return True
+
+
+def _moved_along(operand: SSAValue, dim: int) -> Move:
+    """Return the slice along a dim that computes an operand, or the operand itself as one that moves nothing."""
+    own = move_of(operand)
+    if own is None or own.filler is not None or set(own.dims) - {dim}:
+        return Move(operand, (Edges(0, 0),) * len(shape_of(operand)), None)
+    return own
+
+
+def _received(move: Move, dim: int, count: int) -> int:
+    """Return how many positions of a dim each device receives for a move whose source and result the axes divide."""
+    length, (low, high) = shape_of(move.source)[dim], move.edges[dim]
+    return moving(low, length // count, (length + low + high) // count, count).received if low or high else 0
 
 
 def _along(move: Move, dim: int, edges: Edges) -> Move:
