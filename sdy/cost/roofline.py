@@ -1,12 +1,14 @@
 """A roofline model of ops on one device: each op is bound by arithmetic or by memory bandwidth.
 
-Each op is assumed to read its operands from HBM and to write its results there. A compiler that fuses ops moves less,
-so the memory time is an upper bound, which is close for programs of few ops. Only contractions count as arithmetic: the
+Each op is assumed to read its operands from HBM and to write its results there, of slices and updates only the elements
+that they use (`accessed_bytes`). A compiler that fuses ops moves less, so the memory time is an upper bound, which is
+close for programs of few ops. Only contractions count as arithmetic: the
 vector unit, which computes the other ops, keeps up with memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -22,11 +24,17 @@ from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
+from sdy.dialects.stablehlo.gather_scatter import DynamicGatherOp, GatherOp, ScatterOp, TorchIndexSelectOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp, RealDynamicSliceOp, SliceOp
 
 # Ops that pass values on, or stand for the ops in their regions.
 FREE_OPS = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, WhileOp, IfOp, CaseOp)
 OPS_WITH_TIMED_BODIES = (FuncOp, WhileOp, IfOp, CaseOp)
+# Ops whose result consists of elements of the first operand; the other operands are indices.
+_SLICES = frozenset[type[Operation]](
+    (GatherOp, DynamicGatherOp, TorchIndexSelectOp, SliceOp, DynamicSliceOp, RealDynamicSliceOp)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,25 @@ def op_time(op: Operation, hardware: Hardware) -> OpTime:
     if type(op) in CONTRACTIONS and all(static_shape(each) is not None for each in types):
         flops = contraction_flops(op)
     compute = flops / rate_of(types[0], hardware.rates) if flops else 0.0
-    return OpTime(compute, sum(map(tensor_bytes, types)) / hardware.hbm_bandwidth)
+    return OpTime(compute, accessed_bytes(op, [tensor_bytes(each) for each in types]) / hardware.hbm_bandwidth)
+
+
+def accessed_bytes(op: Operation, sizes: Sequence[float]) -> float:
+    """Return the bytes that an op reads and writes, given the bytes of its operands, then those of its results.
+
+    An update of a slice and a scatter write into the memory of their operand, of which they read and write no more
+    than the updates. Source: `HloCostAnalysis` of XLA, which counts slices, gathers, scatters and updates alike.
+    """
+    if type(op) in _SLICES:
+        operand, *indices, result = sizes
+        return min(operand, result) + sum(indices) + result
+    if isinstance(op, DynamicUpdateSliceOp):
+        _, update, *indices, _ = sizes
+        return 2 * update + sum(indices)
+    if isinstance(op, ScatterOp):
+        count = len(op.inputs)
+        return sizes[count] + 3 * sum(sizes[count + 1 : 2 * count + 1])
+    return sum(sizes)
 
 
 def rate_of(operand_type: Attribute, rates: MatrixRates) -> float:

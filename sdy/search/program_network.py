@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.cost.executions import execution_counts
 from sdy.cost.hardware import Hardware
-from sdy.cost.roofline import FREE_OPS, rate_of
+from sdy.cost.roofline import FREE_OPS, accessed_bytes, rate_of
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutNode, NodeTensor
 from sdy.partitioner.layout_search.layout import Layout
@@ -160,7 +160,7 @@ class ProgramNetwork:
         moved, flops = np.zeros(len(op_layouts)), np.zeros(len(op_layouts))
         for label, op_layout in enumerate(op_layouts):
             shards = [self._digits.shards(layout.dims) for layout in op_layout.layouts]
-            moved[label] = sum(size / count for size, count in zip(sizes, shards, strict=True))
+            moved[label] = accessed_bytes(op, [size / count for size, count in zip(sizes, shards, strict=True)])
             flops[label] = node.flops / self._digits.shards(op_layout.assignment.factors)
         rate = rate_of(op.operands[0].type, self._hardware.rates) if node.flops else 1.0
         return self._times[op] * np.maximum(moved / self._hardware.hbm_bandwidth, flops / rate)

@@ -149,7 +149,7 @@ class TransferCosts:
     def _reduced(self, dims: DigitsPerDim, reduction: Reduction) -> Iterator[TransferRates]:
         share = 1 / self._digits.shards(reduction.dims)
         if any(reduction.sliced):
-            yield TransferRates((), 1 / self._digits.shards(dims) * (1 + 1 / self._digits.shards(reduction.sliced)))
+            yield TransferRates((), 2 / (self._digits.shards(dims) * self._digits.shards(reduction.sliced)))
         scattered = tuple(digit for digits in reduction.scattered for digit in digits)
         for kind, digits in (
             (CollectiveKind.REDUCE_SCATTER, scattered),
@@ -175,7 +175,7 @@ class TransferCosts:
                     groups = source_target_pairs(sharding, mesh, step.sharding, mesh)
                     yield TransferRates((self._rate(CollectiveKind.COLLECTIVE_PERMUTE, groups, share),))
                 case AllSlice():
-                    yield TransferRates((), 1 / self._shards(sharding) + share)
+                    yield TransferRates((), 2 * share)
                 case Reshape():
                     pass
                 case _:

@@ -17,7 +17,9 @@ from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.elementwise import AddOp
+from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp, SliceOp
 from sdy.grammar.parse import parse_mesh
 
 V5E = HARDWARE["tpu_v5e"]
@@ -82,6 +84,42 @@ def test_an_elementwise_op_reads_and_writes() -> None:
     }"""
     assert op_time(_only(text, AddOp), V5E) == OpTime(0.0, 3 * 512 / BANDWIDTH)
     assert op_time(_only(text, ReshapeOp), V5E) == OpTime(0.0, 0.0)
+
+
+ACCESSES = """
+func.func @main(%table: tensor<1000x64xf32>, %rows: tensor<8x1xi32>, %i: tensor<i32>, %new: tensor<8x64xf32>)
+    -> tensor<8x64xf32> {
+  %0 = "stablehlo.gather"(%table, %rows) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+      collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}>
+      : (tensor<1000x64xf32>, tensor<8x1xi32>) -> tensor<8x64xf32>
+  %1 = stablehlo.slice %table [0:8, 0:64] : (tensor<1000x64xf32>) -> tensor<8x64xf32>
+  %2 = stablehlo.dynamic_slice %table, %i, %i, sizes = [8, 64]
+      : (tensor<1000x64xf32>, tensor<i32>, tensor<i32>) -> tensor<8x64xf32>
+  %3 = stablehlo.dynamic_update_slice %table, %new, %i, %i
+      : (tensor<1000x64xf32>, tensor<8x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1000x64xf32>
+  %4 = "stablehlo.scatter"(%table, %rows, %new) <{scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+      index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<1000x64xf32>, tensor<8x1xi32>, tensor<8x64xf32>) -> tensor<1000x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("op_class", "accessed"),
+    [
+        (GatherOp, 2 * 2048 + 32),
+        (SliceOp, 2 * 2048),
+        (DynamicSliceOp, 2 * 2048 + 8),
+        (DynamicUpdateSliceOp, 2 * 2048 + 8),
+        (ScatterOp, 3 * 2048 + 32),
+    ],
+)
+def test_slices_and_updates_access_only_their_elements(op_class: type[Operation], accessed: int) -> None:
+    assert op_time(_only(ACCESSES, op_class), V5E) == OpTime(0.0, accessed / BANDWIDTH)
 
 
 @pytest.mark.parametrize(
