@@ -54,11 +54,20 @@ class TriedFix:
         """Return whether the fix raises neither bytes, time nor memory. Only such fixes are applied by `--fix`."""
         return self.after.is_at_most(self.before)
 
+    @property
+    def gains(self) -> Cost:
+        """The parts of the price that the fix lowers, and by how much."""
+        return Cost(*(max(0.0, part) for part in self.saved.parts))
+
+    @property
+    def losses(self) -> Cost:
+        """The parts of the price that the fix raises, and by how much."""
+        return Cost(*(max(0.0, -part) for part in self.saved.parts))
+
     def __str__(self) -> str:
-        """Return the fix and its effect: `annotate %w as [{"x"}]: saves 3.02 µs, costs 512 bytes of memory`."""
-        gains, losses = (Cost(*(max(0.0, sign * part) for part in self.saved.parts)) for sign in (1, -1))
-        text = f"{self.fix.summary}: saves {gains}"
-        return text if self.is_free else f"{text}, but costs {losses}"
+        """Return the fix and its effect: `annotate %w as [{"x"}]: saves 3.02 µs, but costs 512 bytes of memory`."""
+        text = f"{self.fix.summary}: saves {self.gains}"
+        return text if self.is_free else f"{text}, but costs {self.losses}"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Runs the rules on a partitioned program, and tries the fix of each candidate on a copy before it is reported.
 
-A fix holds if the bytes, the time and the memory that the candidate costs fall by at least half. Candidates are tried
-in turn from each rule, the costliest first, until the number of trials is reached: each trial partitions the program.
+A fix holds if each of bytes, time and memory that the candidate costs falls by at least half; it may raise another
+one, if that takes less time than it saves. Candidates are tried in turn from each rule, the costliest first, until the
+number of trials is reached: each trial partitions the program.
 """
 
 from __future__ import annotations
@@ -101,9 +102,8 @@ class Linter:
     def report(self) -> LintReport:
         """Return all findings, the costliest first, one for each cause."""
         found = [(candidate, finding) for candidate, finding in self._findings()]
-        kept = [finding for _, finding in self._one_per_cause(found)]
-        kept.sort(key=lambda finding: -self._weight(finding.cost))
-        return LintReport(self.price, kept, self._untried)
+        kept = sorted(self._one_per_cause(found), key=lambda each: -self._weight_of(*each))
+        return LintReport(self.price, [finding for _, finding in kept], self._untried)
 
     def _findings(self) -> Iterator[tuple[Candidate, Finding]]:
         for candidate in self._candidates():
@@ -124,22 +124,28 @@ class Linter:
         return [each for _, _, each in sorted(ranked, key=lambda each: each[:2])]
 
     def _finding(self, candidate: Candidate) -> Finding | None:
-        """Return the candidate with the first of its fixes that holds; None if it needs one and none holds."""
+        """Return the candidate with the first of its fixes that is free, or else with one that holds.
+
+        Return None if the candidate needs a fix and none holds.
+        """
         cost, fix, was_limited = candidate.cost, None, False
         for each in self._allowed(candidate.fixes)[:FIXES_PER_CANDIDATE]:
             if each.changes not in self._tried and self._trials_left <= 0:
                 was_limited = True
                 break
             tried = self._try(candidate, each)
-            if tried is not None and (tried.is_free or (fix is None and not candidate.needs_fix)):
+            if tried is None:
+                continue
+            if tried.is_free:
                 fix = tried
-                if tried.is_free:
-                    break
+                break
+            if fix is None or (candidate.needs_fix and self._weight(tried.saved) > self._weight(fix.saved)):
+                fix = tried  # rules that need no fix yield the better one first
         if candidate.needs_fix:
             if fix is None:
                 self._untried += was_limited
                 return None
-            cost = fix.saved
+            cost = fix.gains
         return Finding(
             candidate.code,
             candidate.message,
@@ -167,9 +173,8 @@ class Linter:
         tried = TriedFix(fix, self.price, after)
         if candidate.is_idle:
             return tried if print_module(local) == self._text else None
-        if candidate.needs_fix:
-            return tried if any(part > 0 for part in tried.saved.parts) else None
-        return tried if tried.saved.covers(candidate.cost.times(HOLDS_FROM)) else None
+        saves_enough = candidate.needs_fix or tried.saved.covers(candidate.cost.times(HOLDS_FROM))
+        return tried if saves_enough and self._weight(tried.saved) > 0 else None
 
     def _partitioned(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
         """Return the local program of an edited copy and its price, or None if the edit is not valid."""
@@ -192,6 +197,10 @@ class Linter:
         """Return the seconds that a cost takes, with those of writing its memory once."""
         return cost.seconds + cost.memory / self._facts.hardware.hbm_bandwidth
 
+    def _weight_of(self, candidate: Candidate, finding: Finding) -> float:
+        """Return the weight of what a finding costs; if that is what its fix saves, without what the fix costs."""
+        return self._weight(finding.fix.saved if candidate.needs_fix and finding.fix else finding.cost)
+
     def _is_small(self, finding: Finding) -> bool:
         """Return whether a finding costs little, and its fix saves little."""
         total, machine = self.price.as_cost, self._facts.hardware
@@ -205,7 +214,7 @@ class Linter:
     def _one_per_cause(self, found: Sequence[tuple[Candidate, Finding]]) -> Iterator[tuple[Candidate, Finding]]:
         """Yield the findings without those that share a cause with a better one: fixable ones first, then by cost."""
         causes: set[object] = set()
-        ranked = sorted(found, key=lambda each: (not each[1].is_fixable, -self._weight(each[1].cost)))
+        ranked = sorted(found, key=lambda each: (not each[1].is_fixable, -self._weight_of(*each)))
         for candidate, finding in ranked:
             changes = () if finding.fix is None else (change.target for change in finding.fix.fix.changes)
             own = {*candidate.collectives, *changes, *([candidate.subject] if candidate.subject else [])}

@@ -36,9 +36,9 @@ class Cost:
         return Cost(self.bytes_sent * share, self.seconds * share, self.memory * share)
 
     def covers(self, other: Cost) -> bool:
-        """Return whether no part of another cost is larger."""
+        """Return whether no part of another cost that is not zero is larger."""
         pairs = zip(self.parts, other.parts, strict=True)
-        return all(own >= part * (1 - ROUNDING) for own, part in pairs)
+        return all(own >= part * (1 - ROUNDING) for own, part in pairs if part)
 
     @property
     def parts(self) -> tuple[float, float, float]:

@@ -51,6 +51,41 @@ def test_a_finding_says_where_what_it_costs_and_how_to_fix_it() -> None:
     )
 
 
+def test_memory_that_takes_longer_to_write_than_its_fix_takes_is_reported_with_what_the_fix_costs() -> None:
+    lookup = sdy.Program.from_text("""
+        sdy.mesh @m = <["x"=8]>
+        func.func @main(%table: tensor<1000000x64xf32>,
+            %rows: tensor<8192x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<8192x64xf32> {
+          %0 = "stablehlo.gather"(%table, %rows) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+              collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+              slice_sizes = array<i64: 1, 64>}> : (tensor<1000000x64xf32>, tensor<8192x1xi32>) -> tensor<8192x64xf32>
+          return %0 : tensor<8192x64xf32>
+        }""")
+    (finding,) = (each for each in lookup.lint().findings if "%table" in each.message)
+    assert finding.cost.memory > 200e6
+    assert finding.cost.bytes_sent == 0  # what the fix costs is not part of what the finding costs
+    assert "P(None, 'x'): saves 224,0" in str(finding.fix)  # less traffic than P('x', None)
+    assert ", but costs " in str(finding.fix)
+    assert not finding.is_fixable
+
+
+def test_a_fix_may_send_bytes_if_it_saves_more_time() -> None:
+    """The batch along both axes halves the work, for a gather of the result, whose sharding is fixed."""
+    text = """
+        sdy.mesh @m = <["x"=4, "y"=2]>
+        func.func @main(%a: tensor<4096x4096xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>},
+            %w: tensor<4096x4096xf32>) -> (tensor<4096x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+          %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]
+              : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+          %1 = stablehlo.slice %0 [0:4096, 0:16] : (tensor<4096x4096xf32>) -> tensor<4096x16xf32>
+          return %1 : tensor<4096x16xf32>
+        }"""
+    (finding,) = sdy.Program.from_text(text).lint(LintSettings(select=("S402",))).findings
+    assert finding.fix is not None
+    assert finding.fix.gains.seconds > finding.cost.seconds / 2
+    assert finding.fix.losses.bytes_sent > 0
+
+
 def test_findings_that_cost_little_are_shown_on_request() -> None:
     text = program(chain("%a: T X0, %b: tensor<8xf32> {}", "%0 = stablehlo.tanh %a : T"))
     small = sdy.Program.from_text(text.replace('["x"=4, "y"=2]', '["x"=4]'))
