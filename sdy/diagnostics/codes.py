@@ -214,6 +214,10 @@ CODES: dict[str, Code] = {
         "A donated argument is sharded otherwise than the result that is to reuse its memory.",
         "Give both the same sharding.",
     ),
+    "SDY-S415": Code(
+        "An axis shards a dim of an argument or a constraint, where another dim would cost less.",
+        "Shard the dim of the hint along the axis.",
+    ),
     "SDY-R001": Code(
         "The number of tensors in a sharding rule differs from the number of operands and results.",
         "Write one `[...]` per operand and per result.",
@@ -370,9 +374,7 @@ CODES: dict[str, Code] = {
         "Correct the parameters or the `out_sharding`.",
     ),
     "SDY-D221": Code("An all-to-all has no parameters.", "Remove the op."),
-    "SDY-D222": Code(
-        "A parameter of an all-to-all refers to a dim that the tensor does not have.", "Count dims from 0."
-    ),
+    "SDY-D222": Code("A parameter of an all-to-all names a dim that the tensor does not have.", "Count dims from 0."),
     "SDY-D223": Code(
         "The parameters of an all-to-all use a dim twice.", "Merge the axes into one parameter, or use two ops."
     ),
@@ -389,9 +391,7 @@ CODES: dict[str, Code] = {
         "A collective-permute changes the number of shards of a dim.",
         "Shard the dim along axes of the same total size.",
     ),
-    "SDY-D241": Code(
-        "An all-reduce changes the sharding of a dim.", "Use the mesh and the dim shardings of the operand."
-    ),
+    "SDY-D241": Code("An all-reduce changes the sharding of a dim.", "Use the mesh and dim shardings of the operand."),
     "SDY-D242": Code(
         "An all-reduce reduces over an axis that the operand is sharded or explicitly replicated along.",
         "Reduce over other axes.",

@@ -152,6 +152,7 @@ FIRES = {
         "%a: T X0, %b: T N", "%0 = stablehlo.add %a, %b =N : T\n%1 = stablehlo.multiply %0, %b =N : T", "T N"
     ),
     "SDY-S414": chain(f"%a: T {DONATED}", "%0 = stablehlo.tanh %a : T", "T X1"),
+    "SDY-S415": chain("%a: T N, %w: T X0", f"%0 = {AW} : (T, T) -> T", "T"),
 }
 SILENT = {
     "SDY-S401": products("Y0X1", "%w"),  # every tensor is sharded along both axes
@@ -168,4 +169,5 @@ SILENT = {
     "SDY-S412": loop("X0", trips=3, sizes=(8, 8)),
     "SDY-S413": chain("%a: T N, %b: T N", "%0 = stablehlo.add %a, %b =N : T", "T N"),
     "SDY-S414": chain(f"%a: T {DONATED}", "%0 = stablehlo.tanh %a : T"),
+    "SDY-S415": chain("%a: T N, %w: T X1", f"%0 = {AW} : (T, T) -> T", "T"),
 }

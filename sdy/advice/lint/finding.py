@@ -12,6 +12,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity
 from sdy.diagnostics.span import Span
 from sdy.report.similar_entries import groups_of_similar, without_names
 
+NO_COST = Cost()
 MOST_PARTS = 4  # changes of a fix that are all shown
 
 
@@ -75,9 +76,9 @@ class Candidate:
     """An avoidable cost that a rule found, before its fixes are tried.
 
     `fixes` are tried in this order until one saves at least half of the cost. If `needs_fix`, the cost is an estimate:
-    the finding is reported only with a fix, and costs what that saves. If `is_idle`, the fix must leave the local
-    program as it is. `collectives` and `subject` identify the cause: of several findings with a common collective or an
-    equal subject, the one that costs most is reported.
+    the finding is reported only with a fix, which saves at least `least_saved`, and costs what that saves. If
+    `is_idle`, the fix must leave the local program as it is. `collectives` and `subject` identify the cause: of several
+    findings with a common collective or an equal subject, the one that costs most is reported.
     """
 
     code: str
@@ -85,6 +86,7 @@ class Candidate:
     cost: Cost
     fixes: Sequence[Fix] = ()
     needs_fix: bool = False
+    least_saved: Cost = NO_COST
     is_idle: bool = False
     span: Span | None = None
     collectives: tuple[Collective, ...] = ()

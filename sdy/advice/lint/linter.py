@@ -173,8 +173,8 @@ class Linter:
         tried = TriedFix(fix, self.price, after)
         if candidate.is_idle:
             return tried if print_module(local) == self._text else None
-        saves_enough = candidate.needs_fix or tried.saved.covers(candidate.cost.times(HOLDS_FROM))
-        return tried if saves_enough and self._weight(tried.saved) > 0 else None
+        least = candidate.least_saved if candidate.needs_fix else candidate.cost.times(HOLDS_FROM)
+        return tried if tried.saved.covers(least) and self._weight(tried.saved) > 0 else None
 
     def _partitioned(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
         """Return the local program of an edited copy and its price, or None if the edit is not valid."""

@@ -12,6 +12,7 @@ from sdy.advice.lint.gathers import repeated_gathers, unchanged_in_loops
 from sdy.advice.lint.latency import many_small_collectives
 from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.memory import idle_donations, uneven_dims
+from sdy.advice.lint.misplaced import misplaced_axes
 from sdy.advice.lint.replication import computed_in_full, replicated_boundary, unused_axes
 from sdy.advice.lint.slices import gathered_then_sliced, reduced_then_sliced
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -67,6 +68,7 @@ RULES = (
     Rule("SDY-S412", "latency-bound", "many small collectives only wait for latency", many_small_collectives),
     Rule("SDY-S413", "computed-in-full", "an operand is gathered for an op that could run on shards", computed_in_full),
     Rule("SDY-S414", "idle-donation", "a donated argument is sharded otherwise than the result", idle_donations),
+    Rule("SDY-S415", "misplaced-axis", "an axis shards a dim where another dim would cost less", misplaced_axes),
 )
 
 

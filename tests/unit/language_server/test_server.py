@@ -170,7 +170,7 @@ async def test_positions_count_the_units_of_the_editor(client: LanguageClient) -
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_fix_of_the_linter_is_an_edit_of_the_annotations(client: LanguageClient) -> None:
-    text = program("""func.func @main(%a: T X0, %b: T X1) -> (T X0) {
+    text = program("""func.func @main(%a: T X0, %b: T X0) -> (T X0) {
   %0 = stablehlo.add %a, %b : T
   return %0 : T
 }
@@ -190,7 +190,7 @@ async def test_a_fix_of_the_linter_is_an_edit_of_the_annotations(client: Languag
     (edits,) = (each for each in action.edit.document_changes if isinstance(each, types.TextDocumentEdit))
     assert edits.text_document == types.OptionalVersionedTextDocumentIdentifier(uri, 1)
     shardings = [edit.new_text.partition("<@m, ")[2] for edit in edits.edits if isinstance(edit, types.TextEdit)]
-    assert shardings == ['[{"x", "y"}, {}]>', '[{"y"}, {"x"}]>', '[{"x", "y"}, {}]>']
+    assert shardings == ['[{"x", "y"}, {}]>'] * 3
     assert {edit.range.start.line for edit in edits.edits} == {1}
 
 

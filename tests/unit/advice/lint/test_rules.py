@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.lint_programs import FIRES, SILENT, program
+from support.lint_programs import FIRES, SILENT, chain, program
 
 import sdy
 from sdy.advice.lint.finding import Finding
@@ -14,6 +14,7 @@ from sdy.advice.lint.settings import LintSettings
 from sdy.diagnostics.codes import CODES
 from sdy.program.program import Program
 
+PRODUCT = "stablehlo.dot_general %a, %w{layer}, contracting_dims = [1] x [0] : (T, T) -> T"
 FIXES = {
     "SDY-S401": "annotate %b as [{\"x\"}, {}] or P('x', None)",
     "SDY-S402": "annotate %w as [{}, {\"y\"}] or P(None, 'y')",
@@ -29,6 +30,7 @@ FIXES = {
     "SDY-S412": None,
     "SDY-S413": "annotate %1 as [{\"x\"}, {}] or P('x', None)",
     "SDY-S414": "annotate result[0] as [{\"x\"}, {}] or P('x', None)",
+    "SDY-S415": "annotate %w as [{}, {\"x\"}] or P(None, 'x')",
 }
 
 
@@ -87,3 +89,21 @@ def test_only_collectives_that_run_several_times_may_be_moved_out_of_a_loop() ->
     assert finding.notes[-1] == "one collective of all their data waits once: stack the tensors"
     (finding,) = findings(FIRES["SDY-S412"], "SDY-S412")
     assert finding.notes[-1].endswith("stack the tensors, or communicate after the loop")
+
+
+def test_the_axis_of_equal_layers_is_moved_in_all_of_them_at_once() -> None:
+    weights = ", ".join(f"%w{layer}: T X0 loc(\"p[{layer}]['up']\")" for layer in range(3))
+    products = "\n".join(f"%{layer} = {PRODUCT.format(layer=layer)}" for layer in range(3))
+    sums = "\n%3 = stablehlo.add %0, %1 : T\n%4 = stablehlo.tanh %2 : T\n%5 = stablehlo.add %3, %4 : T"
+    (finding,) = findings(chain(f'%a: T N loc("a"), {weights}', products + sums, "T"), "SDY-S415")
+    assert finding.message == "\"x\" shards dim 0 of p[0]['up'] (and 2 more likewise), where another dim costs less"
+    assert finding.fix is not None
+    assert len(finding.fix.fix.changes) == 3
+
+
+def test_the_axis_of_a_constraint_is_moved() -> None:
+    ops = "%0 = stablehlo.tanh %a : T\n%1 = sdy.sharding_constraint %0 @X1 : T\n%2 = stablehlo.abs %1 : T"
+    finding = next(each for each in findings(chain("%a: T X0", ops), "SDY-S415") if "%1" in each.message)
+    assert finding.fix is not None
+    assert finding.fix.fix.text == "annotate %1 as [{\"x\"}, {}] or P('x', None)"
+    assert finding.is_fixable
