@@ -151,7 +151,7 @@ class Linter:
             candidate.message,
             cost,
             fix,
-            candidate.span,
+            self._linted.names.with_source(candidate.span),
             self._linted.names.source(candidate.span),
             candidate.notes,
             was_limited=was_limited,

@@ -55,6 +55,10 @@ class TargetNames:
             return {}
         return {target: text.span(*found, span.file) for target, found in zip(self._boundary, offsets, strict=True)}
 
+    def with_source(self, span: Span | None) -> Span | None:
+        """Return a location with the Python line that its line comes from, if that is known."""
+        return None if span is None else span._replace(source=self._program.source_lines.get(span.line, span.source))
+
     def source(self, span: Span | None) -> str:
         """Return the line of a location as the user knows it: `train.py:20`, or `line 7`."""
         return "" if span is None else source_text(span.line, self._program.source_lines)

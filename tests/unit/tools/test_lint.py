@@ -109,3 +109,19 @@ def test_what_cannot_be_examined_exits_with_2(
 def test_a_wrong_count_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(MATMUL), "--trials", "many"]) == 2
     assert "expected a count, got 'many'" in capsys.readouterr().err
+
+
+def test_findings_name_the_python_line_of_an_op(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "p.mlir"
+    file.write_text(
+        """sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<1024x1024xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<1024x1024xf32> {
+  %0 = stablehlo.tanh %a : tensor<1024x1024xf32>
+  %1 = sdy.sharding_constraint %0 <@m, [{}, {"x"}]> : tensor<1024x1024xf32> loc("train.py":12:4)
+  %2 = stablehlo.abs %1 : tensor<1024x1024xf32>
+  return %2 : tensor<1024x1024xf32>
+}
+"""
+    )
+    assert main(["lint", str(file), "--select", "S415"]) == 1
+    assert f'{file}:4:8 (train.py:12): warning: "x" shards dim 1 of %1' in capsys.readouterr().out
