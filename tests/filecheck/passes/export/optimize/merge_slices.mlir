@@ -74,9 +74,12 @@ func.func @unchanged(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}
 
 // The end of a value that jnp.pad repeats at its other end comes from the value itself; the axis does not divide 66.
 // CHECK-LABEL: func.func @periodic
-// CHECK:      %[[FIRST:.*]] = stablehlo.slice %arg0 [0:1, 0:6]
-// CHECK-NEXT: %[[REST:.*]] = stablehlo.slice %arg0 [1:64, 0:6]
-// CHECK-NEXT: %[[NEXT:.*]] = stablehlo.concatenate %[[REST]], %[[FIRST]], dim = 0
+// The axis does not divide the first row or the 63 others either, so that their concatenation is made of shifts, too.
+// CHECK-NOT:  tensor<66x6xf32>
+// CHECK:      %[[REST:.*]] = stablehlo.pad %arg0, %{{.*}}, low = [-1, 0], high = [1, 0]
+// CHECK:      %[[FIRST:.*]] = stablehlo.pad %arg0, %{{.*}}, low = [63, 0], high = [-63, 0]
+// CHECK:      stablehlo.compare LT
+// CHECK:      %[[NEXT:.*]] = stablehlo.select %{{.*}}, %[[REST]], %[[FIRST]]
 // CHECK-NOT:  tensor<66x6xf32>
 // CHECK:      return %[[NEXT]], %arg0
 func.func @periodic(%a: tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<64x6xf32>, tensor<64x6xf32>) {
