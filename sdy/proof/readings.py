@@ -109,7 +109,10 @@ def _in_slice(digit: Digit, numbers: dict[int, tuple[int, int]]) -> Digit | None
 
 
 def as_padded(view: View, derived: Derived) -> View | None:
-    """Return a plain window of a term, which is the padding value outside, as one of the padded term."""
+    """Return a plain window of a term, which is the padding value outside, as one of the padded term.
+
+    It is that value outside of the padded term, too, if it was known to be.
+    """
     term, inner = derived.term, derived.term.operands[0]
     is_padded = view.outside is not None and view.outside is term.operands[1]
     if inner is not view.term or not (is_padded or is_within(view)):
@@ -121,4 +124,4 @@ def as_padded(view: View, derived: Derived) -> View | None:
         tuple(each._replace(dim=derived.layout[each.dim]) if each.dim != FREE else each for each in d)
         for d in view.dims
     )
-    return View(term, tuple(base), tuple(dims), None, view.partial)
+    return View(term, tuple(base), tuple(dims), view.outside if is_padded else None, view.partial)

@@ -127,6 +127,16 @@ def exchanged(view: View, split: int, concat: int, groups: Groups, devices: int)
     return replace(part, dims=tidy(dims))
 
 
+def _exchanged_dim(base: Sequence[Offset], pairs: Sequence[tuple[int, int]]) -> int:
+    """Return the first dim along which senders and receivers have different windows, or else one of several windows.
+
+    Zeros are outside of the term along it: along the other dims, a device with zeros has the window that it had.
+    """
+    tables = [dim for dim, table in enumerate(base) if not isinstance(table, int)]
+    exchanged = (dim for dim in tables if any(at(base[dim], one) != at(base[dim], other) for one, other in pairs))
+    return next(exchanged, tables[0] if tables else 0)
+
+
 def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: Term) -> View:
     """Return the windows after each target got that of its source; devices that get nothing have zeros."""
     check_exchangeable(view)
@@ -142,7 +152,7 @@ def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: T
         return replace(view, base=tuple(base))
     if not base or not (is_within(view) or view.outside is zero):
         raise NotProvedError("some devices get zeros")
-    dim = next((each for each, table in enumerate(view.base) if not isinstance(table, int)), 0)
+    dim = _exchanged_dim(view.base, pairs)
     far = view.term.shape[dim] + prod(view.shape)
     base[dim] = offset(tuple(at(base[dim], p) if p in source_of else far for p in range(devices)))
     return replace(view, base=tuple(base), outside=zero)

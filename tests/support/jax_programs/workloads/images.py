@@ -69,3 +69,9 @@ def moving_averages(series: Any) -> Any:
     """Average the last five elements of each, and compare with the largest of the next ones."""
     mean = lax.reduce_window(series, 0.0, lax.add, (1, 5), (1, 1), ((0, 0), (4, 0))) / 5
     return mean, lax.reduce_window(series, -jnp.inf, lax.max, (1, 4), (1, 1), ((0, 0), (0, 3))) - mean
+
+
+@workload(IMAGES, KERNEL, xla_bytes=23_040)
+def convolution_of_periodic_images(images: Any, kernel: Any) -> Any:
+    """Convolve images that continue at their other ends."""
+    return _convolved(jnp.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="wrap"), kernel, padding="VALID")

@@ -223,3 +223,31 @@ def time_warping(one: Any, other: Any) -> Any:
 
     costs = jnp.abs(one[:, :, None] - other[:, None, :])
     return lax.scan(row, jnp.zeros((32, 10)), costs.transpose(1, 0, 2))[0][:, -1]
+
+
+@workload(floats((64, 64), "data", "model"), xla_bytes=5_640)
+def gradient_of_periodic_differences(field: Any) -> Any:
+    """Differentiate a Laplacian of a field that continues at its other ends."""
+
+    def roughness(field: Any) -> Any:
+        x = jnp.pad(field, 1, mode="wrap")
+        return ((x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2] - 4 * field) ** 2).sum()
+
+    return jax.grad(roughness)(field)
+
+
+@workload(floats((4, 64, 32), "model", "data"), floats((4, 32)), xla_bytes=2_816)
+def causal_convolution(signals: Any, taps: Any) -> Any:
+    """Add the last four elements of signals, weighted, as a state space model does before its scan."""
+    x = jnp.pad(signals, ((0, 0), (3, 0), (0, 0)))
+    return sum(x[:, tap : tap + 64] * taps[tap] for tap in range(4))
+
+
+@workload(floats((64, 16), "data"), integers((256,), "data"), integers((256,), "data"), floats((32,)), xla_bytes=21_248)
+def graph_attention(nodes: Any, senders: Any, receivers: Any, weights: Any) -> Any:
+    """Weigh the neighbors of each node by a softmax over its edges."""
+    senders, receivers = senders % 64, receivers % 64
+    scores = jax.nn.leaky_relu(jnp.concatenate([nodes[senders], nodes[receivers]], -1) @ weights)
+    scores = jnp.exp(scores - jax.ops.segment_max(scores, receivers, 64)[receivers])
+    shares = scores / jax.ops.segment_sum(scores, receivers, 64)[receivers]
+    return jax.ops.segment_sum(shares[:, None] * nodes[senders], receivers, 64)
