@@ -236,13 +236,6 @@ def gradient_of_periodic_differences(field: Any) -> Any:
     return jax.grad(roughness)(field)
 
 
-@workload(floats((4, 64, 32), "model", "data"), floats((4, 32)), xla_bytes=2_816)
-def causal_convolution(signals: Any, taps: Any) -> Any:
-    """Add the last four elements of signals, weighted, as a state space model does before its scan."""
-    x = jnp.pad(signals, ((0, 0), (3, 0), (0, 0)))
-    return sum(x[:, tap : tap + 64] * taps[tap] for tap in range(4))
-
-
 @workload(floats((64, 16), "data"), integers((256,), "data"), integers((256,), "data"), floats((32,)), xla_bytes=21_248)
 def graph_attention(nodes: Any, senders: Any, receivers: Any, weights: Any) -> Any:
     """Weigh the neighbors of each node by a softmax over its edges."""
