@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from support.examples import EXAMPLES
 from support.execution.faults import faulty_copies
 from support.random_programs.draft import Options
@@ -26,6 +28,7 @@ from sdy.program.at_scale.reduced import verify_reduced
 from sdy.program.at_scale.run_estimate import estimate_of_run, estimate_on_devices
 from sdy.program.program import Program
 from sdy.program.verification import compare_runs
+from sdy.tools.command_line.output.verification import show_reduced
 
 OPTIONS = Options(ops=9, executable=True, max_devices=32)
 MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))
@@ -203,7 +206,7 @@ def test_faults_of_a_large_program_are_found() -> None:
 
 @pytest.mark.parametrize(("seconds", "devices"), [(0.0, 4), (60.0, 128)])
 def test_all_devices_are_tried_if_that_is_quick(monkeypatch: pytest.MonkeyPatch, seconds: float, devices: int) -> None:
-    monkeypatch.setattr(reduced, "SECONDS_FOR_ALL_DEVICES", seconds)
+    monkeypatch.setattr(reduced, "SECONDS_FOR_OTHER_SIZES", seconds)
     program = Program.from_text(LARGE)
     partitioned = program.partition()
     copies = faulty_copies(partitioned.local, seed=3)
@@ -211,6 +214,26 @@ def test_all_devices_are_tried_if_that_is_quick(monkeypatch: pytest.MonkeyPatch,
     found = verify_reduced(program.module, replace(partitioned, local=faulty))
     assert not found.agrees
     assert found.devices == (128, devices)
+
+
+def test_sizes_that_do_not_fit_together_are_not_a_difference() -> None:
+    """A slice from 5 to 16 becomes one from 3 to 14 in the program, and one from 4 to 7 of a shard."""
+    text = """
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<16xi32>) -> (tensor<16xi32>, tensor<11xi32>, tensor<5xi32>) {
+  %0 = stablehlo.multiply %a, %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}]>]>} : tensor<16xi32>
+  %1 = stablehlo.slice %0 [5:16] : (tensor<16xi32>) -> tensor<11xi32>
+  %2 = stablehlo.slice %0 [0:5] : (tensor<16xi32>) -> tensor<5xi32>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<11xi32>, tensor<5xi32>) -> tensor<16xi32>
+  return %3, %1, %2 : tensor<16xi32>, tensor<11xi32>, tensor<5xi32>
+}"""
+    program = Program.from_text(text)
+    found = verify_reduced(program.module, program.partition())
+    assert found.agrees
+    assert found.changes == ()
+    printed = io.StringIO()
+    show_reduced(Console(file=printed, width=200), found, verbose=False)
+    assert "all outputs agree in the sizes of the program, not in reduced ones" in printed.getvalue()
 
 
 def test_runs_in_64_bit_floats_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,9 +38,9 @@ MOST_SEEDS = 8  # of random inputs
 # sizes, where exponentials may overflow.
 LARGE = 8
 SECONDS_FOR_ROUNDS = 10.0  # after which no further inputs are tried
-# Programs that differ with fewer devices run on all of them, if one run on all takes at most so long. To tell rounding
-# from a fault takes up to 25 runs.
-SECONDS_FOR_ALL_DEVICES = 2.0
+# Programs that differ in the smallest sizes run in larger ones, if one run takes at most so long. To tell rounding from
+# a fault takes up to 25 runs.
+SECONDS_FOR_OTHER_SIZES = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,26 +102,44 @@ def verify_reduced(
     Raises: SdyError SDY-X151 if the run is too large even so, SDY-X152 if the sizes cannot be changed.
     """
     note_step("choose smaller sizes")
+    least_rounds = 1
+    found: ReducedVerification | None = None
+    failure: SdyError | None = None
+    for programs in _sizes_to_try(written, partitioned):
+        try:
+            found, failure = _verified(programs, written, partitioned, seed, watch, least_rounds), None
+        except SdyError as error:
+            failure = error
+            continue
+        if found.agrees:
+            break
+        least_rounds = max(least_rounds, len(found.rounds))  # the one that differs must run, however long it takes
+    if failure is not None:
+        raise failure
+    assert found is not None  # there is a first size
+    return found
+
+
+def _sizes_to_try(written: ModuleOp, partitioned: PartitionedProgram[Any]) -> Iterator[ReducedPrograms]:
+    """Yield the programs in the smallest sizes, and in larger ones that show whether the sizes matter.
+
+    If something is wrong with fewer devices, the devices themselves may matter; and the smaller sizes may break what
+    ties the sizes of the local program to those of the program. So the program runs on all devices, then in its own
+    sizes, where a run takes no longer than `SECONDS_FOR_OTHER_SIZES`.
+    """
     small = reduce_sizes(written, partitioned.local, partitioned.boundary)
-    if small.boundary.mesh == partitioned.boundary.mesh:
-        return _verified(small, written, partitioned, seed, watch)
-    # If something is wrong with fewer devices, the devices themselves may matter.
-    try:
-        found = _verified(small, written, partitioned, seed, watch)
-    except SdyError:
-        if (everywhere := _on_all_devices(written, partitioned)) is None:
-            raise
-        return _verified(everywhere, written, partitioned, seed, watch)
-    if found.agrees or (everywhere := _on_all_devices(written, partitioned)) is None:
-        return found
-    # Earlier rounds agreed: the one that differs must run, however long it takes.
-    return _verified(everywhere, written, partitioned, seed, watch, least_rounds=len(found.rounds))
+    yield small
+    own = ReducedPrograms(written, partitioned.local, partitioned.boundary, ())
+    if small.boundary.mesh != partitioned.boundary.mesh:
+        on_all = reduce_sizes(written, partitioned.local, partitioned.boundary, reduce_mesh=False)
+        if _is_short(on_all):
+            yield on_all
+    if _is_short(own):
+        yield own
 
 
-def _on_all_devices(written: ModuleOp, partitioned: PartitionedProgram[Any]) -> ReducedPrograms | None:
-    """Return the programs in smaller sizes on all devices; None if a run takes longer than those may."""
-    found = reduce_sizes(written, partitioned.local, partitioned.boundary, reduce_mesh=False)
-    return found if _needed(found, is_freed=False).seconds <= SECONDS_FOR_ALL_DEVICES else None
+def _is_short(programs: ReducedPrograms) -> bool:
+    return _needed(programs, is_freed=False).seconds <= SECONDS_FOR_OTHER_SIZES
 
 
 def reduced_comparisons(

@@ -25,13 +25,15 @@ def show_reduced(console: Console, found: ReducedVerification, *, verbose: bool)
             rows[each.before, each.after, each.reason or ""] += each.dims
     ordered = sorted(rows.items(), key=lambda row: (-row[0][1], -row[0][0]))
     shown = ordered if verbose else ordered[:MOST_SIZES]
-    print_tables(console, sizes_table((str(a), str(b), str(count), reason) for (a, b, reason), count in shown))
+    if found.changes:
+        print_tables(console, sizes_table((str(a), str(b), str(count), reason) for (a, b, reason), count in shown))
     if len(shown) < len(ordered):
         console.print(rest_text(len(ordered) - len(shown)), markup=False)
     print_tables(console, rounds_table(((each.name, *outcome_cells(each)) for each in found.rounds), "inputs"))
     before, after = found.devices
     devices = f"all {before} devices" if before == after else f"{after} of {before} devices"
-    verdict = "[green]all outputs agree in reduced sizes[/green]" if found.agrees else "[red]outputs differ[/red]"
+    sizes = "reduced sizes" if found.changes else "the sizes of the program, not in reduced ones"
+    verdict = f"[green]all outputs agree in {sizes}[/green]" if found.agrees else "[red]outputs differ[/red]"
     console.print(f"{verdict}; {found.ops} ops of the program and {found.local_ops} of the local one ran, on {devices}")
 
 
