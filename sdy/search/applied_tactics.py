@@ -17,7 +17,7 @@ from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
-from sdy.search.goal import Goal
+from sdy.search.search_request import Goal
 
 P_co = TypeVar("P_co", covariant=True)
 

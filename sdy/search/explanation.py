@@ -28,10 +28,10 @@ from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text
-from sdy.search.goal import Goal
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
+from sdy.search.search_request import Goal
 from sdy.search.searched_module import SearchedModule
 
 

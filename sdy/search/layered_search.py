@@ -15,6 +15,7 @@ from sdy.advice.edits import edited
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.search.annotations import with_constraints
 from sdy.search.folded_program import FoldedProgram
+from sdy.search.search_end import SearchEnd
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule
@@ -60,10 +61,10 @@ class LayeredSearch:
                     break
                 found += self._with_all_layers(folded)
         except KeyboardInterrupt:
-            result = replace(result, is_complete=False, is_interrupted=True)
+            result = replace(result, end=SearchEnd.INTERRUPT)
         if not found:
             # Only the cost of the folded program is known: of the best candidate, or of the program as it was.
-            best = result.best if result.is_interrupted else self._search.plain
+            best = result.best if result.end is SearchEnd.INTERRUPT else self._search.plain
             found.append(replace(best, edits=self.folded.unfolded(best.edits)))
         return replace(result, before=None, best=min(found, key=self._rank))
 

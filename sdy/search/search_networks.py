@@ -14,10 +14,9 @@ from sdy.diagnostics.progress import note_step
 from sdy.partitioner.layout_search.node import OpLayout
 from sdy.search.choices.kept_annotations import KeptAnnotations
 from sdy.search.choices.op_layout_choices import OpLayoutChoices
-from sdy.search.goal import Goal
 from sdy.search.memory import LeastMemory
 from sdy.search.program_network import ProgramNetwork
-from sdy.search.search_request import SearchRequest
+from sdy.search.search_request import Goal, SearchRequest
 from sdy.search.searched_module import SearchedModule
 from sdy.search.solutions import Solution, Solver
 from sdy.search.transfer_costs import Objective, TransferCosts

@@ -1,9 +1,10 @@
-"""The options of a search: the meshes to try, the machine, and the quantity to minimize."""
+"""The options of a search: the meshes to try, the machine, and the quantity to minimize, which orders candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import ProgramCost
@@ -11,10 +12,35 @@ from sdy.cost.quantities import byte_count
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.report.notation import read_mesh
-from sdy.search.goal import Goal
+from sdy.search.transfer_costs import Objective
 
 AXIS_NAMES = ("x", "y", "z")
 SECONDS = 60.0
+MEMORY_EXPONENT = 4  # so that a candidate that does not fit is worse than a much slower one
+
+
+class Goal(Enum):
+    """The quantity to minimize. The enum value is its name for users."""
+
+    TIME = "time"
+    BYTES = "bytes"
+    MEMORY = "memory"
+
+    def of(self, cost: ProgramCost) -> float:
+        """Return the quantity in a cost."""
+        match self:
+            case Goal.TIME:
+                return cost.seconds_in_turn
+            case Goal.BYTES:
+                return cost.bytes_sent
+            case Goal.MEMORY:
+                return float(cost.peak_bytes)
+
+    def objectives(self) -> tuple[Objective, ...]:
+        """Return the objectives of the cost networks that are solved."""
+        if self is Goal.BYTES:
+            return (Objective(seconds=1.0, bytes_sent=1.0),)  # seconds decide between equal bytes
+        return (Objective(), Objective(latency=0.1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +64,11 @@ class SearchRequest:
     def price_of(self, cost: ProgramCost) -> float:
         """Return the quantity to minimize."""
         return cost.seconds_overlapped if self.overlap and self.goal is Goal.TIME else self.goal.of(cost)
+
+    def score(self, cost: ProgramCost) -> float:
+        """Return the quantity to minimize, increased by the memory that is missing."""
+        missing = max(1.0, cost.peak_bytes / self.free_bytes)
+        return self.price_of(cost) * missing**MEMORY_EXPONENT
 
     def rank(self, cost: ProgramCost) -> tuple[bool, float]:
         """Return a key that is smaller for better plans: what fits in memory comes first."""

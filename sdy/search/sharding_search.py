@@ -6,7 +6,8 @@
 4. In a small program, change one decision after the other while that is better, at the price of the partitioned
    program: which named dims an axis shards, starting from the program without annotations and from the best candidate,
    then the layout of one argument. This finds plans whose latencies the network misjudges, since collectives combine,
-   so it goes on without a gap, unless no plan can save as much time as annotations must.
+   so it goes on without a gap, unless no plan can save as much time as annotations must, or the best candidate reaches
+   the lower bound of a network in which collectives have little latency. It ends if it finds nothing better for long.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.progress import note_step, stage
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
-from sdy.search.goal import Goal
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
+from sdy.search.search_end import Progress, SearchEnd
 from sdy.search.search_networks import SearchNetworks
-from sdy.search.search_request import SearchRequest
+from sdy.search.search_request import Goal, SearchRequest
 from sdy.search.searched_module import SearchedModule
 from sdy.search.solutions import Solution
 from sdy.search.transfer_costs import Objective
@@ -40,7 +41,9 @@ MAX_SOLUTIONS = 3  # for one objective; each has less memory than the one before
 SMALL_GAIN = 0.02  # the fraction of the goal that more annotations must save
 LEAST_SECONDS = 1e-6  # that annotations must save, about the latency of one collective
 LEAST_GAIN = 1e-3  # the fraction of the score that another layout of an argument must save
-MEMORY_EXPONENT = 4  # so that a candidate that does not fit is worse than a much slower one
+NEAR_BOUND = 1.01  # the cost of the best candidate, relative to a lower bound, with which the search ends
+MISJUDGED = 0.95  # the same, below which the bound says nothing
+TINY = 1e-12  # seconds
 LEAST_AS_PLANNED = 0.5  # the share of values with which annotations of arguments alone are worth a partition
 SHARE_OF_SOLVER = 0.6  # of the time
 
@@ -67,17 +70,15 @@ class Candidate:
 class SearchResult:
     """The best candidate, the cost of the program as it was, and the first solution, which has a lower bound.
 
-    `before` is None if the program as it was has only been partitioned with its layers folded.
-    `is_complete` is false if time was up, or if the user interrupted the search. `can_shard` is false if no op can be
-    sharded at all: no axis divides a dim, or the rules of the ops need all dims unsharded.
+    `before` is None if the program as it was has only been partitioned with its layers folded. `can_shard` is false if
+    no op can be sharded at all: no axis divides a dim, or the rules of the ops need all dims unsharded.
     """
 
     before: ProgramCost | None
     best: Candidate
     tried: int
     solution: Solution | None
-    is_complete: bool
-    is_interrupted: bool
+    end: SearchEnd
     can_shard: bool
 
 
@@ -98,37 +99,34 @@ class ShardingSearch:
     _neighbours: Neighbours = field(init=False)
     _candidates: list[Candidate] = field(init=False, default_factory=list[Candidate])
     _known: dict[frozenset[Edit], Candidate | None] = field(init=False)  # by edits; None for those without a price
-    _end: float = field(init=False, default=0.0)
+    _progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
         self.networks = SearchNetworks(self.written, self.searched, self.request)
         self._neighbours = Neighbours(self.written, self.searched)
         self._known = {}
+        self._progress = Progress(0.0)
 
     def run(self, seconds: float) -> SearchResult:
         """Search until nothing is better or time is up. An interrupt (Ctrl-C) ends it with the best result so far.
 
         Raises: SdyError if the program cannot be partitioned as it is, or SDY-T250 if HiGHS is needed and missing.
         """
-        self._end = monotonic() + seconds
+        self._progress = Progress(monotonic() + seconds)
         before = Candidate((), self.price(self.written))
         self._known[frozenset()] = before
         self._candidates.append(before)
         solution: Solution | None = None
-        is_complete, is_interrupted = True, False
         try:
             first, *others = self.request.goal.objectives()
             share = SHARE_OF_SOLVER * seconds / (1 + len(others))
-            solution = self._search(first, share)
-            # In a small program, first what is cheap: solutions with many constraints take long to partition.
-            if not self.is_large and not self._saves_too_little() and (is_complete := self._choose_named_dims(before)):
-                for objective in others:
-                    self._search(objective, share)
-                is_complete = self._improve()
+            solution, end = self._search(first, share), SearchEnd.SOLVED
+            if not self.is_large:
+                end = self._beyond_first(others, share)
         except KeyboardInterrupt:
-            is_complete, is_interrupted = False, True
+            end = SearchEnd.INTERRUPT
         tried, can_shard = len(self._candidates), self.searched.can_shard
-        return SearchResult(before.cost, self.ranked()[0], tried, solution, is_complete, is_interrupted, can_shard)
+        return SearchResult(before.cost, self.ranked()[0], tried, solution, end, can_shard)
 
     @property
     def plain(self) -> Candidate:
@@ -161,7 +159,7 @@ class ShardingSearch:
                 for edits in self._variants(planned)
                 if (each := self._priced(edits, solution, planned)) is not None
             ]
-            if not found or monotonic() > self._end:
+            if not found or monotonic() > self._progress.end:
                 break
             if free == 0:  # the solver knows no less memory; the partitioned programs may differ in it
                 free = 0.98 * min(each.cost.peak_bytes for each in found)
@@ -204,6 +202,8 @@ class ShardingSearch:
                 self._known[key] = None
                 return None
             found = self._known[key] = Candidate(edits, cost, solution, planned)
+            if self._is_better(found, min(self._candidates, key=lambda each: self.request.score(each.cost))):
+                self._progress.note_gain()
             self._candidates.append(found)
         return self._known[key]
 
@@ -233,50 +233,74 @@ class ShardingSearch:
         least = cost.op_seconds / self.searched.mesh.device_count
         return self.request.price_of(cost) < least + LEAST_SECONDS
 
-    def _improve(self) -> bool:
-        """Improve the best candidate, and the program as it was; return false if time was up before the end."""
+    def _beyond_first(self, others: Sequence[Objective], seconds: float) -> SearchEnd:
+        """Search a small program beyond the solutions of the first objective; return the reason for the end."""
+        if self._saves_too_little():
+            return SearchEnd.TOO_LITTLE
+        for objective in others:
+            if monotonic() > self._progress.end:
+                return SearchEnd.TIME_UP
+            self._search(objective, seconds)
+            if self._reaches_bound(objective, seconds):
+                return SearchEnd.BOUND
+        return self._improve()
+
+    def _reaches_bound(self, objective: Objective, seconds: float) -> bool:
+        """Return whether the best candidate costs hardly more than the lower bound of an objective.
+
+        The latency of collectives counts little in the other objectives, so that their bounds also hold for plans
+        whose collectives combine. If a partitioned program costs much less than the bound, the network misjudges it.
+        """
+        request, has_bound = self.request, self.networks.has_all_choices
+        fitting = [request.price_of(each.cost) for each in self._candidates if each.cost.fits]
+        if not fitting or not has_bound or request.overlap or request.goal is not Goal.TIME:
+            return False
+        solution = self.networks.solve(objective, seconds)
+        return solution is not None and MISJUDGED <= min(fitting) / max(solution.bound, TINY) <= NEAR_BOUND
+
+    def _improve(self) -> SearchEnd:
+        """Improve the best candidate, and the program as it was; return the reason for the end."""
         return (
             self._choose_named_dims(self._best())
-            and self._choose_layouts(self._best())
-            and self._choose_layouts(self.plain)
+            or self._choose_named_dims(self.plain)
+            or self._choose_named_dims(self._best())
+            or self._choose_layouts(self._best())
+            or self._choose_layouts(self.plain)
+            or SearchEnd.NOTHING_BETTER
         )
 
-    def _choose_named_dims(self, candidate: Candidate) -> bool:
-        """Choose the best named dims for one axis after the other while that is better; return false if time was up."""
+    def _choose_named_dims(self, candidate: Candidate) -> SearchEnd | None:
+        """Choose the best named dims for one axis after the other while that is better; return a reason to stop."""
         is_better = True
         while is_better:
             is_better = False
             for axis in self._neighbours.axes:
                 found = candidate
                 for edits in self._neighbours.along_axis(candidate.edits, axis):
-                    if monotonic() > self._end:
-                        return False
+                    if end := self._progress.reached_end():
+                        return end
                     tried = self._priced(edits, candidate.solution)
                     found = tried if tried is not None and self._is_better(tried, found) else found
                 candidate, is_better = found, is_better or found is not candidate
-        return True
+        return None
 
-    def _choose_layouts(self, candidate: Candidate) -> bool:
-        """Change the layout of one argument after the other while that is better; return false if time was up."""
+    def _choose_layouts(self, candidate: Candidate) -> SearchEnd | None:
+        """Change the layout of one argument after the other while that is better; return a reason to stop."""
         is_better = True
         while is_better:
             is_better = False
             for edits in self._neighbours.of_arguments(candidate.edits):
-                if monotonic() > self._end:
-                    return False
+                if end := self._progress.reached_end():
+                    return end
                 found = self._priced(edits, candidate.solution)
                 if found is not None and self._is_better(found, candidate):
                     candidate, is_better = found, True
                     break
-        return True
+        return None
 
     def _is_better(self, candidate: Candidate, other: Candidate) -> bool:
-        return self._score(candidate) < self._score(other) * (1 - LEAST_GAIN)
-
-    def _score(self, candidate: Candidate) -> float:
-        """Return the quantity to minimize, increased by the memory that is missing."""
-        missing = max(1.0, candidate.cost.peak_bytes / self.request.free_bytes)
-        return self.request.price_of(candidate.cost) * missing**MEMORY_EXPONENT
+        score = self.request.score
+        return score(candidate.cost) < score(other.cost) * (1 - LEAST_GAIN)
 
 
 def is_large(module: ModuleOp) -> bool:

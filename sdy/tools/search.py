@@ -9,8 +9,7 @@ from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.planning.plan import ShardingPlan
 from sdy.program.program import Program
-from sdy.search.goal import Goal
-from sdy.search.search_request import SECONDS
+from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text

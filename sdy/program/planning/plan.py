@@ -22,8 +22,8 @@ from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tabl
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.constraints import Constraint, PlannedValue, by_line
 from sdy.search.explanation import PlanExplanation
-from sdy.search.goal import Goal
-from sdy.search.search_request import SECONDS
+from sdy.search.search_end import SearchEnd
+from sdy.search.search_request import SECONDS, Goal
 
 P_co = TypeVar("P_co", bound=ComparedProgram, covariant=True)
 SHOWN_VALUES = 6  # rows of values that take the most memory
@@ -75,7 +75,7 @@ class ShardingPlan(Generic[P_co]):
     inside: Sequence[PlannedValue]
     gap: float | None
     tried: int
-    is_complete: bool
+    end: SearchEnd
     can_shard: bool
     least_memory: LeastMemory | None
     chooses_optimizer: bool
@@ -98,6 +98,11 @@ class ShardingPlan(Generic[P_co]):
         Raises: SdyError SDY-T205 if JAX is not installed.
         """
         return check_xla(baseline or self.original, self.program, seed, seconds, run=run)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the search ended by itself, and not because of the time limit or the user."""
+        return self.end.is_complete
 
     @property
     def in_shardings(self) -> dict[str, str]:
@@ -148,6 +153,7 @@ class ShardingPlan(Generic[P_co]):
             "least_memory": None if self.least_memory is None else asdict(self.least_memory),
             "tried": self.tried,
             "is_complete": self.is_complete,
+            "end": self.end.value,
         }
 
 
@@ -219,8 +225,7 @@ def _notes(plan: ShardingPlan[ComparedProgram]) -> Iterator[str]:
             "Costs are with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize "
             "time`."
         )
-    ends = "" if plan.is_complete else " before time was up; a longer search may find a better plan"
-    yield f"{plan.tried} annotated programs were partitioned{ends}."
+    yield f"{plan.tried} annotated programs were partitioned{plan.end.text}."
     if plan.gap is not None and plan.cost.fits:
         yield (
             f"In its cost model, the search found a solution that costs at most {plan.gap:.1%} more than any other "

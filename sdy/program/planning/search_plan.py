@@ -36,6 +36,7 @@ from sdy.search.constraints import PlannedValue
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.folded_program import folded_program
 from sdy.search.layered_search import LayeredSearch
+from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import name_of_mesh, on_one_mesh, prepared_module, without_shardings
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
@@ -120,7 +121,7 @@ def _results(searches: Sequence[Search], end: float) -> Iterator[tuple[Search, S
     for number, search in enumerate(searches):
         result = search.run(max(0.0, end - monotonic()) / (len(searches) - number))
         yield search, result
-        if result.is_interrupted:
+        if result.end is SearchEnd.INTERRUPT:
             break
 
 
@@ -209,7 +210,7 @@ def _plan(
         list(_constraints(best.edits, names, program.origin)),
         solution.gap if solution is not None and is_bounded and not least else None,
         result.tried,
-        result.is_complete,
+        result.end,
         result.can_shard,
         least,
         not program.is_large,

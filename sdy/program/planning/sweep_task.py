@@ -16,7 +16,7 @@ from sdy.passes.rewriting.insertion import erase, insert
 from sdy.program.program import Program
 from sdy.report.notation import read_mesh
 from sdy.report.sweep.points import Origin, SweepCost, SweepPoint
-from sdy.search.goal import Goal
+from sdy.search.search_request import Goal
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from sdy.cost.hardware import HARDWARE
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.report.notation import read_mesh
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
-from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
+from sdy.search.search_request import Goal
 from sdy.search.searched_module import prepared_module
 
 MACHINE = HARDWARE["tpu_v5e"]

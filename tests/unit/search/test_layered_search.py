@@ -20,6 +20,7 @@ from sdy.report.notation import read_mesh
 from sdy.search import sharding_search
 from sdy.search.folded_program import FoldedProgram, folded_program
 from sdy.search.layered_search import LayeredSearch
+from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import search_request
 from sdy.search.searched_module import prepared_module, without_shardings
 from sdy.search.sharding_search import SearchResult, ShardingSearch
@@ -146,5 +147,5 @@ def test_a_plan_without_a_price_of_all_layers_has_that_of_the_folded_ones(
         return price(module)
 
     found = LayeredSearch(folded, on_mesh, search_request(MACHINE), failing).run(60.0)
-    assert found.is_interrupted == isinstance(error, KeyboardInterrupt)
-    assert bool(found.best.edits) == found.is_interrupted  # a plan that cannot be partitioned is none
+    assert (found.end is SearchEnd.INTERRUPT) == isinstance(error, KeyboardInterrupt)
+    assert bool(found.best.edits) == (found.end is SearchEnd.INTERRUPT)  # a plan that cannot be partitioned is none

@@ -11,11 +11,10 @@ from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search import search_networks
 from sdy.search.choices.op_layout_choices import OpLayoutChoices
-from sdy.search.goal import Goal
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_networks import SearchNetworks
-from sdy.search.search_request import SearchRequest
+from sdy.search.search_request import Goal, SearchRequest
 from sdy.search.searched_module import on_one_mesh, prepared_module
 from sdy.search.transfer_costs import TransferCosts
 

@@ -6,8 +6,7 @@ import pytest
 
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.search.goal import Goal
-from sdy.search.search_request import meshes_of_devices, search_request
+from sdy.search.search_request import Goal, meshes_of_devices, search_request
 
 MACHINE = HARDWARE["tpu_v5e"]
 

@@ -9,6 +9,7 @@ import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.cost.program_cost import ProgramCost
 from sdy.report.notation import read_mesh
+from sdy.search.search_end import Progress, SearchEnd
 from sdy.search.search_request import search_request
 from sdy.search.searched_module import prepared_module, without_shardings
 from sdy.search.sharding_search import SearchResult, ShardingSearch
@@ -39,7 +40,7 @@ def searched(calls: int, error: type[BaseException], seconds: float = 60.0) -> S
 
 def test_an_interrupt_returns_the_best_plan_so_far() -> None:
     result = searched(3, KeyboardInterrupt)
-    assert not result.is_complete
+    assert not result.end.is_complete
     assert result.tried == 3
     assert result.before is not None
     assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
@@ -57,7 +58,7 @@ def test_another_error_is_not_hidden() -> None:
 
 def test_without_time_only_the_solution_is_tried() -> None:
     result = searched(1000, KeyboardInterrupt, seconds=0.0)
-    assert not result.is_complete
+    assert not result.end.is_complete
     assert 1 < result.tried < 12
     assert result.before is not None
     assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
@@ -81,11 +82,11 @@ def test_a_later_mesh_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch)
 def test_an_interrupt_ends_the_search_of_all_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[object] = []
 
-    def interrupted(search: ShardingSearch) -> bool:
+    def interrupted(search: ShardingSearch, *_: object) -> SearchEnd:
         runs.append(search.searched.mesh)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ShardingSearch, "_improve", interrupted)
+    monkeypatch.setattr(ShardingSearch, "_beyond_first", interrupted)
     plan = sdy.Program.from_text(PROGRAM).search(devices=8)
     assert not plan.is_complete
     assert len(runs) == 1
@@ -97,6 +98,24 @@ def test_the_search_ends_early_if_no_plan_can_save_enough() -> None:
     assert plan.is_complete
     assert plan.tried <= 4  # the candidates of the first solution
     assert plan.cost == plan.before
+
+
+def test_the_search_ends_at_the_bound_for_plans_whose_collectives_combine() -> None:
+    plan = sdy.Program.from_text(PROGRAM).search(mesh="data=4,model=2", on="tpu_v5e", time_limit=3600.0)
+    assert plan.end is SearchEnd.BOUND
+    assert plan.tried <= 8  # the candidates of the solutions
+    assert "the best one reaches the lower bound" in " ".join(plan.report().split())
+    assert plan.to_json()["end"] == "bound"
+
+
+def test_the_search_ends_if_nothing_better_was_found_for_half_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((0.0, 4.0, 6.0, 20.0, 20.0, 29.0, 31.0, 101.0))
+    monkeypatch.setattr("sdy.search.search_end.monotonic", lambda: next(times))
+    progress = Progress(end=100.0)
+    assert [progress.reached_end(), progress.reached_end()] == [None, SearchEnd.NO_GAIN]
+    progress.note_gain()
+    ends = [progress.reached_end() for _ in range(4)]
+    assert ends == [None, None, SearchEnd.NO_GAIN, SearchEnd.TIME_UP]
 
 
 def test_the_report_says_that_the_optimizer_is_chosen() -> None:
