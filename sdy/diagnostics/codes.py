@@ -115,9 +115,7 @@ CODES: dict[str, Code] = {
     ),
     "SDY-S101": Code("The size of a mesh axis is less than 1.", "Use a size of 1 or more."),
     "SDY-S102": Code("A device id is negative.", "Use device ids from 0 to the number of devices - 1."),
-    "SDY-S103": Code(
-        "A mesh without axes lists several device ids.", "Add an axis to the mesh, or list a single device."
-    ),
+    "SDY-S103": Code("A mesh without axes lists several device ids.", "Add an axis, or list a single device."),
     "SDY-S104": Code("Two axes of a mesh have the same name.", "Rename one of them."),
     "SDY-S105": Code(
         "The number of device ids of a mesh differs from the product of its axis sizes.", "List every device once."
@@ -218,6 +216,7 @@ CODES: dict[str, Code] = {
         "An axis shards a dim of an argument or a constraint, where another dim would cost less.",
         "Shard the dim of the hint along the axis.",
     ),
+    "SDY-S416": Code("Optimizer state is sharded less than its weight.", "Shard it and its result like the weight."),
     "SDY-R001": Code(
         "The number of tensors in a sharding rule differs from the number of operands and results.",
         "Write one `[...]` per operand and per result.",

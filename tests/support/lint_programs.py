@@ -122,6 +122,17 @@ def chain(arguments: str, ops: str, result: str = "T X0") -> str:
     return f"func.func @main({arguments}) -> ({result}) {{\n{ops}\n  return {last} : {result.split()[0]}\n}}\n"
 
 
+def momentum(state: str) -> str:
+    """Return a step that updates a state, and with it a weight."""
+    return f"""
+func.func @main(%m: T {state}, %w: T X0) -> (T X0, T {state}) {{
+  %0 = stablehlo.tanh %m : T
+  %1 = stablehlo.subtract %w, %0 : T
+  return %1, %0 : T, T
+}}
+"""
+
+
 AW = "stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]"
 DONATED = '{sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>, tf.aliasing_output = 0 : i32}'
 
@@ -153,6 +164,7 @@ FIRES = {
     ),
     "SDY-S414": chain(f"%a: T {DONATED}", "%0 = stablehlo.tanh %a : T", "T X1"),
     "SDY-S415": chain("%a: T N, %w: T X0", f"%0 = {AW} : (T, T) -> T", "T"),
+    "SDY-S416": momentum("N"),
 }
 SILENT = {
     "SDY-S401": products("Y0X1", "%w"),  # every tensor is sharded along both axes
@@ -170,4 +182,5 @@ SILENT = {
     "SDY-S413": chain("%a: T N, %b: T N", "%0 = stablehlo.add %a, %b =N : T", "T N"),
     "SDY-S414": chain(f"%a: T {DONATED}", "%0 = stablehlo.tanh %a : T"),
     "SDY-S415": chain("%a: T N, %w: T X1", f"%0 = {AW} : (T, T) -> T", "T"),
+    "SDY-S416": momentum("X1"),
 }

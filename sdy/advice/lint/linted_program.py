@@ -9,9 +9,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from sdy.advice.collectives import Collective
+from sdy.advice.edits import with_axis
 from sdy.advice.lint.price import Cost
 from sdy.advice.lint.target_names import Target, TargetNames
-from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.communication import COLLECTIVE_KINDS
 from sdy.cost.schedule import CollectiveRun
@@ -87,6 +88,14 @@ class LintedProgram:
         """Return the bytes of one shard."""
         axes = [axis for dim in sharding.dims for axis in dim.axes]
         return tensor_bytes(self.type(target)) / sharded_size(axes, self.mesh)
+
+    def closed(self, sharding: TensorSharding) -> TensorSharding:
+        """Return a closed sharding along the same axes, without priorities."""
+        found = fully_closed(self.mesh_name, sharding.rank)
+        for dim, axes in enumerate(axes_of_dims(sharding)):
+            for axis in axes:
+                found = with_axis(found, dim, axis)
+        return found
 
     # The partitioned program on global shapes
 

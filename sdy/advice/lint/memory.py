@@ -19,7 +19,6 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.axis_list import sharded_size
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_closed
 
 # SDY-S411
 
@@ -76,7 +75,7 @@ def idle_donations(linted: LintedProgram) -> Iterator[Candidate]:
         ):
             continue
         name, result_name, span = linted.names.name(value), linted.names.name(result), linted.names.span(value)
-        edits = (Edit(result, _closed(linted, own)), Edit(value, _closed(linted, other)))
+        edits = (Edit(result, linted.closed(own)), Edit(value, linted.closed(other)))
         yield Candidate(
             "SDY-S414",
             f"{name} is donated to {result_name}, but sharded otherwise, so that its memory is not reused",
@@ -85,12 +84,3 @@ def idle_donations(linted: LintedProgram) -> Iterator[Candidate]:
             span=span,
             subject=f"boundary {result_name}",
         )
-
-
-def _closed(linted: LintedProgram, sharding: TensorSharding) -> TensorSharding:
-    """Return a closed sharding along the same axes, without priorities."""
-    found = fully_closed(linted.mesh_name, sharding.rank)
-    for dim, axes in enumerate(axes_of_dims(sharding)):
-        for axis in axes:
-            found = with_axis(found, dim, axis)
-    return found

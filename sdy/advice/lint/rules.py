@@ -15,6 +15,7 @@ from sdy.advice.lint.memory import idle_donations, uneven_dims
 from sdy.advice.lint.misplaced import misplaced_axes
 from sdy.advice.lint.replication import computed_in_full, replicated_boundary, unused_axes
 from sdy.advice.lint.slices import gathered_then_sliced, reduced_then_sliced
+from sdy.advice.lint.state import replicated_states
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 
 PREFIX = "SDY-"
@@ -69,6 +70,12 @@ RULES = (
     Rule("SDY-S413", "computed-in-full", "an operand is gathered for an op that could run on shards", computed_in_full),
     Rule("SDY-S414", "idle-donation", "a donated argument is sharded otherwise than the result", idle_donations),
     Rule("SDY-S415", "misplaced-axis", "an axis shards a dim where another dim would cost less", misplaced_axes),
+    Rule(
+        "SDY-S416",
+        "replicated-state",
+        "an argument that is updated, such as optimizer state, is sharded less than the weight it belongs to",
+        replicated_states,
+    ),
 )
 
 

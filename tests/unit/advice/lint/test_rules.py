@@ -31,6 +31,7 @@ FIXES = {
     "SDY-S413": "annotate %1 as [{\"x\"}, {}] or P('x', None)",
     "SDY-S414": "annotate result[0] as [{\"x\"}, {}] or P('x', None)",
     "SDY-S415": "annotate %w as [{}, {\"x\"}] or P(None, 'x')",
+    "SDY-S416": "annotate %m as [{\"x\"}, {}] or P('x', None); annotate result[1] as [{\"x\"}, {}] or P('x', None)",
 }
 
 
@@ -107,3 +108,30 @@ def test_the_axis_of_a_constraint_is_moved() -> None:
     assert finding.fix is not None
     assert finding.fix.fix.text == "annotate %1 as [{\"x\"}, {}] or P('x', None)"
     assert finding.is_fixable
+
+
+@pytest.mark.parametrize("is_donated", [True, False])
+def test_the_moments_of_all_layers_are_sharded_like_the_weights_at_once(is_donated: bool) -> None:
+    layers, arguments, ops, results = range(2), list[str](), list[str](), list[str]()
+    for number, (name, dims) in enumerate((("p", '[{"x"}, {}]'), ("m", "[{}, {}]"), ("v", "[{}, {}]"))):
+        for layer in layers:
+            sharding = f"sdy.sharding = #sdy.sharding<@m, {dims}>"
+            donation = f", tf.aliasing_output = {2 * number + layer} : i32" if is_donated else ""
+            arguments.append(f'%{name}{layer}: T {{{sharding}{donation}}} loc("{name}[{layer}]")')
+            results.append(f"T {{{sharding}}}")
+    for layer in layers:
+        ops += [
+            f"%n{layer} = stablehlo.tanh %m{layer} : T",
+            f"%u{layer} = stablehlo.abs %v{layer} : T",
+            f"%s{layer} = stablehlo.divide %n{layer}, %u{layer} : T",
+            f"%q{layer} = stablehlo.subtract %p{layer}, %s{layer} : T",
+        ]
+    returned = ", ".join(f"%{name}{layer}" for name in "qnu" for layer in layers)
+    body = "\n".join([*ops, f"return {returned} : {', '.join('T' for _ in results)}"])
+    (finding,) = findings(
+        f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{body}\n}}", "SDY-S416"
+    )
+    assert finding.message == "m[0] (and 3 more likewise) is updated together with p[0], but sharded less"
+    assert finding.is_fixable
+    assert finding.fix is not None
+    assert len(finding.fix.fix.changes) == 8  # the moments and their results
