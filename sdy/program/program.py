@@ -254,20 +254,25 @@ class Program(Generic[R]):
 
         Raises: SdyError SDY-T209 if no machine has the name in the settings, SDY-T240 if no rule has a selected code.
         """
-        return self._linter(settings or on_demand.LintSettings()).report()
+        settings = settings or on_demand.LintSettings()
+        if settings not in self._lint_reports:
+            self._lint_reports[settings] = self._linter(settings).report()
+        return self._lint_reports[settings]
 
     def with_lint_fixes(self, settings: LintSettings | None = None) -> tuple[Program[R], list[Finding]]:
         """Return the program with fixes of `lint` applied, and the findings that were fixed, in this order.
 
-        Apply the best fix that raises neither bytes, time nor memory, examine the program anew, and repeat this until
-        no such fix is left. Only annotations change, and the program computes the same values.
-        Raises: SdyError as `lint`.
+        Apply the fixes that raise neither bytes, time nor memory, the best first, each if that still holds after those
+        before; then examine the program anew, until no such fix is left. Raises: SdyError as `lint`.
         """
-        program = self
+        program, settings = self, settings or on_demand.LintSettings()
         fixed: list[Finding] = []
-        while (best := program.lint(settings).best_fixable()) is not None and best.fix is not None:
-            program = program._with_changes(best.fix.fix.changes)
-            fixed.append(best)
+        while fixable := program.lint(settings).fixable():
+            for number, finding in enumerate(fixable):
+                again = program._linter(settings).fixable_again(finding) if number else finding
+                if again is not None and again.fix is not None:
+                    program = program._with_changes(again.fix.fix.changes)
+                    fixed.append(again)
         return program, fixed
 
     def search(
@@ -363,6 +368,10 @@ class Program(Generic[R]):
     @cached_property
     def _why_not(self) -> WhyNot:
         return on_demand.WhyNot(self.module, self._explainer, self._explained)
+
+    @cached_property
+    def _lint_reports(self) -> dict[LintSettings, LintReport]:
+        return {}
 
     def _linter(self, settings: LintSettings) -> Linter:
         facts = self.facts(settings.machine)

@@ -7,38 +7,31 @@ number of trials is reached: each trial partitions the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.advice.edits import Change, edited, is_at_boundary
+from sdy.advice.edits import is_at_boundary
 from sdy.advice.lint.finding import Candidate, Finding, Fix, TriedFix
 from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
 from sdy.advice.lint.similar_findings import different_first, with_text_about_others
+from sdy.advice.lint.trials import Partition, Trials
 from sdy.advice.partition_facts import PartitionFacts
 from sdy.diagnostics.counted import counted
-from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.progress import stage
-from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import print_module
-from sdy.dialects.verification.verify_module import verify_module
 from sdy.report.html.fragment import tables_html
 from sdy.report.tables.fitted_table import fitted_table
-
-Partition = Callable[[ModuleOp], ModuleOp]  # from a module to the local program
 
 FIXES_PER_CANDIDATE = 3
 HOLDS_FROM = 0.5  # the share of its cost that a fix must save
 # A cost is small in time below SMALL_SECONDS. It is small in bytes or memory below a share of those of the program, or
 # if the machine sends or writes them within SMALL_SECONDS: 1 % of a tiny program is nothing.
 SMALL_SHARE, SMALL_SECONDS = 0.01, 1e-6
-OPS_IN_TRIALS = 6_000  # so that the trials take some ten seconds
-MIN_TRIALS, MAX_TRIALS = 8, 64
 
 
 @dataclass(frozen=True)
@@ -68,15 +61,9 @@ class LintReport:
         tables = [fitted_table("findings", columns, rows)] if self.findings else []
         return tables_html(repr(self), tables, notes)
 
-    def best_fixable(self) -> Finding | None:
-        """Return the finding whose fix saves most among those that raise nothing; None if there is none."""
-        return next((finding for finding in self.findings if finding.is_fixable), None)
-
-
-def default_trials(module: ModuleOp) -> int:
-    """Return the number of trials that take some ten seconds."""
-    count = sum(1 for _ in pre_order(module))
-    return max(MIN_TRIALS, min(MAX_TRIALS, OPS_IN_TRIALS // max(1, count)))
+    def fixable(self) -> list[Finding]:
+        """Return the findings whose fixes raise nothing, the one whose fix saves most first."""
+        return [finding for finding in self.findings if finding.is_fixable]
 
 
 class Linter:
@@ -85,13 +72,10 @@ class Linter:
     def __init__(self, facts: PartitionFacts, partition: Partition, settings: LintSettings) -> None:
         self._linted = LintedProgram(facts)
         self._facts = facts
-        self._partition = partition
         self._rules = selected_rules(settings.select, settings.ignore)
         self._shows_small = settings.shows_small
         self._keeps_boundary = settings.keeps_boundary
-        trials = settings.trials
-        self._trials_left = default_trials(facts.program.written) if trials is None else trials
-        self._tried: dict[tuple[Change, ...], tuple[ModuleOp, Price] | None] = {}
+        self._trials = Trials(facts.program.written, partition, self._price, settings.trials)
         self._untried = 0
 
     @cached_property
@@ -104,6 +88,13 @@ class Linter:
         found = [(candidate, finding) for candidate, finding in self._findings()]
         kept = sorted(self._one_per_cause(found), key=lambda each: -self._weight_of(*each))
         return LintReport(self.price, [finding for _, finding in kept], self._untried)
+
+    def fixable_again(self, finding: Finding) -> Finding | None:
+        """Return a finding of another program if this one has it too, with a fix that is still free; else None."""
+        found = (each for rule in self._rules if rule.code == finding.code for each in rule.find(self._linted))
+        candidate = next((each for each in found if each.message == finding.message), None)
+        again = None if candidate is None else self._finding(candidate)
+        return again if again is not None and again.is_fixable and not self._is_small(again) else None
 
     def _findings(self) -> Iterator[tuple[Candidate, Finding]]:
         for candidate in self._candidates():
@@ -130,7 +121,7 @@ class Linter:
         """
         cost, fix, was_limited = candidate.cost, None, False
         for each in self._allowed(candidate.fixes)[:FIXES_PER_CANDIDATE]:
-            if each.changes not in self._tried and self._trials_left <= 0:
+            if not self._trials.may_try(each):
                 was_limited = True
                 break
             tried = self._try(candidate, each)
@@ -162,11 +153,7 @@ class Linter:
 
     def _try(self, candidate: Candidate, fix: Fix) -> TriedFix | None:
         """Return the fix with its effect on a copy, or None if it does not hold."""
-        if fix.changes not in self._tried:
-            self._trials_left -= 1
-            with stage(f"fix {len(self._tried) + 1}"):
-                self._tried[fix.changes] = self._partitioned(fix)
-        found = self._tried[fix.changes]
+        found = self._trials.result(fix)
         if found is None:
             return None
         local, after = found
@@ -175,16 +162,6 @@ class Linter:
             return tried if print_module(local) == self._text else None
         least = candidate.least_saved if candidate.needs_fix else candidate.cost.times(HOLDS_FROM)
         return tried if tried.saved.covers(least) and self._weight(tried.saved) > 0 else None
-
-    def _partitioned(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
-        """Return the local program of an edited copy and its price, or None if the edit is not valid."""
-        module, _ = edited(self._facts.program.written, fix.changes)
-        try:
-            verify_module(module)
-            local = self._partition(module)
-        except SdyError:
-            return None  # for example because an axis would be used twice
-        return local, self._price(local)
 
     def _price(self, local: ModuleOp) -> Price:
         return price_of(local, self._linted.mesh, self._facts.hardware)

@@ -1,9 +1,15 @@
-"""Rules on memory: SDY-S411 (padding of dims that the axes do not divide) and SDY-S414 (donation without effect)."""
+"""Rules on memory: SDY-S411 (padding of dims that the axes do not divide), SDY-S414 (donation without effect) and
+SDY-S416 (arguments that are updated, such as the moments of Adam, sharded less than their weights).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.edits import Edit, with_axis
 from sdy.advice.lint.finding import Candidate, Fix
@@ -15,10 +21,15 @@ from sdy.advice.partition_facts import axes_of_dims
 from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.sdy.collectives import CollectiveOp
+from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.axis_list import sharded_size
 from sdy.model.sharding import TensorSharding
+from sdy.rules import elementwise
+
+_IDENTITIES = (CollectiveOp, ReshardOp, ShardingConstraintOp)
 
 # SDY-S411
 
@@ -84,3 +95,103 @@ def idle_donations(linted: LintedProgram) -> Iterator[Candidate]:
             span=span,
             subject=f"boundary {result_name}",
         )
+
+
+# SDY-S416
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """An argument and the result that takes its place in the next step, with the argument that is sharded more."""
+
+    argument: SSAValue
+    result: int
+    leader: SSAValue
+
+
+def replicated_states(linted: LintedProgram) -> Iterator[Candidate]:
+    """Yield one candidate for all arguments that are updated, and sharded less than an argument they meet elementwise.
+
+    The fix gives the argument and its result, in all layers at once, the sharding of that other argument. Any of these
+    alone would need a reshard.
+    """
+    updates = list(_updates(linted))
+    if not updates:
+        return
+    wasted, edits = 0.0, dict[Target, Edit]()
+    for each in updates:
+        sharding = linted.closed(linted.boundary_axes[each.leader])
+        wasted += linted.local_bytes(each.argument, linted.boundary_axes[each.argument])
+        wasted -= linted.local_bytes(each.leader, sharding)
+        for target in (each.argument, each.result):
+            edits[target] = Edit(target, sharding)
+    first = updates[0]
+    name, leader = (linted.names.name(target) for target in (first.argument, first.leader))
+    others = f" (and {len(updates) - 1} more likewise)" if len(updates) > 1 else ""
+    parts = tuple(edit.described(linted.names.name(target)) for target, edit in edits.items())
+    yield Candidate(
+        "SDY-S416",
+        f"{name}{others} is updated together with {leader}, but sharded less",
+        Cost(memory=wasted),
+        [Fix(parts, tuple(edits.values()))],
+        needs_fix=True,
+        span=linted.names.span(first.argument),
+        subject=f"boundary {name}",
+    )
+
+
+def _updates(linted: LintedProgram) -> Iterator[_Update]:
+    """Yield the updated arguments that are sharded less than an argument of the same shape, in their order."""
+    leaders: dict[int, int] = {}
+    arguments, sources = linted.main.body.block.args, _elementwise_sources(linted.final_main)
+    for group in sources:
+        known = [index for index in group if arguments[index] in linted.boundary_axes]
+        if known:
+            leader = min(known, key=lambda index: (_shard_bytes(linted, arguments[index]), index))
+            for index in known:
+                if _shard_bytes(linted, arguments[index]) > _shard_bytes(linted, arguments[leader]):
+                    leaders.setdefault(index, leader)
+    results = _updated_results(linted, sources)
+    for index, leader in sorted(leaders.items()):
+        if index in results and results[index] in linted.boundary_axes:
+            yield _Update(arguments[index], results[index], arguments[leader])
+
+
+def _shard_bytes(linted: LintedProgram, target: Target) -> float:
+    return linted.local_bytes(target, linted.boundary_axes[target])
+
+
+def _updated_results(linted: LintedProgram, sources: Sequence[frozenset[int]]) -> dict[int, int]:
+    """Return the result that takes the place of each argument: by donation, or the only one that is left by data flow.
+
+    The first moment of Adam depends elementwise on the old one alone; the new weights on the old ones and both moments.
+    """
+    found = aliased_results(linted.main)
+    taken = set(found.values())
+    for result in sorted(range(len(sources)), key=lambda result: len(sources[result])):
+        left = [index for index in sources[result] if index not in found]
+        if result not in taken and len(left) == 1:
+            found[left[0]] = result
+    return found
+
+
+def _elementwise_sources(main: FuncOp) -> list[frozenset[int]]:
+    """Return, for each result of a function, the arguments of its type that it depends on through elementwise ops."""
+    known: dict[SSAValue, frozenset[int]] = {}
+
+    def of(value: SSAValue) -> frozenset[int]:
+        return known.get(value, frozenset())
+
+    block = main.body.block
+    for argument in block.args:
+        known[argument] = frozenset({argument.index})
+    for op in block.ops:
+        if isinstance(op, _IDENTITIES) or type(op) in elementwise.RULES:
+            for result in op.results:
+                known[result] = frozenset[int]().union(*map(of, op.operands))
+    returned = block.last_op.operands if block.last_op is not None else ()
+    return [_of_type(block.args, of(value), value) for value in returned]
+
+
+def _of_type(arguments: Sequence[BlockArgument], indices: frozenset[int], value: SSAValue) -> frozenset[int]:
+    return frozenset(index for index in indices if arguments[index].type == value.type)

@@ -11,11 +11,10 @@ from sdy.advice.lint.finding import Candidate
 from sdy.advice.lint.gathers import repeated_gathers, unchanged_in_loops
 from sdy.advice.lint.latency import many_small_collectives
 from sdy.advice.lint.linted_program import LintedProgram
-from sdy.advice.lint.memory import idle_donations, uneven_dims
+from sdy.advice.lint.memory import idle_donations, replicated_states, uneven_dims
 from sdy.advice.lint.misplaced import misplaced_axes
 from sdy.advice.lint.replication import computed_in_full, replicated_boundary, unused_axes
 from sdy.advice.lint.slices import gathered_then_sliced, reduced_then_sliced
-from sdy.advice.lint.state import replicated_states
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 
 PREFIX = "SDY-"

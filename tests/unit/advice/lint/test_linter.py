@@ -7,9 +7,10 @@ from support.examples import EXAMPLE_NAMES, EXAMPLES
 from support.lint_programs import AW, FIRES, chain, program
 
 import sdy
-from sdy.advice.lint.linter import MAX_TRIALS, MIN_TRIALS, default_trials
+from sdy.advice.lint.linter import Linter, LintReport
 from sdy.advice.lint.rules import RULES, selected_rules
 from sdy.advice.lint.settings import LintSettings, read_settings
+from sdy.advice.lint.trials import MAX_TRIALS, MIN_TRIALS, default_trials
 from sdy.cost.collectives import CollectiveKind
 from sdy.diagnostics.diagnostic import SdyError, render
 from sdy.dialects.ir.symbols import main_function
@@ -121,6 +122,23 @@ def test_trials_are_limited() -> None:
     assert replicated.untried > 0
     assert not replicated.findings
     assert MIN_TRIALS < default_trials(unused.module) <= MAX_TRIALS
+
+
+def test_all_fixes_of_a_report_are_applied_before_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: list[LintReport] = []
+    report = Linter.report
+
+    def recorded(linter: Linter) -> LintReport:
+        reports.append(report(linter))
+        return reports[-1]
+
+    monkeypatch.setattr(Linter, "report", recorded)
+    text = program(chain("%a: T X0, %b: T N, %c: T N", "%0 = stablehlo.add %a, %b : T\n%1 = stablehlo.add %0, %c : T"))
+    settings = LintSettings(select=("S401",))
+    fixed, applied = sdy.Program.from_text(text.replace('["x"=4, "y"=2]', '["x"=4]')).with_lint_fixes(settings)
+    assert len(applied) == 2
+    assert not fixed.lint(settings).findings  # the last report, which is kept
+    assert [len(each.fixable()) for each in reports] == [2, 0]
 
 
 def test_fixes_leave_the_boundary_when_asked() -> None:

@@ -1,0 +1,61 @@
+"""Trials of fixes on copies of a program, each of which partitions the program, and how many of them there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.advice.edits import Change, edited
+from sdy.advice.lint.finding import Fix
+from sdy.advice.lint.price import Price
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.progress import stage
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.verification.verify_module import verify_module
+
+Partition = Callable[[ModuleOp], ModuleOp]  # from a module to the local program
+
+OPS_IN_TRIALS = 6_000  # so that the trials take some ten seconds
+MIN_TRIALS, MAX_TRIALS = 8, 64
+
+
+def default_trials(module: ModuleOp) -> int:
+    """Return the number of trials that take some ten seconds."""
+    count = sum(1 for _ in pre_order(module))
+    return max(MIN_TRIALS, min(MAX_TRIALS, OPS_IN_TRIALS // max(1, count)))
+
+
+class Trials:
+    """The trials of fixes of the program `written`: equal fixes are tried once.
+
+    At most `count` fixes are tried, by default as many as take some ten seconds.
+    """
+
+    def __init__(
+        self, written: ModuleOp, partition: Partition, price: Callable[[ModuleOp], Price], count: int | None = None
+    ) -> None:
+        self._written, self._partition, self._price = written, partition, price
+        self._left = default_trials(written) if count is None else count
+        self._known: dict[tuple[Change, ...], tuple[ModuleOp, Price] | None] = {}
+
+    def may_try(self, fix: Fix) -> bool:
+        """Return whether the effect of a fix is known, or there are trials left."""
+        return fix.changes in self._known or self._left > 0
+
+    def result(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
+        """Return the local program of an edited copy and its price, or None if the edit is not valid."""
+        if fix.changes not in self._known:
+            with stage(f"fix {len(self._known) + 1}"):
+                self._known[fix.changes] = self._tried(fix)
+            self._left -= 1
+        return self._known[fix.changes]
+
+    def _tried(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
+        module, _ = edited(self._written, fix.changes)
+        try:
+            verify_module(module)
+            local = self._partition(module)
+        except SdyError:
+            return None  # for example because an axis would be used twice
+        return local, self._price(local)
