@@ -7,6 +7,7 @@ from enum import Enum
 from time import monotonic
 
 LEAST_PATIENCE = 5.0  # seconds without a gain
+SHARE_OF_LIMIT = 1 / 12  # of the time limit that the search goes on without a gain: a longer limit asks for more
 SHARE_OF_PATIENCE = 0.5  # of the time up to the last gain that the search goes on without another one
 
 
@@ -66,5 +67,7 @@ class Progress:
         now = monotonic()
         if now > self.end:
             return SearchEnd.TIME_UP
-        patience = max(LEAST_PATIENCE, SHARE_OF_PATIENCE * (self.last_gain - self.start))
+        patience = max(
+            LEAST_PATIENCE, SHARE_OF_LIMIT * (self.end - self.start), SHARE_OF_PATIENCE * (self.last_gain - self.start)
+        )
         return SearchEnd.NO_GAIN if now - self.last_gain > patience else None
