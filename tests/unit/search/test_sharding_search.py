@@ -109,13 +109,20 @@ def test_the_search_ends_at_the_bound_for_plans_whose_collectives_combine() -> N
 
 
 def test_the_search_ends_if_nothing_better_was_found_for_half_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter((0.0, 4.0, 6.0, 20.0, 20.0, 29.0, 31.0, 101.0))
+    times = iter((0.0, 8.0, 9.0, 20.0, 20.0, 29.0, 31.0, 101.0))
     monkeypatch.setattr("sdy.search.search_end.monotonic", lambda: next(times))
     progress = Progress(end=100.0)
     assert [progress.reached_end(), progress.reached_end()] == [None, SearchEnd.NO_GAIN]
     progress.note_gain()
     ends = [progress.reached_end() for _ in range(4)]
     assert ends == [None, None, SearchEnd.NO_GAIN, SearchEnd.TIME_UP]
+
+
+def test_a_search_with_a_longer_limit_goes_on_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((0.0, 49.0, 51.0))
+    monkeypatch.setattr("sdy.search.search_end.monotonic", lambda: next(times))
+    progress = Progress(end=600.0)
+    assert [progress.reached_end(), progress.reached_end()] == [None, SearchEnd.NO_GAIN]
 
 
 def test_the_report_says_that_the_optimizer_is_chosen() -> None:
