@@ -24,6 +24,9 @@ from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.progress import note_step, stage
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo import window
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
@@ -46,6 +49,8 @@ MISJUDGED = 0.95  # the same, below which the bound says nothing
 TINY = 1e-12  # seconds
 LEAST_AS_PLANNED = 0.5  # the share of values with which annotations of arguments alone are worth a partition
 SHARE_OF_SOLVER = 0.6  # of the time
+
+_WITH_EDGES = (*window.OPS, ConcatenateOp, PadOp, SliceOp)  # ops whose shards may exchange their edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +254,13 @@ class ShardingSearch:
         """Return whether the best candidate costs hardly more than the lower bound of an objective.
 
         The latency of collectives counts little in the other objectives, so that their bounds also hold for plans
-        whose collectives combine. If a partitioned program costs much less than the bound, the network misjudges it.
+        whose collectives combine. If a partitioned program costs much less than the bound, the network misjudges it; so
+        it may if the program has ops whose shards exchange their edges, which the network takes for unsharded.
         """
-        request, has_bound = self.request, self.networks.has_all_choices
+        request = self.request
+        has_bound = self.networks.has_all_choices and not any(
+            isinstance(op, _WITH_EDGES) for op in pre_order(self.searched.module)
+        )
         fitting = [request.price_of(each.cost) for each in self._candidates if each.cost.fits]
         if not fitting or not has_bound or request.overlap or request.goal is not Goal.TIME:
             return False

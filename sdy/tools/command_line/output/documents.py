@@ -388,6 +388,9 @@ class Plan(TypedDict):
     least_memory: Annotated[LeastMemory | None, "if no plan can fit"]
     tried: Annotated[int, "annotated programs that were partitioned"]
     is_complete: Annotated[bool, "whether the search ended before the time limit"]
+    end: Annotated[
+        str, "why it ended: `bound`, `no-gain`, `nothing-better`, `solved`, `too-little-to-save`, `time-limit`"
+    ]
 
 
 class AxisChoice(TypedDict):
