@@ -2,8 +2,8 @@
 
 Each op is assumed to read its operands from HBM and to write its results there, of slices and updates only the elements
 that they use (`accessed_bytes`). A compiler that fuses ops moves less, so the memory time is an upper bound, which is
-close for programs of few ops. Only contractions count as arithmetic: the
-vector unit, which computes the other ops, keeps up with memory.
+close for programs of few ops. Only contractions count as arithmetic: the vector unit, which computes the other ops,
+keeps up with memory.
 """
 
 from __future__ import annotations

@@ -36,16 +36,20 @@ from sdy.proof.walk import Walk, element_of, returned_by, shape_of
 
 def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
     """Return whether the local program computes the same as the global one, with the shardings of the boundary."""
-    proof = _prove(written, local, boundary, follows_elements=True)
-    if proof.is_proved or not any(isinstance(op, ManualComputationOp) for op in pre_order(written)):
+    proof, has_followed = _prove(written, local, boundary, follows_elements=True)
+    has_manual = any(isinstance(op, ManualComputationOp) for op in pre_order(written))
+    if proof.is_proved or not has_followed or not has_manual:
         return proof
     # The elements of a value may be followed for a while, and then lead nowhere. What each device computes by itself,
     # with which manual computations begin, is compared instead if elements are not followed.
-    by_devices = _prove(written, local, boundary, follows_elements=False)
+    by_devices, _ = _prove(written, local, boundary, follows_elements=False)
     return by_devices if by_devices.is_proved else proof
 
 
-def _prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, *, follows_elements: bool) -> Proof:
+def _prove(
+    written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, *, follows_elements: bool
+) -> tuple[Proof, bool]:
+    """Return the proof, and whether elements were followed for it; those of large programs never are."""
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
     lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
@@ -77,7 +81,7 @@ def _prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, *, fo
         failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
     used = tuple(sorted(walk.used.items()))
     proved = len(walk.reached) - len(walk.unproved)
-    return Proof(used, len(walk.reached), proved, (*failures, *differences))
+    return Proof(used, len(walk.reached), proved, (*failures, *differences)), follower.has_followed
 
 
 def _whole_argument(number: int, value: SSAValue, table: TermTable) -> Relation:

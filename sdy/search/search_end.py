@@ -24,7 +24,7 @@ class SearchEnd(Enum):
 
     @property
     def is_complete(self) -> bool:
-        """Return whether the search ended by itself, and not because of the time limit or the user."""
+        """Return whether neither the time limit nor the user ended the search."""
         return self not in (SearchEnd.TIME_UP, SearchEnd.INTERRUPT)
 
     @property

@@ -258,11 +258,11 @@ class ShardingSearch:
         it may if the program has ops whose shards exchange their edges, which the network takes for unsharded.
         """
         request = self.request
-        has_bound = self.networks.has_all_choices and not any(
-            isinstance(op, _WITH_EDGES) for op in pre_order(self.searched.module)
-        )
+        has_bound = self.networks.has_all_choices and request.goal is Goal.TIME and not request.overlap
+        if not has_bound or any(isinstance(op, _WITH_EDGES) for op in pre_order(self.searched.module)):
+            return False
         fitting = [request.price_of(each.cost) for each in self._candidates if each.cost.fits]
-        if not fitting or not has_bound or request.overlap or request.goal is not Goal.TIME:
+        if not fitting:
             return False
         solution = self.networks.solve(objective, seconds)
         return solution is not None and MISJUDGED <= min(fitting) / max(solution.bound, TINY) <= NEAR_BOUND

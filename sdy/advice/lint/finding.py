@@ -16,6 +16,11 @@ NO_COST = Cost()
 MOST_PARTS = 4  # changes of a fix that are all shown
 
 
+def and_others(text: str, count: int) -> str:
+    """Return a text with the number of others for which it stands: `%m (and 3 more likewise)`."""
+    return f"{text} (and {count} more likewise)" if count else text
+
+
 @dataclass(frozen=True)
 class Fix:
     """Changes of annotations, in words and as values. `parts` has a text per change; `intro` comes before them all."""
@@ -33,7 +38,7 @@ class Fix:
     def summary(self) -> str:
         """The changes in words; of many that differ only in the indices of layers, the first is shown with a count."""
         groups = groups_of_similar(self.parts, without_names, most=MOST_PARTS)
-        texts = (f"{first} (and {len(others)} more likewise)" if others else first for first, *others in groups)
+        texts = (and_others(first, len(others)) for first, *others in groups)
         return self.intro + "; ".join(texts)
 
 

@@ -1,5 +1,7 @@
-"""Rules on memory: SDY-S411 (padding of dims that the axes do not divide), SDY-S414 (donation without effect) and
-SDY-S416 (arguments that are updated, such as the moments of Adam, sharded less than their weights).
+"""Rules on memory.
+
+SDY-S411 finds dims that are padded because the axes do not divide them, SDY-S414 donations without effect, and SDY-S416
+arguments that are updated, such as the moments of Adam, but sharded less than their weights.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.edits import Edit, with_axis
-from sdy.advice.lint.finding import Candidate, Fix
+from sdy.advice.lint.finding import Candidate, Fix, and_others
 from sdy.advice.lint.linted_program import LintedProgram, divisible_dims
 from sdy.advice.lint.price import Cost
 from sdy.advice.lint.target_names import Target
@@ -127,13 +129,11 @@ def replicated_states(linted: LintedProgram) -> Iterator[Candidate]:
             edits[target] = Edit(target, sharding)
     first = updates[0]
     name, leader = (linted.names.name(target) for target in (first.argument, first.leader))
-    others = f" (and {len(updates) - 1} more likewise)" if len(updates) > 1 else ""
-    parts = tuple(edit.described(linted.names.name(target)) for target, edit in edits.items())
     yield Candidate(
         "SDY-S416",
-        f"{name}{others} is updated together with {leader}, but sharded less",
+        f"{and_others(name, len(updates) - 1)} is updated together with {leader}, but sharded less",
         Cost(memory=wasted),
-        [Fix(parts, tuple(edits.values()))],
+        [fix_of(linted, *edits.values())],
         needs_fix=True,
         span=linted.names.span(first.argument),
         subject=f"boundary {name}",

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import SSAValue
 
 from sdy.advice.edits import Edit, with_axis
-from sdy.advice.lint.finding import Candidate, Fix
+from sdy.advice.lint.finding import Candidate, Fix, and_others
 from sdy.advice.lint.linted_program import LintedProgram, cost_of, divisible_dims
 from sdy.advice.lint.price import Cost
+from sdy.advice.lint.uses import fix_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import TensorSharding
@@ -34,11 +35,11 @@ def misplaced_axes(linted: LintedProgram) -> Iterator[Candidate]:
             if not fixes or sharding is None:
                 continue
             name, sent = linted.names.name(first), cost_of(collectives)
+            named = and_others(name, len(targets) - 1)
             dim = next(index for index, own in enumerate(sharding.dims) if ref in own.axes)
-            others = f" (and {len(targets) - 1} more likewise)" if len(targets) > 1 else ""
             yield Candidate(
                 "SDY-S415",
-                f"{ref} shards dim {dim} of {name}{others}, where another dim costs less",
+                f"{ref} shards dim {dim} of {named}, where another dim costs less",
                 Cost(sent.bytes_sent, sent.seconds, len(targets) * linted.local_bytes(first, sharding)),
                 fixes,
                 needs_fix=True,
@@ -78,9 +79,5 @@ def _moved(linted: LintedProgram, targets: Sequence[SSAValue], axis: AxisRef) ->
     for dim, own in enumerate(sharding.dims):
         is_possible = all(dim in divisible_dims(shape, sharding, axis, linted.mesh) for shape in shapes)
         if is_possible and axis not in own.axes:
-            yield _fix(linted, targets, with_axis(sharding, dim, axis))
-
-
-def _fix(linted: LintedProgram, targets: Sequence[SSAValue], sharding: TensorSharding) -> Fix:
-    edits = tuple(Edit(target, sharding) for target in targets)
-    return Fix(tuple(edit.described(linted.names.name(edit.target)) for edit in edits), edits)
+            moved = with_axis(sharding, dim, axis)
+            yield fix_of(linted, *(Edit(target, moved) for target in targets))

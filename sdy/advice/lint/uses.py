@@ -52,6 +52,6 @@ def uses_through_elementwise(value: SSAValue, is_end: Callable[[CollectiveOp], b
     return Uses(tuple(through), tuple(ends)) if ends else None
 
 
-def fix_of(linted: LintedProgram, change: Change) -> Fix:
-    """Return the fix that consists of one change."""
-    return Fix((change.described(linted.names.name(change.target)),), (change,))
+def fix_of(linted: LintedProgram, *changes: Change) -> Fix:
+    """Return the fix that consists of some changes."""
+    return Fix(tuple(change.described(linted.names.name(change.target)) for change in changes), changes)

@@ -101,7 +101,7 @@ class ShardingPlan(Generic[P_co]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search ended by itself, and not because of the time limit or the user."""
+        """True unless the time limit or the user ended the search."""
         return self.end.is_complete
 
     @property

@@ -66,6 +66,11 @@ class Follower:
     )
 
     @property
+    def has_followed(self) -> bool:
+        """Return whether the elements of any value were followed."""
+        return self._elements is not None
+
+    @property
     def elements(self) -> ElementTable:
         """The elements of the global program, which are found when they are first needed.
 

@@ -389,7 +389,8 @@ class Plan(TypedDict):
     tried: Annotated[int, "annotated programs that were partitioned"]
     is_complete: Annotated[bool, "whether the search ended before the time limit"]
     end: Annotated[
-        str, "why it ended: `bound`, `no-gain`, `nothing-better`, `solved`, `too-little-to-save`, `time-limit`"
+        Literal["bound", "interrupt", "no-gain", "nothing-better", "solved", "time-limit", "too-little-to-save"],
+        "why the search ended",
     ]
 
 
