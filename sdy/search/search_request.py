@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -128,6 +128,20 @@ def meshes_of_devices(count: int) -> Iterator[Mesh]:
     for length in range(1, len(AXIS_NAMES) + 1):
         for sizes in _factorizations(count, length, count):
             yield Mesh(tuple(MeshAxis(name, size) for name, size in zip(AXIS_NAMES, sizes, strict=False)))
+
+
+def splits_axes(sizes: Sequence[int], joined: Sequence[int]) -> bool:
+    """Return whether axes of some sizes can be joined to axes of the sizes `joined`, in any order.
+
+    >>> splits_axes((32, 8, 2), (64, 8)), splits_axes((16, 16, 2), (64, 8))
+    (True, False)
+    """
+    if not sizes:
+        return all(size == 1 for size in joined)
+    return any(
+        size % sizes[0] == 0 and splits_axes(sizes[1:], (*joined[:index], size // sizes[0], *joined[index + 1 :]))
+        for index, size in enumerate(joined)
+    )
 
 
 def _factorizations(count: int, length: int, largest: int) -> Iterator[tuple[int, ...]]:

@@ -24,7 +24,7 @@ from sdy.model.devices.tiling import shard_coordinates, source_target_pairs
 from sdy.model.mesh_digits import mesh_digits
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import DigitsPerDim, Layout, MeshDigits, TensorSize
+from sdy.partitioner.layout_search.layout import DigitsPerDim, DigitTuple, Layout, MeshDigits, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reduction import Reduction
 from sdy.partitioner.layout_search.transfer import Transfers
@@ -102,22 +102,20 @@ class TransferCosts:
         return np.where(rates.is_possible, costs, inf)
 
     def _rate_tables(self, sources: Sequence[Layout], targets: Sequence[Layout]) -> _RateTables:
-        rates = [[self._rates(source, target) for target in targets] for source in sources]
-        count = max((len(each.collectives) for row in rates for each in row if each), default=0)
-        shape = len(sources), len(targets)
-        by_step, plain = np.zeros((2, count, *shape)), np.zeros((2, *shape))
-        found = _RateTables(by_step[0], by_step[1], plain[0], plain[1], np.ones(shape, dtype=np.bool_))
-        for row, of_source in enumerate(rates):
-            for column, each in enumerate(of_source):
-                if each is None:
-                    found.is_possible[row, column] = False
-                    continue
-                found.accessed[row, column] = each.accessed
-                for step, rate in enumerate(each.collectives):
-                    found.seconds[step, row, column] = rate.seconds
-                    found.latency[step, row, column] = rate.latency
-                    found.bytes_sent[row, column] += rate.bytes_sent
-        return found
+        examples, kinds = _kinds_of_transfers(sources, targets)
+        rates = [self._rates(sources[source], targets[target]) for source, target in examples]
+        count = max((len(each.collectives) for each in rates if each), default=0)
+        by_step, plain = np.zeros((2, count, len(rates))), np.zeros((2, len(rates)))
+        for kind, each in enumerate(rates):
+            if each is None:
+                continue
+            plain[:, kind] = each.accessed, sum(rate.bytes_sent for rate in each.collectives)
+            for step, rate in enumerate(each.collectives):
+                by_step[:, step, kind] = rate.seconds, rate.latency
+        seconds, latency = by_step[:, :, kinds]
+        accessed, bytes_sent = plain[:, kinds]
+        is_possible = np.array([each is not None for each in rates])
+        return _RateTables(seconds, latency, accessed, bytes_sent, is_possible[kinds])
 
     def _rates(self, source: Layout, target: Layout) -> TransferRates | None:
         """Return the rates of a transfer; None if a value would become partial."""
@@ -204,6 +202,28 @@ class TransferCosts:
 
     def _shards(self, sharding: TensorSharding) -> int:
         return sharded_size([axis for dim in sharding.dims for axis in dim.axes], self._digits.mesh)
+
+
+def _kinds_of_transfers(
+    sources: Sequence[Layout], targets: Sequence[Layout]
+) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:
+    """Sort the transfers from each source (rows) to each target (columns) into kinds with equal rates.
+
+    Return the numbers of a source and a target per kind, and the table of kinds. Rates do not depend on the order of
+    dims, nor on dims that are sharded in neither layout.
+    """
+    numbers: dict[DigitTuple, int] = {(): 0}
+
+    def numbered(layouts: Sequence[Layout]) -> NDArray[np.int64]:
+        rows = [(*layout.dims, layout.unreduced) for layout in layouts]
+        return np.array([[numbers.setdefault(digits, len(numbers)) for digits in row] for row in rows])
+
+    before, after = numbered(sources)[:, np.newaxis], numbered(targets)[np.newaxis]
+    pairs = before * len(numbers) + after
+    pairs[..., :-1].sort(axis=-1)
+    _, first, kinds = np.unique(pairs.reshape(-1, pairs.shape[-1]), axis=0, return_index=True, return_inverse=True)
+    examples = [divmod(int(index), len(targets)) for index in first]
+    return examples, kinds.reshape(len(sources), len(targets))
 
 
 def _joined(parts: Iterable[TransferRates]) -> TransferRates:

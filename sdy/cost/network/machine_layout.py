@@ -38,6 +38,7 @@ class MachineLayout:
         self._axes = GroupAxes(mesh)
         axis_count = network.axis_count if isinstance(network, Torus) else 1
         self._torus_axes = _torus_axes([axis.size for axis in mesh.axes], axis_count)
+        self._permute_loads: dict[tuple[DeviceGroup, ...], PermuteLoad] = {}
 
     def axes_of(self, groups: Sequence[DeviceGroup]) -> AxisList:
         """Return the mesh axes along which members of a group differ, major first, with adjacent sub-axes merged."""
@@ -51,7 +52,10 @@ class MachineLayout:
         """
         match self._network:
             case Torus() as torus if kind is CollectiveKind.COLLECTIVE_PERMUTE:
-                load = self._permute_load(groups, torus)
+                pairs = tuple(groups)
+                load = self._permute_loads.get(pairs)
+                if load is None:  # routing is slow, and a search meets few patterns of pairs
+                    load = self._permute_loads[pairs] = self._permute_load(pairs, torus)
                 return permute_time(result_bytes, load, torus.link_bandwidth, torus.hop_seconds)
             case Torus() as torus:
                 return torus_time(kind, result_bytes, self._torus_lines(groups, torus), torus)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -46,21 +46,29 @@ def main_block(module: ModuleOp) -> Block:
     return func.body.block
 
 
-def calls_of(module: ModuleOp, func: FuncOp) -> Iterator[CallOp]:
-    """Yield the calls of `func`: for each op of the module, first those directly in its regions, then nested ones.
+def calls_of(module: ModuleOp, func: FuncOp) -> Sequence[CallOp]:
+    """Return the calls of `func` in the order of `calls_by_callee`."""
+    return calls_by_callee(module).get(func.sym_name.data, ())
 
-    This is the order in which MLIR finds symbol uses; propagation depends on it.
+
+def calls_by_callee(module: ModuleOp) -> dict[str, list[CallOp]]:
+    """Return all calls by the name of the function that they call.
+
+    For each op of the module, the calls directly in its regions come first, then nested ones. This is the order in
+    which MLIR finds symbol uses; propagation depends on it.
     """
+    found: dict[str, list[CallOp]] = {}
     for op in module.ops:
         pending: list[Operation] = [op]
         while pending:
             current = pending.pop()
             for region in current.regions:
                 for inner in (inner for block in region.blocks for inner in block.ops):
-                    if isinstance(inner, CallOp) and inner.callee.root_reference.data == func.sym_name.data:
-                        yield inner
+                    if isinstance(inner, CallOp):
+                        found.setdefault(inner.callee.root_reference.data, []).append(inner)
                     if inner.regions:
                         pending.append(inner)
+    return found
 
 
 def recursion_error(func: FuncOp, chain: Sequence[str]) -> SdyError:

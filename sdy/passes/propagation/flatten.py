@@ -7,6 +7,7 @@ shardings are written. Source: docs/spec/02, 1.5 to 1.10, 2.4 and 8.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from operator import attrgetter
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from sdy.dialects.data_flow import EdgeSource, edge_of_source, has_data_flow_edges, index_of, op_of, sources_of
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
 from sdy.dialects.ir.fast_ops import operands_of
-from sdy.dialects.ir.symbols import calls_of, main_function
+from sdy.dialects.ir.symbols import calls_by_callee, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp
@@ -226,12 +227,16 @@ class _Flattener:
                 holder.other_nodes = [*holder.other_nodes, node]
         node.pass_through = PassThrough.BOTH
 
+    @cached_property
+    def _calls(self) -> dict[str, list[CallOp]]:
+        return calls_by_callee(self._module)
+
     def _sources_across_calls(self, owner: SSAValue) -> list[SSAValue]:
         """Return the values that flow into a function's argument, or into the result of a call; else itself."""
         index = index_of(owner)
         op = op_of(owner)
         if isinstance(op, FuncOp):
-            return [call.operands[index] for call in calls_of(self._module, op)]
+            return [call.operands[index] for call in self._calls.get(op.sym_name.data, ())]
         if not isinstance(op, CallOp):
             return [owner]
         callee = _callee(self._module, op)

@@ -55,7 +55,8 @@ class ShardingPlan(Generic[P_co]):
     """Shardings for a program, found by a search on one mesh.
 
     `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
-    program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned.
+    program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned, and
+    `untried_meshes` that of meshes for which there was no time.
     `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
     `least_memory` says what every sharding needs.
 
@@ -75,6 +76,7 @@ class ShardingPlan(Generic[P_co]):
     inside: Sequence[PlannedValue]
     gap: float | None
     tried: int
+    untried_meshes: int
     end: SearchEnd
     can_shard: bool
     least_memory: LeastMemory | None
@@ -101,8 +103,8 @@ class ShardingPlan(Generic[P_co]):
 
     @property
     def is_complete(self) -> bool:
-        """True unless the time limit or the user ended the search."""
-        return self.end.is_complete
+        """True unless the time limit or the user ended the search, on this mesh or before all meshes were compared."""
+        return self.end.is_complete and not self.untried_meshes
 
     @property
     def in_shardings(self) -> dict[str, str]:
@@ -152,6 +154,7 @@ class ShardingPlan(Generic[P_co]):
             "gap": self.gap,
             "least_memory": None if self.least_memory is None else asdict(self.least_memory),
             "tried": self.tried,
+            "untried_meshes": self.untried_meshes,
             "is_complete": self.is_complete,
             "end": self.end.value,
         }
@@ -226,6 +229,9 @@ def _notes(plan: ShardingPlan[ComparedProgram]) -> Iterator[str]:
             "time`."
         )
     yield f"{plan.tried} annotated programs were partitioned{plan.end.text}."
+    if plan.untried_meshes:
+        count = f"{plan.untried_meshes:,} mesh{'es' * (plan.untried_meshes > 1)}"
+        yield f"Time was up before {count} more were compared; a longer search may find a better plan."
     if plan.gap is not None and plan.cost.fits:
         yield (
             f"In its cost model, the search found a solution that costs at most {plan.gap:.1%} more than any other "

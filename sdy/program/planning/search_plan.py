@@ -37,11 +37,17 @@ from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.folded_program import folded_program
 from sdy.search.layered_search import LayeredSearch
 from sdy.search.search_end import SearchEnd
-from sdy.search.search_request import SearchRequest
-from sdy.search.searched_module import name_of_mesh, on_one_mesh, prepared_module, without_shardings
+from sdy.search.search_request import SearchRequest, splits_axes
+from sdy.search.searched_module import (
+    PreparedModule,
+    name_of_mesh,
+    on_one_mesh,
+    prepared_module,
+    without_shardings,
+)
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
 
-SHARE_OF_MESHES = 0.4  # of the time, in which all meshes are compared
+SHARE_OF_MESHES = 0.4  # of the time, in which meshes are compared
 MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are partitioned
 
 
@@ -101,9 +107,9 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
     Raises: SdyError SDY-T253 if the program has no mesh and the request neither; errors of the search.
     """
     end = monotonic() + request.seconds
-    searches = list(_searches(program, request))
-    if len(searches) > 1:
-        searches = _most_promising(searches, request)
+    meshes = required_meshes(program.module, request.meshes)
+    on_mesh = partial(_search_on, program, request, prepared_module(program.module))
+    searches, untried = ([on_mesh(meshes[0])], 0) if len(meshes) == 1 else _most_promising(meshes, on_mesh, request)
     found = list(_results(searches, end))
     search, result = min(found, key=lambda each: request.rank(each[1].best.cost))
     written = search.written
@@ -113,33 +119,32 @@ def search_plan(program: SearchedProgram[P], request: SearchRequest) -> Sharding
     if is_same_mesh and not request.fixed and request.rank(before) < request.rank(result.best.cost):
         # The annotations of the user are better than those that were found.
         result, written = replace(result, best=Candidate((), before, result.solution)), program.module
-    return _plan(program, search, written, before, result)
+    return _plan(program, search, written, before, result, untried)
 
 
 def _results(searches: Sequence[Search], end: float) -> Iterator[tuple[Search, SearchResult]]:
     """Run searches until `end`, each in an equal share of the time that is left; an interrupt ends them all."""
     for number, search in enumerate(searches):
+        if number and monotonic() > end:
+            break
         result = search.run(max(0.0, end - monotonic()) / (len(searches) - number))
         yield search, result
         if result.end is SearchEnd.INTERRUPT:
             break
 
 
-def _searches(program: SearchedProgram[Any], request: SearchRequest) -> Iterator[Search]:
-    meshes = required_meshes(program.module, request.meshes)
-    prepared = prepared_module(program.module)
-    for mesh in meshes:
-        start = without_shardings if request.from_scratch else on_one_mesh
-        module = start(program.module, mesh)
-        if request.fixed:
-            module, _ = edited(module, list(_fixed(program, module, mesh, request)))
-        searched = prepared.on(mesh, name_of_mesh(module, mesh))
-        price = partial(program.price, request=request)
-        folded = folded_program(module) if program.is_large else None
-        if folded is None:
-            yield ShardingSearch(module, searched, request, price, program.is_large)
-        else:
-            yield LayeredSearch(folded, searched, request, price)
+def _search_on(program: SearchedProgram[Any], request: SearchRequest, prepared: PreparedModule, mesh: Mesh) -> Search:
+    """Return the search for a program, which is also `prepared`, on one mesh."""
+    start = without_shardings if request.from_scratch else on_one_mesh
+    module = start(program.module, mesh)
+    if request.fixed:
+        module, _ = edited(module, list(_fixed(program, module, mesh, request)))
+    searched = prepared.on(mesh, name_of_mesh(module, mesh))
+    price = partial(program.price, request=request)
+    folded = folded_program(module) if program.is_large else None
+    if folded is None:
+        return ShardingSearch(module, searched, request, price, program.is_large)
+    return LayeredSearch(folded, searched, request, price)
 
 
 def required_meshes(module: ModuleOp, meshes: Sequence[Mesh]) -> Sequence[Mesh]:
@@ -170,21 +175,45 @@ def _fixed(program: SearchedProgram[Any], module: ModuleOp, mesh: Mesh, request:
         yield Edit(target, replace(sharding, mesh=mesh_name))
 
 
-def _most_promising(searches: list[Search], request: SearchRequest) -> list[Search]:
-    """Return the searches whose cost networks have the best solutions."""
-    objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds / len(searches)
-    solved = [(search, search.networks.solve(objective, seconds)) for search in searches]
-    ranked = [
-        (solution.peak_bytes > request.free_bytes, solution.cost, number)
-        for number, (_, solution) in enumerate(solved)
-        if solution is not None
-    ]
-    return [searches[number] for *_, number in sorted(ranked)[:MAX_PRICED_MESHES]] or searches[:1]
+def _most_promising(
+    meshes: Sequence[Mesh], on_mesh: Callable[[Mesh], Search], request: SearchRequest
+) -> tuple[list[Search], int]:
+    """Return the searches whose cost networks have the best solutions, and the number of meshes that were not compared.
+
+    Meshes are compared in a share of the time. The networks of meshes with few axes are small, so these come first;
+    then those that split an axis of the best mesh with fewer axes.
+    """
+    objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds
+    pending, end = list(meshes), monotonic() + seconds
+    compared: list[tuple[tuple[bool, float], Mesh, Search]] = []
+    while pending and (not compared or monotonic() < end):
+        ranked = [mesh for _, mesh, _ in sorted(compared, key=lambda each: each[0])]
+        mesh = min(pending, key=lambda each: (len(each.axes), not _splits_best(each, ranked)))
+        pending.remove(mesh)
+        search = on_mesh(mesh)
+        solution = search.networks.solve(objective, seconds / len(meshes))
+        if solution is not None:
+            compared.append(((solution.peak_bytes > request.free_bytes, solution.cost), mesh, search))
+        elif not compared and not pending:
+            return [search], 0
+    best = sorted(compared, key=lambda each: each[0])[:MAX_PRICED_MESHES]
+    return [search for _, _, search in best], len(pending)
+
+
+def _splits_best(mesh: Mesh, ranked: Sequence[Mesh]) -> bool:
+    """Return whether the first mesh with fewer axes results from joining axes of `mesh`."""
+    best = next((each for each in ranked if len(each.axes) < len(mesh.axes)), None)
+    return best is not None and splits_axes(*([axis.size for axis in each.axes] for each in (mesh, best)))
 
 
 @garbage_collection_paused()
 def _plan(
-    program: SearchedProgram[P], search: Search, written: ModuleOp, before: ProgramCost, result: SearchResult
+    program: SearchedProgram[P],
+    search: Search,
+    written: ModuleOp,
+    before: ProgramCost,
+    result: SearchResult,
+    untried_meshes: int,
 ) -> ShardingPlan[P]:
     """Return the plan of the best candidate, whose edits are of values of `written`, and the cost before."""
     best = result.best
@@ -210,6 +239,7 @@ def _plan(
         list(_constraints(best.edits, names, program.origin)),
         solution.gap if solution is not None and is_bounded and not least else None,
         result.tried,
+        untried_meshes,
         result.end,
         result.can_shard,
         least,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.cost.program_cost import ProgramCost
+from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search.search_end import Progress, SearchEnd
+from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import search_request
-from sdy.search.searched_module import prepared_module, without_shardings
+from sdy.search.searched_module import PreparedModule, SearchedModule, prepared_module, without_shardings
 from sdy.search.sharding_search import SearchResult, ShardingSearch
+from sdy.search.solutions import Solution
+from sdy.search.transfer_costs import Objective
 
 MACHINE = HARDWARE["tpu_v5e"]
 PROGRAM = """
@@ -77,6 +83,36 @@ def test_a_later_mesh_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch)
     assert len(shares) == 3
     assert all(0.8 < share / whole <= 1 for share, whole in zip(shares, (20, 30, 60), strict=True))
     assert shares == sorted(shares)  # what one mesh leaves is shared by the others
+
+
+def test_meshes_are_compared_in_a_share_of_the_time() -> None:
+    plan = sdy.Program.from_text(PROGRAM).search(devices=8, time_limit=0.0)
+    assert len(plan.mesh.axes) == 1  # the first mesh is always searched
+    assert plan.untried_meshes == plan.to_json()["untried_meshes"] == 2
+    assert not plan.is_complete
+    assert "Time was up before 2 meshes more were compared" in " ".join(plan.report().split())
+
+
+@pytest.mark.parametrize(("best", "first_of_three_axes"), [((16, 4), (16, 2, 2)), ((8, 8), (8, 4, 2))])
+def test_meshes_that_split_an_axis_of_the_best_one_come_first(
+    monkeypatch: pytest.MonkeyPatch, best: tuple[int, ...], first_of_three_axes: tuple[int, ...]
+) -> None:
+    compared: list[tuple[int, ...]] = []
+    on, solve = PreparedModule.on, SearchNetworks.solve
+
+    def recorded(prepared: PreparedModule, mesh: Mesh, name: str) -> SearchedModule:
+        compared.append(tuple(axis.size for axis in mesh.axes))
+        return on(prepared, mesh, name)
+
+    def ranked(networks: SearchNetworks, objective: Objective, seconds: float) -> Solution | None:
+        solution = solve(networks, objective, seconds)
+        return None if solution is None else replace(solution, cost=float(compared[-1] != best), peak_bytes=0.0)
+
+    monkeypatch.setattr(PreparedModule, "on", recorded)
+    monkeypatch.setattr(SearchNetworks, "solve", ranked)
+    sdy.Program.from_text(PROGRAM).search(devices=64, time_limit=10.0)
+    with_three_axes = [sizes for sizes in compared if len(sizes) == 3]
+    assert with_three_axes[0] == first_of_three_axes
 
 
 def test_an_interrupt_ends_the_search_of_all_meshes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -387,6 +387,7 @@ class Plan(TypedDict):
     gap: Annotated[float | None, "the most that a better plan could save, as a share of the cost; null if unknown"]
     least_memory: Annotated[LeastMemory | None, "if no plan can fit"]
     tried: Annotated[int, "annotated programs that were partitioned"]
+    untried_meshes: Annotated[int, "meshes that were not compared before their share of the time limit was up"]
     is_complete: Annotated[bool, "whether the search ended before the time limit"]
     end: Annotated[
         Literal["bound", "interrupt", "no-gain", "nothing-better", "solved", "time-limit", "too-little-to-save"],
