@@ -5,7 +5,7 @@ Source: docs/spec/03, 1.6, 3 and 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -142,16 +142,26 @@ class RuleCache:
 
 
 class RuleSource:
-    """The sharding rules of ops, with one warning about an unknown custom call and one about another unknown op."""
+    """The sharding rules of ops, with one warning about an unknown custom call and one about another unknown op.
 
-    def __init__(self, ctx: Context, *, conservative: bool = False) -> None:
+    Ops for which `is_ignored` returns True are never warned about.
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        *,
+        conservative: bool = False,
+        is_ignored: Callable[[Operation], bool] = lambda _: False,
+    ) -> None:
         self._ctx = ctx
         self._rule_of = RuleCache(conservative=conservative)
+        self._is_ignored = is_ignored
 
     def __call__(self, op: Operation) -> OpShardingRule | None:
         """Return the rule of `op`."""
         rule = self._rule_of(op)
-        if rule is None and not is_known(op):
+        if rule is None and not is_known(op) and not self._is_ignored(op):
             self._warn(op)
         return rule
 

@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.context import emit
+from sdy.dialects.ir.effects import is_trivially_dead
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import ShardingGroupOp
@@ -100,7 +101,7 @@ def flatten(ctx: Context, module: ModuleOp, *, conservative: bool = False) -> Fl
     """
     groups = groups_of(module)
     synchronize(groups, partial(emit, ctx))
-    flat = build_flat_module(module, RuleSource(ctx, conservative=conservative))
+    flat = build_flat_module(module, RuleSource(ctx, conservative=conservative, is_ignored=is_trivially_dead))
     for members in groups.values():
         values = [flat.value(member) for member in members]
         for value in values:
