@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
@@ -19,25 +19,33 @@ from sdy.dialects.stablehlo.calls import CompositeOp
 
 
 def check_function(func: FuncOp) -> None:
-    """Check that the body's arguments have the types of the function, and that the body ends with `func.return`.
+    """Check the attributes of arguments and results, the types of the body's arguments, and the end of the body.
 
     A function that only a custom call refers to, such as the comparator of `lax.approx_max_k`, may end with
-    `stablehlo.return`. Raises: SdyError SDY-D021, SDY-D022.
+    `stablehlo.return`. Raises: SdyError SDY-D021, SDY-D022, SDY-D024.
     """
     types = func.function_type
-    for name, attrs, count in (
-        ("arg_attrs", func.arg_attrs, len(types.inputs)),
-        ("res_attrs", func.res_attrs, len(types.outputs)),
-    ):
-        if attrs is not None and len(attrs) != count:
-            raise _failure(
-                func, "SDY-D021", f"{name} must have one entry per value: expected {count}, got {len(attrs)}"
-            )
+    _check_attributes(func, "arg_attrs", "argument", func.arg_attrs, len(types.inputs))
+    _check_attributes(func, "res_attrs", "result", func.res_attrs, len(types.outputs))
     entry = func.body.blocks.first
     if entry is not None:
         body_types = tuple(map(type_of, entry.args))
         _check_types(func, "SDY-D021", "body argument", "argument", func, types.inputs.data, body_types)
     _check_end(func, (ReturnOp,) if _is_main(func) else (ReturnOp, stablehlo.ReturnOp))
+
+
+def _check_attributes(func: FuncOp, name: str, value: str, attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> None:
+    """Check that `attrs` has an entry for each of `count` values, with attributes of dialects only."""
+    if attrs is None:
+        return
+    if len(attrs) != count:
+        raise _failure(func, "SDY-D021", f"{name} must have one entry per value: expected {count}, got {len(attrs)}")
+    for index, entry in enumerate(attrs):
+        for key in entry.data:
+            if "." not in key:
+                message = f"{value} {index} of @{func.sym_name.data} has the attribute {key}, which is of no dialect"
+                hint = f"remove it, or name its dialect: my_dialect.{key}"
+                raise SdyError(Diagnostic("SDY-D024", message, span_of(func), hint=hint))
 
 
 def _is_main(func: FuncOp) -> bool:

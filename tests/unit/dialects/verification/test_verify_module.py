@@ -56,6 +56,8 @@ MISTAKES = [
     (func('"func.func"() <{function_type = (i32) -> (), sym_name = "g"}> ({', "^bb0(%x: i64):", '  "func.return"() : () -> ()', "}) : () -> ()"), "SDY-D021", 2, 3, "argument 0 of @g must have type i32, got i64"),
     (func('"func.func"() <{arg_attrs = [{}], function_type = () -> (), sym_name = "g", sym_visibility = "private"}> ({',
           "}) : () -> ()"), "SDY-D021", 2, 3, "arg_attrs must have one entry per value: expected 0, got 1"),
+    ("func.func @f(%a: i64, %b: i64 {note}) {\n  return\n}", "SDY-D024", 1, 1, "argument 1 of @f has the attribute note, which is of no dialect"),
+    ("func.func private @f() -> (i64 {jax.result_info = \"x\", note = 1 : i64})", "SDY-D024", 1, 1, "result 0 of @f has the attribute note"),
     ("sdy.mesh @m = <[\"x\"=2]>\nfunc.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{\"y\"}]>}) {\n  return\n}", "SDY-S201", 2, 14, '"y"'),
 ]  # fmt: skip
 
