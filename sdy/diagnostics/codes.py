@@ -304,10 +304,7 @@ CODES: dict[str, Code] = {
         "A call refers to an undefined function, or its types do not match those of the function.",
         "Correct the name or the types.",
     ),
-    "SDY-D024": Code(
-        "An attribute of a function's argument or result belongs to no dialect.",
-        "Remove it, or write the dialect before its name, as in `jax.result_info`.",
-    ),
+    "SDY-D024": Code("An attribute of an argument or result is of no dialect.", "Remove it, or name its dialect."),
     "SDY-D101": Code(
         "A mesh is not defined at the top level of a module.", "Move `sdy.mesh` to the top level of the module."
     ),
