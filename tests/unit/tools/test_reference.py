@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from sdy.diagnostics.code_tables.execution import EXECUTION
+from sdy.diagnostics.code_tables.ops import OPS
+from sdy.diagnostics.code_tables.parsing import PARSING
+from sdy.diagnostics.code_tables.partitioning import PARTITIONING
+from sdy.diagnostics.code_tables.shardings import SHARDINGS
+from sdy.diagnostics.code_tables.tools import TOOLS
 from sdy.diagnostics.codes import CODES
 from sdy.tools.command_line.environment import VARIABLES
 from sdy.tools.command_line.exit_codes import MEANINGS
@@ -33,6 +39,11 @@ def test_every_code_has_an_entry_and_most_have_an_example() -> None:
     names = {path.stem for path in EXAMPLE_FILES}
     assert names <= set(CODES)
     assert len(names) >= LEAST_EXAMPLES
+
+
+def test_no_code_is_in_two_tables() -> None:
+    tables = (PARSING, SHARDINGS, OPS, TOOLS, PARTITIONING, EXECUTION)
+    assert sum(map(len, tables)) == len(CODES)
 
 
 def test_the_command_line_has_every_command_option_and_code() -> None:

@@ -1,0 +1,12 @@
+"""The explanation of a diagnostic code."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    """The cause of a diagnostic, and how to fix it."""
+
+    cause: str
+    fix: str
