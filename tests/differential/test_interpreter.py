@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.oracle.jaxlib_mlir import ir, jax_mlir
-from support.random_ops.draft import Draft
+from support.random_ops.draft import COMPLEX, ELEMENTS, Draft, tensor
 from support.random_ops.families import FAMILIES, random_program
 from support.random_ops.not_compared import NOT_COMPARED, Exceptions
 from xdsl.traits import IsTerminator
@@ -22,7 +23,7 @@ from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.arrays.comparison import Bools, ulp_distance
-from sdy.interpreter.arrays.element_types import Array, DType, is_float
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of, is_float
 from sdy.interpreter.single import interpret
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes
@@ -33,6 +34,9 @@ Floats = NDArray[np.float64]
 
 PROGRAMS_PER_FAMILY = 12
 SLOW_PROGRAMS = 10_000
+COMPLEX_OPS = {"abs": 1, "sign": 1, "rsqrt": 1, "logistic": 1} | dict.fromkeys(
+    ("add", "atan2", "divide", "maximum", "minimum", "multiply", "power", "subtract"), 2
+)
 FINITE = ("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
 EVERY_OP_BY = 250  # programs of each family
 MOST_REPLACED = 0.5  # of the programs of one family
@@ -148,6 +152,24 @@ def test_many_programs_compute_what_the_reference_computes(family: str) -> None:
     seeds = range(1000, 1000 + -(-SLOW_PROGRAMS // len(FAMILIES)))
     replaced = sum(check(family, seed).replacements > 0 for seed in seeds)
     assert replaced <= MOST_REPLACED * len(seeds)
+
+
+@pytest.mark.parametrize("element", COMPLEX)
+@pytest.mark.parametrize("op", COMPLEX_OPS)
+def test_complex_ops_compute_what_the_reference_computes_at_special_values(op: str, element: str) -> None:
+    draft = Draft(np.random.default_rng(0))
+    dtype = dtype_of(ELEMENTS[element])
+    limits = np.finfo(np.float32 if dtype.itemsize == 8 else np.float64)
+    numbers = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, float(limits.max), float(limits.tiny), 3e-5]
+    points = np.array([complex(*pair) for pair in product(numbers, repeat=2)]).astype(dtype)
+    count = COMPLEX_OPS[op]
+    sides = [side.reshape(-1) for side in np.meshgrid(*[points] * count)]
+    operands = ", ".join(draft.constant(side, element) for side in sides)
+    kind = tensor(sides[0].shape, element)
+    result = tensor(sides[0].shape, element[8:11]) if op == "abs" else kind
+    draft.op(f'"stablehlo.{op}"({operands}) : ({", ".join([kind] * count)}) -> {result}', result)
+    for actual, expected in zip(interpret(parse_module(draft.text())), reference(draft.text()), strict=True):
+        assert_same(draft, actual, expected, np.zeros(()))
 
 
 def test_every_op_is_compared_or_tested_elsewhere() -> None:

@@ -67,12 +67,14 @@ def subtract(lhs: Array, rhs: Array) -> Array:
 @in_compute_dtype
 def multiply(lhs: Array, rhs: Array) -> Array:
     """Return the product; logical and for booleans."""
-    return np.multiply(lhs, rhs)
+    return complex_functions.multiply(lhs, rhs) if is_complex(lhs.dtype) else np.multiply(lhs, rhs)
 
 
 @in_compute_dtype
 def divide(lhs: Array, rhs: Array) -> Array:
     """Return the quotient. Integers round toward 0; an integer divided by 0 is -1, or all ones if unsigned."""
+    if is_complex(lhs.dtype):
+        return in_exact_dtype(complex_functions.divide)(lhs, rhs)
     if not is_integer(lhs.dtype):
         return np.divide(lhs, rhs)
     by_zero = rhs == 0
@@ -97,7 +99,9 @@ def remainder(lhs: Array, rhs: Array) -> Array:
 
 @in_compute_dtype
 def maximum(lhs: Array, rhs: Array) -> Array:
-    """Return the larger value; NaN if either is NaN, and 0 rather than -0."""
+    """Return the larger value; NaN if either is NaN, and 0 rather than -0. Complex numbers are ordered by parts."""
+    if is_complex(lhs.dtype):
+        return complex_functions.maximum(lhs, rhs)
     result = np.maximum(lhs, rhs)
     if not is_float(result.dtype):
         return result
@@ -110,7 +114,9 @@ def maximum(lhs: Array, rhs: Array) -> Array:
 
 @in_compute_dtype
 def minimum(lhs: Array, rhs: Array) -> Array:
-    """Return the smaller value; NaN if either is NaN, and -0 rather than 0."""
+    """Return the smaller value; NaN if either is NaN, and -0 rather than 0. Complex numbers are ordered by parts."""
+    if is_complex(lhs.dtype):
+        return complex_functions.minimum(lhs, rhs)
     result = np.minimum(lhs, rhs)
     if not is_float(result.dtype):
         return result
@@ -152,17 +158,19 @@ def negate(operand: Array) -> Array:
 
 def absolute(operand: Array) -> Array:
     """Return the absolute value; a complex array gives a real array of moduli."""
-    return np.abs(operand) if is_complex(operand.dtype) else in_compute_dtype(np.abs)(operand)
+    return complex_functions.absolute(operand) if is_complex(operand.dtype) else in_compute_dtype(np.abs)(operand)
 
 
 @in_compute_dtype
 def sign(operand: Array) -> Array:
-    """Return -1, 0 or 1; zeros keep their sign and NaN stays NaN. A complex number is divided by its modulus."""
+    """Return -1, 0 or 1; zeros keep their sign and NaN stays NaN.
+
+    A complex number is divided by its modulus, zeros become 0 without a sign.
+    """
     if is_complex(operand.dtype):
-        modulus = np.abs(operand)
-        return np.where(modulus == 0, operand, np.divide(operand, np.where(modulus == 0, 1, modulus))).astype(
-            operand.dtype
-        )
+        modulus = absolute(operand)
+        direction = divide(operand, complex_functions.of_parts(modulus, np.zeros_like(modulus)))
+        return np.where(modulus == 0, np.zeros((), operand.dtype), direction)
     if not is_float(operand.dtype):
         return np.sign(operand)
     return np.where((operand == 0) | np.isnan(operand), operand, np.sign(operand))
@@ -178,6 +186,8 @@ def round_half_away(operand: Array) -> Array:
 
 def power(lhs: Array, rhs: Array) -> Array:
     """Return `lhs` to the power `rhs`. An integer to a negative power is 0, unless it is 1 or -1."""
+    if is_complex(lhs.dtype):
+        return in_exact_dtype(complex_functions.power)(lhs, rhs)
     if not is_integer(lhs.dtype):
         return in_exact_dtype(np.power)(lhs, rhs)
     return in_compute_dtype(_integer_power)(lhs, rhs)
@@ -195,13 +205,10 @@ def atan2(lhs: Array, rhs: Array) -> Array:
     """Return the angle of the point `(rhs, lhs)`; the analytic continuation for complex numbers."""
     if not is_complex(lhs.dtype):
         return in_exact_dtype(np.arctan2)(lhs, rhs)
-    return in_exact_dtype(_complex_atan2)(lhs, rhs)
-
-
-def _complex_atan2(lhs: Array, rhs: Array) -> Array:
-    point = np.add(rhs, np.multiply(1j, lhs))
-    radius = np.sqrt(np.add(np.multiply(lhs, lhs), np.multiply(rhs, rhs)))
-    return np.multiply(-1j, np.log(np.divide(point, radius)))
+    unit = np.array(1j, lhs.dtype)
+    point = np.add(rhs, multiply(unit, lhs))
+    radius = in_exact_dtype(np.sqrt)(np.add(multiply(lhs, lhs), multiply(rhs, rhs)))
+    return multiply(np.negative(unit), in_exact_dtype(np.log)(divide(point, radius)))
 
 
 @in_exact_dtype
@@ -225,17 +232,20 @@ def log_plus_one(operand: Array) -> Array:
 @in_exact_dtype
 def rsqrt(operand: Array) -> Array:
     """Return the reciprocal of the square root."""
-    return _reciprocal(np.sqrt(operand))
+    root = np.sqrt(operand)
+    return complex_functions.divide(np.ones((), root.dtype), root) if is_complex(root.dtype) else np.divide(1, root)
 
 
-@in_exact_dtype
 def logistic(operand: Array) -> Array:
-    """Return `1 / (1 + exp(-x))`."""
-    return _reciprocal(np.add(1, np.exp(np.negative(operand))))
+    """Return `1 / (1 + exp(-x))`; of complex numbers, each function is rounded to their type."""
+    if not is_complex(operand.dtype):
+        return in_exact_dtype(_real_logistic)(operand)
+    one = np.ones((), operand.dtype)
+    return divide(one, np.add(one, in_exact_dtype(np.exp)(np.negative(operand))))
 
 
-def _reciprocal(operand: Array) -> Array:
-    return complex_functions.reciprocal(operand) if is_complex(operand.dtype) else np.divide(1, operand)
+def _real_logistic(operand: Array) -> Array:
+    return np.divide(1, np.add(1, np.exp(np.negative(operand))))
 
 
 def shift_left(lhs: Array, rhs: Array) -> Array:
