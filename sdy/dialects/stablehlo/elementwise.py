@@ -17,7 +17,6 @@ from sdy.dialects.stablehlo.checks.element_kinds import (
     check_float_or_complex_operand,
     check_integer_operand,
     check_numeric_operand,
-    check_real_operand,
 )
 from sdy.dialects.stablehlo.checks.elementwise import (
     check_all_same_shape,
@@ -430,7 +429,7 @@ class ClampOp(FormattedOp):
     max = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_clamp, check_real_operand)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_clamp,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 

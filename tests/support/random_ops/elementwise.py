@@ -196,7 +196,7 @@ def select_and_clamp(draft: Draft) -> None:
     kind = tensor(shape, element)
     scalar = draft.random.random() < 0.5
     small = () if scalar else shape
-    if element in ("i1", "f8E8M0FNU", *COMPLEX) or draft.random.random() < 0.5:
+    if draft.random.random() < 0.5:
         operands = f"{draft.tensor(small, 'i1')}, {draft.tensor(shape, element)}, {draft.tensor(shape, element)}"
         draft.op(f'"stablehlo.select"({operands}) : ({tensor(small, "i1")}, {kind}, {kind}) -> {kind}', kind)
         return

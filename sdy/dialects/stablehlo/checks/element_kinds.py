@@ -71,4 +71,3 @@ check_boolean_or_integer_operand = _check_first_operand(ElementKind.BOOLEANS, El
 check_float_operand = _check_first_operand(ElementKind.FLOATS)
 check_float_or_complex_operand = _check_first_operand(ElementKind.FLOATS, ElementKind.COMPLEX)
 check_numeric_operand = _check_first_operand(ElementKind.INTEGERS, ElementKind.FLOATS, ElementKind.COMPLEX)
-check_real_operand = _check_first_operand(ElementKind.INTEGERS, ElementKind.FLOATS)
