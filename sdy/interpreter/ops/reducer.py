@@ -1,6 +1,7 @@
-"""Reduce elements by the region of an op: by one NumPy call if the region is a known function, else as a tree.
+"""Reduce elements by the region of an op: by one NumPy call if the region is a known function, else one by one.
 
-StableHLO leaves the order of reduction open, as long as adjacent elements stay adjacent.
+StableHLO leaves the order of reduction open, as long as adjacent elements stay adjacent. Few elements are reduced in
+order, as by the reference interpreter, since the order can affect rounding; many as a tree, which is faster.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from sdy.interpreter.ops import arithmetic
 from sdy.interpreter.ops.arithmetic import Compute
 from sdy.interpreter.ops.conversion import converted
 from sdy.model.shape import StaticShape
+
+MAX_IN_ORDER = 64  # elements that are reduced one after another
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,12 @@ class Reducer:
         starts = self._as_accumulated(inits)
         starts = tuple(with_unit_dims(context, start, len(kept)) for start in starts)
         starts = tuple(np.broadcast_to(start, context.leading(start) + kept) for start in starts)
-        if not prod(local[dim] for dim in dims):
+        count = prod(local[dim] for dim in dims)
+        if not count:
             return starts
+        if self.folds is None and count <= MAX_IN_ORDER:
+            rows = tuple(_with_last_dim(context, array, dims) for array in inputs)
+            return self.fold_in_order(context, rows, inits, len(kept), captured)
         return self.combined(context, starts, self.folded(context, inputs, dims, captured), captured)
 
     def fold_in_order(

@@ -50,18 +50,33 @@ def test_a_zero_is_larger_than_a_negative_zero(op: str, values: tuple[float, ...
     assert np.signbit(run_op(line, "tensor<f32>", x=np.array(values, np.float32), i=infinity)) == negative
 
 
-def test_regions_that_are_more_than_one_op_fold_as_a_tree() -> None:
+@pytest.mark.parametrize("repeats", [1, 30])
+def test_regions_may_be_more_than_one_op(repeats: int) -> None:
     body = """({
       ^bb0(%a: tensor<i32>, %b: tensor<i32>):
         %0 = stablehlo.maximum %a, %b : tensor<i32>
         %1 = stablehlo.minimum %0, %cap : tensor<i32>
         stablehlo.return %1 : tensor<i32>
       })"""
-    types = "(tensor<2x5xi32>, tensor<i32>) -> tensor<2xi32>"
+    types = f"(tensor<2x{5 * repeats}xi32>, tensor<i32>) -> tensor<2xi32>"
     line = f'"stablehlo.reduce"(%x, %i) <{{dimensions = array<i64: 1>}}> {body} : {types}'
-    values = np.array([[1, 9, 3, 2, 5], [4, 1, 1, 2, 3]], np.int32)
+    values = np.array([[1, 9, 3, 2, 5], [4, 1, 1, 2, 3]], np.int32).repeat(repeats, axis=1)
     operands = {"x": values, "i": np.array(0, np.int32), "cap": np.array(6, np.int32)}
     assert run_op(line, "tensor<2xi32>", **operands).tolist() == [6, 4]
+
+
+def test_few_elements_are_reduced_in_order() -> None:
+    body = """({
+      ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+        %0 = stablehlo.add %a, %b : tensor<f16>
+        %1 = stablehlo.add %0, %step : tensor<f16>
+        stablehlo.return %1 : tensor<f16>
+      })"""
+    types = "(tensor<2x4xf16>, tensor<f16>) -> tensor<2xf16>"
+    line = f'"stablehlo.reduce"(%x, %i) <{{dimensions = array<i64: 1>}}> {body} : {types}'
+    values = np.array([[2048, 1, 1, -2048], [-2048, 2048, 1, 1]], np.float16)
+    operands = {"x": values, "i": np.array(0, np.float16), "step": np.array(0, np.float16)}
+    assert run_op(line, "tensor<2xf16>", **operands).tolist() == [0, 2]  # 2048 + 1 is rounded to 2048
 
 
 def test_neighbours_stay_neighbours() -> None:
