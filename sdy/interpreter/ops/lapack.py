@@ -68,7 +68,8 @@ def _cholesky(op: CustomCallOp) -> Kernel:
 
 def _first(failures: Array) -> Array:
     """Return the number, from 1, of the first true entry along the last dim, or 0."""
-    return np.where(failures.any(-1), failures.argmax(-1) + 1, 0).astype(np.int32)
+    before = np.logical_not(np.logical_or.accumulate(failures, axis=-1)).sum(-1)
+    return np.where(failures.any(-1), before + 1, 0).astype(np.int32)
 
 
 def _solve_triangular(op: CustomCallOp) -> Kernel:
@@ -169,11 +170,16 @@ def _eigenvectors(op: CustomCallOp) -> Kernel:
 
 
 def _singular_vectors(op: CustomCallOp) -> Kernel:
-    """gesdd: return the matrix, singular values in descending order, and left and right vectors as the mode says."""
+    """gesdd: return the matrix, singular values in descending order, and left and right vectors as the mode says.
+
+    In mode N the vectors have no meaning, and as many columns and rows as the results of the call.
+    """
     mode = _option(op, "mode", "A")
+    sizes = [shape or () for shape in (static_shape(result.type) for result in op.results[2:4])]
+    are_square = all(shape[-1:] == shape[-2:-1] for shape in sizes)
 
     def one(matrix: Numbers) -> Arrays:
-        left, values, right = np.linalg.svd(matrix, full_matrices=mode != "S")
+        left, values, right = np.linalg.svd(matrix, full_matrices=mode == "A" or (mode == "N" and are_square))
         return matrix, values, left, right
 
     return _kernel(op, partial(_with_failures, one))
@@ -218,6 +224,8 @@ def _schur_form(op: CustomCallOp) -> Kernel:
 
 def _normalized(vectors: Array) -> Array:
     """Return columns of length one with a real largest entry."""
+    if not vectors.size:
+        return vectors
     sizes = np.abs(vectors)
     largest = np.take_along_axis(vectors, sizes.argmax(-2, keepdims=True), -2)
     phases = np.divide(largest, np.abs(largest))
