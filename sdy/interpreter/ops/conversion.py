@@ -153,5 +153,5 @@ def _rounded_mantissa(bits: Array, dropped: int) -> Array:
 
 
 def _quiet(operand: Array, mantissa_bits: int) -> Array:
-    """Return NaN, or infinity if no mantissa bit is left to distinguish them."""
-    return operand if mantissa_bits else np.copysign(np.array(np.inf, operand.dtype), operand)
+    """Return NaN, or positive infinity if no mantissa bit is left to distinguish them."""
+    return operand if mantissa_bits else np.full_like(operand, np.inf)

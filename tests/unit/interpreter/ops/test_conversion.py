@@ -85,4 +85,6 @@ def test_reduced_precision_rounds_to_even_and_flushes() -> None:
     result = reduced_precision(values, exponent_bits=5, mantissa_bits=7)
     assert result.tolist() == [1.0, 1.0 + 2.0**-6, np.inf, 0.0, -np.inf]
     assert np.isnan(reduced_precision(np.array([np.nan], np.float32), 5, 7)).all()
+    nans = np.array([np.nan, -np.nan], np.float16)
+    assert reduced_precision(nans, 5, 0).tolist() == [np.inf, np.inf]
     assert reduced_precision(np.array([1.3], np.float32), 8, 23).tolist() == [np.float32(1.3)]
