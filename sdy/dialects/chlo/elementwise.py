@@ -8,6 +8,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
+from sdy.dialects.stablehlo.checks.element_kinds import (
+    check_float_operand,
+    check_float_or_complex_operand,
+    check_integer_operand,
+)
 from sdy.dialects.stablehlo.checks.elementwise import check_all_same_type, check_boolean_result
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import ARROW
@@ -26,6 +31,7 @@ class ChloUnaryOp(ChloOp):
     """Base class of elementwise ops with one operand."""
 
     operand = operand_def()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_or_complex_operand)
 
 
 @irdl_op_definition
@@ -96,6 +102,7 @@ class DigammaOp(ChloUnaryOp):
     """The derivative of log-gamma."""
 
     name = "chlo.digamma"
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -103,6 +110,7 @@ class ErfOp(ChloUnaryOp):
     """The error function."""
 
     name = "chlo.erf"
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -110,6 +118,7 @@ class ErfInvOp(ChloUnaryOp):
     """The inverse of the error function."""
 
     name = "chlo.erf_inv"
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -117,6 +126,7 @@ class ErfcOp(ChloUnaryOp):
     """The complementary error function, one minus the error function."""
 
     name = "chlo.erfc"
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -124,7 +134,7 @@ class IsInfOp(ChloUnaryOp):
     """Test whether an element is infinite."""
 
     name = "chlo.is_inf"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
 
 
 @irdl_op_definition
@@ -132,7 +142,7 @@ class IsNegInfOp(ChloUnaryOp):
     """Test whether an element is negative infinity."""
 
     name = "chlo.is_neg_inf"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
 
 
 @irdl_op_definition
@@ -140,7 +150,7 @@ class IsPosInfOp(ChloUnaryOp):
     """Test whether an element is positive infinity."""
 
     name = "chlo.is_pos_inf"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
 
 
 @irdl_op_definition
@@ -148,6 +158,7 @@ class LgammaOp(ChloUnaryOp):
     """The logarithm of the magnitude of the gamma function."""
 
     name = "chlo.lgamma"
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -185,6 +196,7 @@ class MulhiOp(ChloOp):
     name = "chlo.mulhi"
     lhs = operand_def()
     rhs = operand_def()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
 
 
 @irdl_op_definition
@@ -194,6 +206,7 @@ class NextAfterOp(ChloOp):
     name = "chlo.next_after"
     x = operand_def()
     y = operand_def()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -203,6 +216,7 @@ class PolygammaOp(ChloOp):
     name = "chlo.polygamma"
     n = operand_def()
     x = operand_def()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 @irdl_op_definition
@@ -212,6 +226,7 @@ class ZetaOp(ChloOp):
     name = "chlo.zeta"
     x = operand_def()
     q = operand_def()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
 OPS = (

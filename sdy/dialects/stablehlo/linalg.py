@@ -20,6 +20,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.stablehlo.attributes.enums import FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
+from sdy.dialects.stablehlo.checks.element_kinds import check_float_or_complex_operand
 from sdy.dialects.stablehlo.checks.linalg import (
     check_batch_norm_grad,
     check_batch_norm_inference,
@@ -47,7 +48,7 @@ class CholeskyOp(FormattedOp):
     lower = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_cholesky,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_cholesky, check_float_or_complex_operand)
     FORM: ClassVar[Form] = Form(clauses=(BoolClause("lower", "lower", is_optional=True),), signature=SAME)
 
 
@@ -64,7 +65,7 @@ class TriangularSolveOp(StablehloOp):
     transpose_a = prop_def(TransposeAttr)
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_triangular_solve,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_triangular_solve, check_float_or_complex_operand)
 
 
 @irdl_op_definition

@@ -12,7 +12,7 @@ from sdy.dialects.verification.verify_module import verify_module
 ARGUMENTS = (
     "%v: tensor<4xf32>, %w: tensor<5xf32>, %m: tensor<4x8xf32>, %n: tensor<4xi32>, %z: tensor<4xcomplex<f32>>, "
     "%s: tensor<f32>, %i: tensor<i32>, %p: tensor<4xi1>, %q: tensor<i1>, %img: tensor<1x8x8x4xf32>, "
-    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token, %pairs: tensor<4x3x1xi32>, %none: tensor<0xf32>"
+    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token, %pairs: tensor<4x3x1xi32>, %none: tensor<0xf32>, %square: tensor<3x3xi32>"
 )
 FOLD = "({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> })"
 GATHER_DIMS = "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
@@ -22,6 +22,12 @@ CONV_TYPES = "(tensor<1x8x8x4xf32>, tensor<3x3x4x2xf32>)"
 
 CASES = [
     # elementwise
+    ("chlo.tan %n : tensor<4xi32> -> tensor<4xi32>", "D017", "operand tensor<4xi32> must have elements that are floats or complex"),
+    ("chlo.erf %z : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>", "D017", "must have elements that are floats"),
+    ("chlo.is_inf %n : tensor<4xi32> -> tensor<4xi1>", "D017", "operand tensor<4xi32>"),
+    ("chlo.zeta %n, %n : tensor<4xi32>, tensor<4xi32> -> tensor<4xi32>", "D017", "x tensor<4xi32>"),
+    ("chlo.mulhi %v, %v : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>", "D017", "lhs tensor<4xf32> must have elements that are integers"),
+    ("stablehlo.cholesky %square, lower = true : tensor<3x3xi32>", "D017", "a tensor<3x3xi32>"),
     ("stablehlo.add %v, %w : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>", "D013", "lhs tensor<4xf32> and rhs tensor<5xf32>"),
     ("stablehlo.add %v, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf64>", "D013", "result tensor<4xf64>"),
     ("stablehlo.abs %z : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>", "D012", "result tensor<4xcomplex<f32>> must have element type f32 (inferred from the operand)"),
