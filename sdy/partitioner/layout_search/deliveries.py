@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from sdy.partitioner.layout_search.layout import Layout, MeshDigits, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
@@ -12,8 +14,7 @@ from sdy.partitioner.layout_search.transfer import Transfers
 Needs = frozenset[Layout]
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """Transfers of a value from its producer to its *home* layout, and from there to its users."""
 
     price: float
@@ -37,15 +38,29 @@ class Deliveries:
         return found
 
     def _compute(self, layout: Layout, needs: Needs, tensor: TensorSize) -> Delivery:
-        homes = (layout, *sorted(needs)) if self._reuse else (layout,)
-
-        def delivery_from(home: Layout) -> Delivery:
-            price = self.transfers.price(layout, home, tensor)
-            return Delivery(price + sum(self.transfers.price(home, need, tensor) for need in needs), home)
-
-        return min(map(delivery_from, homes), key=lambda delivery: delivery.price)
+        price = self.transfers.price
+        best = Delivery(sum([price(layout, need, tensor) for need in needs]), layout)
+        if len(needs) < 2 or not self._reuse:
+            return best  # another home would be the layout of the only user, which costs the same
+        for home in sorted(needs):
+            to_home = price(layout, home, tensor)
+            if to_home < best.price:
+                total = to_home + sum([price(home, need, tensor) for need in needs])
+                if total < best.price:
+                    best = Delivery(total, home)
+        return best
 
     def steps(self, layout: Layout, needs: Iterable[Layout], home: Layout, tensor: TensorSize) -> int:
         """Return the number of collectives of a delivery."""
         pairs = ((layout, home), *((home, need) for need in needs))
         return sum(self.transfers.cheapest(*pair, tensor).steps for pair in pairs if pair[0] != pair[1])
+
+
+def shared_deliveries(digits: MeshDigits, patterns: Patterns) -> Deliveries:
+    """Return the deliveries of all searches on a mesh with the same prices, so that each is computed once."""
+    return _shared_deliveries(digits, replace(patterns, recut=True, delay=True))  # no price depends on these two
+
+
+@lru_cache(maxsize=8)
+def _shared_deliveries(digits: MeshDigits, patterns: Patterns) -> Deliveries:
+    return Deliveries(digits, patterns)

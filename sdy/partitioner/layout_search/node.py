@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from sdy.model.rule import OpShardingRule, TensorMapping
@@ -156,6 +157,14 @@ class LayoutNodeKind:
         """Return the factors that can be sharded."""
         sizes = self.rule.factor_sizes
         return tuple(factor for factor, size in enumerate(sizes) if size > 1 and factor not in self.replicated_factors)
+
+
+@lru_cache(maxsize=4096)
+def shared_kind(
+    rule: OpShardingRule, partial_sets: tuple[PartialOperands, ...], digits: MeshDigits, counts: Counts
+) -> LayoutNodeKind:
+    """Return the kind of ops with these properties, so that modules with equal ops compute their layouts once."""
+    return LayoutNodeKind(rule, partial_sets, digits, counts)
 
 
 def merged(first: DigitsPerFactor, second: DigitsPerFactor) -> dict[int, DigitTuple]:

@@ -45,39 +45,62 @@ class Transfer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PriceTerms:
-    """The parameters of a price besides the layouts: the sizes of all digits, and the cost of a step in elements."""
+    """The sizes of all digits, and two switches: what prices depend on besides the layouts and the cost of a step."""
 
     sizes: StaticShape
     scatter: bool
     share: bool
-    step: float
 
     def count(self, digits: DigitTuple) -> int:
         """Return the number of shards of a dim that is sharded along digits."""
-        return prod(self.sizes[digit] for digit in digits)
+        return prod([self.sizes[digit] for digit in digits])
 
     def elements(self, shape: StaticShape, dims: DigitsPerDim) -> int:
         """Return the number of elements of a shard."""
         return prod(-(-size // self.count(digits)) for size, digits in zip(shape, dims, strict=True))
 
 
+class _PricedReduction(NamedTuple):
+    """A reduction, and the reshard after it: the elements sent and the number of collectives of both."""
+
+    reduction: Reduction
+    sent: float
+    steps: int
+    resharded: float
+    reshard_steps: int
+
+
 @lru_cache(maxsize=65536)
-def cheapest_transfer(source: Layout, target: Layout, shape: StaticShape, terms: PriceTerms) -> Transfer:
+def cheapest_transfer(source: Layout, target: Layout, shape: StaticShape, terms: PriceTerms, step: float) -> Transfer:
     """Return the cheapest transfer that reduces the value; its price is infinite if the target is partial where the
-    source is not.
+    source is not. A step, which is a collective, costs as much as `step` elements.
     """
-    if not set(target.unreduced) <= set(source.unreduced):
-        return Transfer(inf, None)
-    pending = tuple(digit for digit in source.unreduced if digit not in target.unreduced)
     best = Transfer(inf, None)
-    for reduction in _reductions(source, target, pending, shape, terms):
-        price, steps = _price(reduction, shape, terms)
+    for reduction, sent, steps, resharded, reshard_steps in _priced_reductions(source, target, shape, terms):
+        price = sent + step * steps
         if price <= best.price:
-            reshard_cost, reshard_steps = _price_of_reshard(reduction.dims, target.dims, shape, terms)
-            price += reshard_cost
+            price += resharded + reshard_steps * step
             if price < best.price or (price == best.price and _effort(reduction) < _effort(best.reduction)):
                 best = Transfer(price, reduction, steps + reshard_steps)
     return best
+
+
+@lru_cache(maxsize=8192)
+def _priced_reductions(
+    source: Layout, target: Layout, shape: StaticShape, terms: PriceTerms
+) -> tuple[_PricedReduction, ...]:
+    """Return the reductions of a value; the cost of a step, which differs between programs, does not matter here."""
+    if not set(target.unreduced) <= set(source.unreduced):
+        return ()
+    pending = tuple(digit for digit in source.unreduced if digit not in target.unreduced)
+    return tuple(
+        _PricedReduction(
+            each,
+            *_sent_and_steps(each, shape, terms),
+            *_sent_and_steps_of_reshard(each.dims, target.dims, shape, terms),
+        )
+        for each in _reductions(source, target, pending, shape, terms)
+    )
 
 
 def _reductions(
@@ -104,22 +127,21 @@ def _reductions(
             yield Reduction(sliced, scattered, reduced, dims)
 
 
-def _price(reduction: Reduction, shape: StaticShape, terms: PriceTerms) -> tuple[float, int]:
+def _sent_and_steps(reduction: Reduction, shape: StaticShape, terms: PriceTerms) -> tuple[float, int]:
     size = terms.elements(shape, reduction.dims)
     group = prod(terms.count(digits) for digits in reduction.scattered)
     rest = terms.count(reduction.reduced)
     sent = bytes_sent(CollectiveKind.REDUCE_SCATTER, group, size) + bytes_sent(CollectiveKind.ALL_REDUCE, rest, size)
-    steps = (group > 1) + (rest > 1)
-    return sent + terms.step * steps, steps
+    return sent, (group > 1) + (rest > 1)
 
 
-def _price_of_reshard(
+def _sent_and_steps_of_reshard(
     source: DigitsPerDim, target: DigitsPerDim, shape: StaticShape, terms: PriceTerms
 ) -> tuple[float, int]:
     if source == target:
         return 0.0, 0
     shards, steps = reshard_price(source, target, terms.sizes)
-    return shards * terms.elements(shape, source) + steps * terms.step, steps
+    return shards * terms.elements(shape, source), steps
 
 
 def _distributed(groups: Sequence[DigitTuple], dims_of_groups: Sequence[int], rank: int) -> DigitsPerDim:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sdy.partitioner.layout_search.deliveries import Deliveries, Needs
+from sdy.partitioner.layout_search.deliveries import Needs, shared_deliveries
 from sdy.partitioner.layout_search.graph import LayoutGraph
 from sdy.partitioner.layout_search.layout import Layout, MeshDigits
 from sdy.partitioner.layout_search.node import OpLayout
@@ -43,7 +43,7 @@ class SearchState:
         self.digits = digits
         self.patterns = patterns
         self.resources = NodeResources(graph, digits, memory)
-        self._deliveries = Deliveries(digits, patterns)
+        self._deliveries = shared_deliveries(digits, patterns)
         self.transfers = self._deliveries.transfers
         self._nodes_of_value = [frozenset(end.node for end in value.ends) for value in graph.values]
         self.costs = [self._cost(value) for value in range(len(graph.values))]

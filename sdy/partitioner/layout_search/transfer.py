@@ -62,8 +62,9 @@ class Transfers:
             return Layout(dims, tuple(sorted(number[digit] for digit in layout.unreduced)))
 
         sizes = tuple(self._digits.sizes[digit] for digit in digits)
-        terms = PriceTerms(sizes, self._patterns.scatter, self._patterns.share, step)
-        found = cheapest_transfer(renumbered(source), renumbered(target), tuple(shape[dim] for dim in order), terms)
+        terms = PriceTerms(sizes, self._patterns.scatter, self._patterns.share)
+        own_shape = tuple(shape[dim] for dim in order)
+        found = cheapest_transfer(renumbered(source), renumbered(target), own_shape, terms, step)
         scale = tensor.bytes / max(prod(shape), 1)
         reduction = None if found.reduction is None else _with_original_names(found.reduction, order, tuple(digits))
         return Transfer(found.price * scale, reduction, found.steps)

@@ -33,7 +33,14 @@ from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent
 from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits, TensorSize, replicated
 from sdy.partitioner.layout_search.linearity import partial_operand_sets
-from sdy.partitioner.layout_search.node import Assignment, Counts, LayoutNodeKind, OpLayout, PartialOperands
+from sdy.partitioner.layout_search.node import (
+    Assignment,
+    Counts,
+    LayoutNodeKind,
+    OpLayout,
+    PartialOperands,
+    shared_kind,
+)
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.shard_rules import allowed_shard_counts, shard_rule
 from sdy.passes.export.optimize.communication_edges import (
@@ -154,7 +161,7 @@ class GraphReader:
     ) -> LayoutNodeKind:
         key = rule, partial_sets, counts
         if key not in self._kinds:
-            self._kinds[key] = LayoutNodeKind(rule, partial_sets, self._digits, counts)
+            self._kinds[key] = shared_kind(rule, partial_sets, self._digits, counts)
         return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:

@@ -9,6 +9,7 @@ import pytest
 
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.partitioner.layout_search.deliveries import shared_deliveries
 from sdy.partitioner.layout_search.layout import DigitsPerDim, Layout, MeshDigits, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reshard_price import reshard_price
@@ -91,6 +92,19 @@ def test_prices_do_not_depend_on_numbers_of_digits_and_order_of_dims() -> None:
         for names, order in product(permutations(range(3)), permutations(range(3)))
     }
     assert len(prices) == 1
+
+
+def test_a_delivery_goes_through_the_cheapest_home() -> None:
+    transfers, searched = Transfers(DIGITS, Patterns()), Patterns(recut=False)
+    layouts = [Layout(dims) for dims in _all_dims()]
+    for layout, first, second in product(layouts, layouts[::3], layouts[::5]):
+        needs = frozenset((first, second))
+        prices = [
+            transfers.price(layout, home, SQUARE) + sum(transfers.price(home, need, SQUARE) for need in needs)
+            for home in (layout, first, second)
+        ]
+        assert shared_deliveries(DIGITS, searched).cheapest(layout, needs, SQUARE).price == min(prices)
+    assert shared_deliveries(DIGITS, searched) is shared_deliveries(DIGITS, Patterns(delay=False))
 
 
 def _renamed(dims: DigitsPerDim, names: tuple[int, ...], order: tuple[int, ...]) -> Layout:
