@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sdy.program.planning.apply_tactics import apply_tactics as apply_tactics
     from sdy.program.planning.search_plan import SearchedProgram as SearchedProgram
     from sdy.program.planning.search_plan import search_plan as search_plan
+    from sdy.program.trial_partitions import TrialPartitions as TrialPartitions
     from sdy.proof.prove import prove as prove
     from sdy.report.explain import Explainer as Explainer
     from sdy.report.html.inline_page import shown_page as shown_page
@@ -83,6 +84,7 @@ _HOME = {
     "shown_page": "sdy.report.html.inline_page",
     "summary_html": "sdy.report.html.summary",
     "text_with_changes": "sdy.advice.lint.annotated_text",
+    "TrialPartitions": "sdy.program.trial_partitions",
     "VerifiedCall": "sdy.program.at_scale.verified_call",
     "with_trace": "sdy.passes.manager.traced_propagation",
     "WIDTH": "sdy.report.program_report",

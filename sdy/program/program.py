@@ -374,8 +374,8 @@ class Program(Generic[R]):
         return {}
 
     def _linter(self, settings: LintSettings) -> Linter:
-        facts = self.facts(settings.machine)
-        return on_demand.Linter(facts, lambda module: replace(self, module=module).partition().local, settings)
+        trials = on_demand.TrialPartitions(self.origin, optimize_communication=self.optimize_communication)
+        return on_demand.Linter(self.facts(settings.machine), trials.local, settings)
 
     def _parts(self) -> SearchedProgram[Program[R]]:
         return on_demand.SearchedProgram(self.module, self.origin, self._with_module, lambda m: replace(self, module=m))

@@ -36,6 +36,11 @@ from sdy.passes.simplify.remove_copies import RemoveCopiesPass
 TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 
+def closed_propagation() -> Passes:
+    """Return the passes from the user's program to closed shardings on every value."""
+    return (*PropagationPipeline.beyond_shardy().propagation(), *CLOSE)
+
+
 def partitioning(*, optimize_communication: bool = True) -> Passes:
     """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded."""
     to_collectives = (
@@ -78,8 +83,7 @@ class PartitionPipeline(Pipeline):
         """Return the passes of the propagation pipeline, followed by those that insert collectives."""
         partitioner = partitioning(optimize_communication=self.optimize_communication)
         return (
-            *PropagationPipeline.beyond_shardy().propagation(),
-            *CLOSE,
+            *closed_propagation(),
             *partitioner,
             *(() if self.keep_layers else (UnfoldLayersPass(),)),
         )
