@@ -18,9 +18,7 @@ from sdy.passes.run import run_passes
 from sdy.rules.all import RULE_ATTRIBUTE
 
 
-def local_program(
-    global_module: ModuleOp, context: SdyContext, *, optimize_communication: bool = True, is_verified: bool = True
-) -> ModuleOp:
+def local_program(global_module: ModuleOp, context: SdyContext, *, optimize_communication: bool = True) -> ModuleOp:
     """Return the program that each device runs; remarks are added to `context`.
 
     Raises: SdyError at the first op that cannot run on shards.
@@ -30,8 +28,7 @@ def local_program(
     for op in pre_order(local):
         # Custom sharding rules describe the global ops; the passes above still used them.
         op.attributes.pop(RULE_ATTRIBUTE, None)
-    if is_verified:
-        verify_module(local)  # before layers are unfolded, so that each layer is verified once
+    verify_module(local)  # before layers are unfolded, so that each layer is verified once
     run_passes(context, local, [UnfoldLayersPass()], verify_each=False)
     return local
 

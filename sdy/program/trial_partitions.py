@@ -16,8 +16,7 @@ from sdy.program.origin import Origin, R
 class TrialPartitions:
     """The local programs of edited copies of a program.
 
-    Copies in which the same shardings propagate, such as two with different priorities, are partitioned once. The
-    results are not verified: an edit that is applied in the end is partitioned again.
+    Copies in which the same shardings propagate, such as two with different priorities, are partitioned once.
     """
 
     def __init__(self, origin: Origin[R], *, optimize_communication: bool) -> None:
@@ -35,7 +34,5 @@ class TrialPartitions:
             if text not in self._known:
                 passes = partitioning(optimize_communication=self._optimizes)
                 run_passes(context, copy, passes, verify_each=False)
-                self._known[text] = local_program(
-                    copy, context, optimize_communication=self._optimizes, is_verified=False
-                )
+                self._known[text] = local_program(copy, context, optimize_communication=self._optimizes)
         return self._known[text]
