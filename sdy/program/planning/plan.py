@@ -230,8 +230,8 @@ def _notes(plan: ShardingPlan[ComparedProgram]) -> Iterator[str]:
         )
     yield f"{plan.tried} annotated programs were partitioned{plan.end.text}."
     if plan.untried_meshes:
-        count = f"{plan.untried_meshes:,} mesh{'es' * (plan.untried_meshes > 1)}"
-        yield f"Time was up before {count} more were compared; a longer search may find a better plan."
+        meshes = "one more mesh was" if plan.untried_meshes == 1 else f"{plan.untried_meshes:,} more meshes were"
+        yield f"Time was up before {meshes} compared; a longer search may find a better plan."
     if plan.gap is not None and plan.cost.fits:
         yield (
             f"In its cost model, the search found a solution that costs at most {plan.gap:.1%} more than any other "

@@ -90,7 +90,7 @@ def test_meshes_are_compared_in_a_share_of_the_time() -> None:
     assert len(plan.mesh.axes) == 1  # the first mesh is always searched
     assert plan.untried_meshes == plan.to_json()["untried_meshes"] == 2
     assert not plan.is_complete
-    assert "Time was up before 2 meshes more were compared" in " ".join(plan.report().split())
+    assert "Time was up before 2 more meshes were compared" in " ".join(plan.report().split())
 
 
 @pytest.mark.parametrize(("best", "first_of_three_axes"), [((16, 4), (16, 2, 2)), ((8, 8), (8, 4, 2))])
