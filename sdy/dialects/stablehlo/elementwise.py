@@ -17,6 +17,7 @@ from sdy.dialects.stablehlo.checks.element_kinds import (
     check_float_or_complex_operand,
     check_integer_operand,
     check_numeric_operand,
+    check_signed_operand,
 )
 from sdy.dialects.stablehlo.checks.elementwise import (
     check_all_same_shape,
@@ -67,7 +68,7 @@ class AbsOp(UnaryOp):
     """Absolute value; for a complex element, its modulus as a real number."""
 
     name = "stablehlo.abs"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_numeric_operand)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_signed_operand)
 
 
 @irdl_op_definition
@@ -219,7 +220,7 @@ class SignOp(UnaryOp):
     """Sign: -1, 0 or 1; for a complex element, the element divided by its modulus."""
 
     name = "stablehlo.sign"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_signed_operand)
 
 
 @irdl_op_definition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, i1
+from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, Signedness, i1
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.stablehlo.checks.requirements import fail, name_of, tensor
@@ -44,6 +44,15 @@ def _check_first_operand(*kinds: ElementKind) -> Callable[[Operation], None]:
     return check
 
 
+def check_signed_operand(op: Operation) -> None:
+    """Check that the first operand has numbers that may be negative."""
+    check_numeric_operand(op)
+    value = op.operands[0]
+    element = tensor(op, value).element_type
+    if isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED:
+        fail(op, "SDY-D017", f"{name_of(op, value)} must have elements that may be negative")
+
+
 def check_indices(
     first: int, *, count: int | None = None, allows_booleans: bool = False
 ) -> Callable[[Operation], None]:
@@ -71,3 +80,4 @@ check_boolean_or_integer_operand = _check_first_operand(ElementKind.BOOLEANS, El
 check_float_operand = _check_first_operand(ElementKind.FLOATS)
 check_float_or_complex_operand = _check_first_operand(ElementKind.FLOATS, ElementKind.COMPLEX)
 check_numeric_operand = _check_first_operand(ElementKind.INTEGERS, ElementKind.FLOATS, ElementKind.COMPLEX)
+check_real_operand = _check_first_operand(ElementKind.BOOLEANS, ElementKind.INTEGERS, ElementKind.FLOATS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import ComplexType, i1
+from xdsl.dialects.builtin import AnyFloat, ComplexType, f32, f64, i1
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.stablehlo.attributes.attrs import ResultAccuracyAttr
@@ -70,11 +70,13 @@ def check_real_result(op: Operation) -> None:
 
 
 def check_complex(op: Operation) -> None:
-    """Check that the result is complex and that its real part has the element type of the operands."""
+    """Check that the result is complex and that its parts have the element type of the operands, f32 or f64."""
     check_operands_same_type(op)
     check_all_same_shape(op)
     element = tensor(op, op.results[0]).element_type
     real = tensor(op, op.operands[0]).element_type
+    if isinstance(real, AnyFloat) and real not in (f32, f64):
+        fail(op, "SDY-D017", f"{name_of(op, op.operands[0])} must have elements of type f32 or f64")
     if not isinstance(element, ComplexType) or cast(Attribute, element.element_type) != real:
         fail(op, "SDY-D012", f"{name_of(op, op.results[0])} must have element type complex<{real}>")
 

@@ -68,6 +68,8 @@ def check_fft(op: Operation) -> None:
     before_element, after_element = tensor(op, op.operands[0]).element_type, tensor(op, op.results[0]).element_type
     real, spectrum = (after_element, before_element) if kind is FftType.IRFFT else (before_element, after_element)
     expected = ComplexType(cast(AnyFloat, real)) if kind in (FftType.RFFT, FftType.IRFFT) else real
+    if kind in (FftType.FFT, FftType.IFFT) and not isinstance(real, ComplexType):
+        fail(op, "SDY-D017", f"{name_of(op, op.operands[0])} must have complex elements for a transform {kind.value}")
     if spectrum != expected:
         types = f"{name_of(op, op.operands[0])} and {name_of(op, op.results[0])}"
         fail(op, "SDY-D012", f"{types} must have the element types of a {kind.value} transform")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, i1, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, i1, i32
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
@@ -101,6 +101,9 @@ def check_reverse(op: Operation) -> None:
 def check_bitcast_convert(op: Operation) -> None:
     """Check that a last dim makes up for different widths of the element types."""
     before, after = tensor(op, op.operands[0]), tensor(op, op.results[0])
+    if isinstance(before.element_type, ComplexType) != isinstance(after.element_type, ComplexType):
+        types = f"{name_of(op, op.operands[0])} and {name_of(op, op.results[0])}"
+        fail(op, "SDY-D017", f"{types} must both have real elements, or both complex ones")
     widths = _bit_width(before.element_type), _bit_width(after.element_type)
     if widths[0] is None or widths[1] is None:
         return

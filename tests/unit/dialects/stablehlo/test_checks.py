@@ -12,7 +12,7 @@ from sdy.dialects.verification.verify_module import verify_module
 ARGUMENTS = (
     "%v: tensor<4xf32>, %w: tensor<5xf32>, %m: tensor<4x8xf32>, %n: tensor<4xi32>, %z: tensor<4xcomplex<f32>>, "
     "%s: tensor<f32>, %i: tensor<i32>, %p: tensor<4xi1>, %q: tensor<i1>, %img: tensor<1x8x8x4xf32>, "
-    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token, %pairs: tensor<4x3x1xi32>, %none: tensor<0xf32>, %square: tensor<3x3xi32>"
+    "%ker: tensor<3x3x4x2xf32>, %rows: tensor<2x1xi32>, %upd: tensor<2x8xf32>, %d: tensor<?xf32>, %tok: !stablehlo.token, %pairs: tensor<4x3x1xi32>, %none: tensor<0xf32>, %u: tensor<4xui32>, %h: tensor<4xf16>, %sizes: tensor<1xi64>, %square: tensor<3x3xi32>"
 )
 FOLD = "({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> })"
 GATHER_DIMS = "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
@@ -28,6 +28,12 @@ CASES = [
     ("chlo.zeta %n, %n : tensor<4xi32>, tensor<4xi32> -> tensor<4xi32>", "D017", "x tensor<4xi32>"),
     ("chlo.mulhi %v, %v : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>", "D017", "lhs tensor<4xf32> must have elements that are integers"),
     ("stablehlo.cholesky %square, lower = true : tensor<3x3xi32>", "D017", "a tensor<3x3xi32>"),
+    ("stablehlo.abs %u : tensor<4xui32>", "D017", "operand tensor<4xui32> must have elements that may be negative"),
+    ("stablehlo.sign %u : tensor<4xui32>", "D017", "operand tensor<4xui32> must have elements that may be negative"),
+    ("stablehlo.complex %h, %h : tensor<4xcomplex<f16>>", "D017", "lhs tensor<4xf16> must have elements of type f32 or f64"),
+    ("stablehlo.bitcast_convert %z : (tensor<4xcomplex<f32>>) -> tensor<4x2xf32>", "D017", "must both have real elements, or both complex ones"),
+    ("stablehlo.fft %v, type = FFT, length = [4] : (tensor<4xf32>) -> tensor<4xf32>", "D017", "must have complex elements for a transform FFT"),
+    ("stablehlo.rng %i, %i, %sizes, distribution = NORMAL : (tensor<i32>, tensor<i32>, tensor<1xi64>) -> tensor<4xi32>", "D017", "a tensor<i32> must have elements that are floats"),
     ("stablehlo.add %v, %w : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>", "D013", "lhs tensor<4xf32> and rhs tensor<5xf32>"),
     ("stablehlo.add %v, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf64>", "D013", "result tensor<4xf64>"),
     ("stablehlo.abs %z : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>", "D012", "result tensor<4xcomplex<f32>> must have element type f32 (inferred from the operand)"),
@@ -175,7 +181,7 @@ FINE = [
     "stablehlo.clamp %q, %p, %q : (tensor<i1>, tensor<4xi1>, tensor<i1>) -> tensor<4xi1>",
     "stablehlo.clamp %z, %z, %z : tensor<4xcomplex<f32>>",
     "stablehlo.reshape %d : (tensor<?xf32>) -> tensor<2x2xf32>",
-    "stablehlo.bitcast_convert %z : (tensor<4xcomplex<f32>>) -> tensor<4x2xf32>",
+    "stablehlo.rng %i, %i, %sizes, distribution = UNIFORM : (tensor<i32>, tensor<i32>, tensor<1xi64>) -> tensor<4xi32>",
     "stablehlo.concatenate %d, %v, dim = 0 : (tensor<?xf32>, tensor<4xf32>) -> tensor<?xf32>",
     "stablehlo.pad %v, %s, low = [-2], high = [1], interior = [2] : (tensor<4xf32>, tensor<f32>) -> tensor<9xf32>",
     '"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>',
