@@ -52,10 +52,7 @@ class MachineLayout:
         """
         match self._network:
             case Torus() as torus if kind is CollectiveKind.COLLECTIVE_PERMUTE:
-                pairs = tuple(groups)
-                load = self._permute_loads.get(pairs)
-                if load is None:  # routing is slow, and a search meets few patterns of pairs
-                    load = self._permute_loads[pairs] = self._permute_load(pairs, torus)
+                load = self._permute_load(tuple(groups), torus)
                 return permute_time(result_bytes, load, torus.link_bandwidth, torus.hop_seconds)
             case Torus() as torus:
                 return torus_time(kind, result_bytes, self._torus_lines(groups, torus), torus)
@@ -73,7 +70,13 @@ class MachineLayout:
                 lines.append(TorusLine(size, extent == axis.size and torus.wraps(axis.size), extent // size))
         return lines
 
-    def _permute_load(self, pairs: Sequence[DeviceGroup], torus: Torus) -> PermuteLoad:
+    def _permute_load(self, pairs: tuple[DeviceGroup, ...], torus: Torus) -> PermuteLoad:
+        known = self._permute_loads.get(pairs)
+        if known is None:  # routing is slow, and a search meets few patterns of pairs
+            known = self._permute_loads[pairs] = self._routed(pairs, torus)
+        return known
+
+    def _routed(self, pairs: Sequence[DeviceGroup], torus: Torus) -> PermuteLoad:
         """Route every message along the first axis, then the second, in the shorter direction of rings."""
         messages: dict[tuple[int, int], int] = {}  # by link
         longest = 0

@@ -1,7 +1,8 @@
-"""Reduce elements by the region of an op: by one NumPy call if the region is a known function, else one by one.
+"""Reduce elements by the region of an op: by one NumPy call if the region is a known function.
 
-StableHLO leaves the order of reduction open, as long as adjacent elements stay adjacent. Few elements are reduced in
-order, as by the reference interpreter, since the order can affect rounding; many as a tree, which is faster.
+StableHLO leaves the order of reduction open, as long as adjacent elements stay adjacent. By other regions, few elements
+are reduced in order, as by the reference interpreter, since the order can affect rounding; many as a tree, which is
+faster.
 """
 
 from __future__ import annotations
@@ -97,26 +98,22 @@ class Reducer:
         """Reduce the inputs along `dims`, starting from the scalars `inits`."""
         local = context.local(inputs[0])
         kept = tuple(size for dim, size in enumerate(local) if dim not in dims)
-        starts = self._as_accumulated(inits)
-        starts = tuple(with_unit_dims(context, start, len(kept)) for start in starts)
-        starts = tuple(np.broadcast_to(start, context.leading(start) + kept) for start in starts)
         count = prod(local[dim] for dim in dims)
-        if not count:
-            return starts
         if self.folds is None and count <= MAX_IN_ORDER:
             rows = tuple(_with_last_dim(context, array, dims) for array in inputs)
             return self.fold_in_order(context, rows, inits, len(kept), captured)
+        starts = self._starts(context, inits, kept)
+        if not count:
+            return starts
         return self.combined(context, starts, self.folded(context, inputs, dims, captured), captured)
 
     def fold_in_order(
         self, context: KernelContext, inputs: Arrays, inits: Arrays, kept_rank: int, captured: Arrays
     ) -> Arrays:
         """Reduce along all dims from `kept_rank` on, one element after another: the order can affect rounding."""
-        inputs, starts = self._as_accumulated(inputs), self._as_accumulated(inits)
+        inputs = self._as_accumulated(inputs)
         local = context.local(inputs[0])
-        kept = local[:kept_rank]
-        result = tuple(with_unit_dims(context, start, kept_rank) for start in starts)
-        result = tuple(np.broadcast_to(start, context.leading(start) + kept) for start in result)
+        result = self._starts(context, inits, local[:kept_rank])
         for position in np.ndindex(*local[kept_rank:]):
             result = self.combined(context, result, tuple(array[(..., *position)] for array in inputs), captured)
         return result
@@ -139,6 +136,11 @@ class Reducer:
             folded = self.combined(context, lhs, rhs, captured)
             rows = tuple(_extended(new, row[..., even:]) for new, row in zip(folded, rows, strict=True))
         return tuple(row[..., 0] for row in rows)
+
+    def _starts(self, context: KernelContext, inits: Arrays, kept: StaticShape) -> Arrays:
+        """Return the scalars `inits`, repeated along dims of the sizes `kept`."""
+        starts = (with_unit_dims(context, start, len(kept)) for start in self._as_accumulated(inits))
+        return tuple(np.broadcast_to(start, context.leading(start) + kept) for start in starts)
 
     def _as_accumulated(self, arrays: Arrays) -> Arrays:
         """Convert the arrays to the element types of the region."""

@@ -185,19 +185,19 @@ def _most_promising(
     """
     objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds
     pending, end = list(meshes), monotonic() + seconds
-    compared: list[tuple[tuple[bool, float], Mesh, Search]] = []
-    while pending and (not compared or monotonic() < end):
-        ranked = [mesh for _, mesh, _ in sorted(compared, key=lambda each: each[0])]
-        mesh = min(pending, key=lambda each: (len(each.axes), not _splits_best(each, ranked)))
+    ranked: list[tuple[tuple[bool, float], Search]] = []  # the best solution first
+    while pending and (not ranked or monotonic() < end):
+        best = [search.searched.mesh for _, search in ranked]
+        mesh = min(pending, key=lambda each: (len(each.axes), not _splits_best(each, best)))
         pending.remove(mesh)
         search = on_mesh(mesh)
         solution = search.networks.solve(objective, seconds / len(meshes))
         if solution is not None:
-            compared.append(((solution.peak_bytes > request.free_bytes, solution.cost), mesh, search))
-        elif not compared and not pending:
+            ranked.append(((solution.peak_bytes > request.free_bytes, solution.cost), search))
+            ranked.sort(key=lambda each: each[0])
+        elif not ranked and not pending:
             return [search], 0
-    best = sorted(compared, key=lambda each: each[0])[:MAX_PRICED_MESHES]
-    return [search for _, _, search in best], len(pending)
+    return [search for _, search in ranked[:MAX_PRICED_MESHES]], len(pending)
 
 
 def _splits_best(mesh: Mesh, ranked: Sequence[Mesh]) -> bool:

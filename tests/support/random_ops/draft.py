@@ -266,8 +266,9 @@ def array(numbers: Sequence[int]) -> str:
     return f"array<i64: {', '.join(map(str, numbers))}>" if numbers else "array<i64>"
 
 
-def region(element: str, body: str, count: int = 2) -> str:
-    """Return the text of a region of one op, `%0 = body : type`, on scalars `%a`, `%b`..."""
+def region(element: str, *ops: str, count: int = 2) -> str:
+    """Return the text of a region of ops, `%0 = op : type` and so on, on scalars `%a`, `%b`...; it returns the last."""
     scalar = tensor((), element)
     arguments = ", ".join(f"%{'abcd'[index]}: {scalar}" for index in range(count))
-    return f"({{\n  ^bb0({arguments}):\n    %0 = {body} : {scalar}\n    stablehlo.return %0 : {scalar}\n  }})"
+    lines = "".join(f"    %{number} = {op} : {scalar}\n" for number, op in enumerate(ops))
+    return f"({{\n  ^bb0({arguments}):\n{lines}    stablehlo.return %{len(ops) - 1} : {scalar}\n  }})"

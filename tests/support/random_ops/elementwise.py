@@ -186,7 +186,7 @@ def mapped(draft: Draft) -> None:
     body = "stablehlo.negate %a" if count == 1 and element not in UNSIGNED else "stablehlo.maximum %a, %a"
     body = body if count == 1 else f"stablehlo.subtract %a, %{'abc'[count - 1]}"
     types = f"({', '.join([kind] * count)}) -> {kind}"
-    code = region(element, body, count)
+    code = region(element, body, count=count)
     dims = array(range(len(shape)))
     draft.op(f'"stablehlo.map"({", ".join(operands)}) <{{dimensions = {dims}}}> {code} : {types}', kind)
 

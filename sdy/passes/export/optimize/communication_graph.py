@@ -35,7 +35,6 @@ from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits,
 from sdy.partitioner.layout_search.linearity import partial_operand_sets
 from sdy.partitioner.layout_search.node import (
     Assignment,
-    Counts,
     LayoutNodeKind,
     OpLayout,
     PartialOperands,
@@ -112,7 +111,6 @@ class GraphReader:
         self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
         self._layout_by_sharding: dict[TensorSharding, Layout] = {}
-        self._kinds: dict[tuple[OpShardingRule, tuple[PartialOperands, ...], Counts], LayoutNodeKind] = {}
         self._values: list[GraphValue] = []
         self._bindings: list[Binding] = []
         self._transfers: list[Operation] = []
@@ -153,16 +151,8 @@ class GraphReader:
         assert layout is not None
         count = max(1, len(values))
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
-        kind = self._kind(OpShardingRule(shape, (identity,) * count, ()))
+        kind = shared_kind(OpShardingRule(shape, (identity,) * count, ()), (), self._digits, ())
         return LayoutNode(kind, OpLayout(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
-
-    def _kind(
-        self, rule: OpShardingRule, partial_sets: tuple[PartialOperands, ...] = (), counts: Counts = ()
-    ) -> LayoutNodeKind:
-        key = rule, partial_sets, counts
-        if key not in self._kinds:
-            self._kinds[key] = shared_kind(rule, partial_sets, self._digits, counts)
-        return self._kinds[key]
 
     def _layout(self, value: SSAValue) -> Layout | None:
         """Return the current layout of a value; None unless it is a tensor of static shape on all devices."""
@@ -269,7 +259,7 @@ class GraphReader:
         partial_sets = tuple(each for each in partial_operand_sets(op) if self._takes_sums(op, each))
         if reduction_kinds(op) is None:
             rule, partial_sets = _without_reduction(rule), ()
-        kind = self._kind(rule, partial_sets, tuple(allowed_shard_counts(op, self._counts).items()))
+        kind = shared_kind(rule, partial_sets, self._digits, tuple(allowed_shard_counts(op, self._counts).items()))
         assignment = _assignment(kind, layouts)
         op_layout = None if assignment is None else kind.op_layout(assignment)
         if op_layout is None or [each.dims for each in op_layout.layouts] != [each.dims for each in layouts]:

@@ -83,12 +83,7 @@ def test_last_update_of_an_index_wins() -> None:
 
 
 def test_updates_are_combined_in_order_where_the_region_is_not_known() -> None:
-    body = """({
-      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-        %0 = stablehlo.add %a, %a : tensor<i32>
-        %1 = stablehlo.add %0, %b : tensor<i32>
-        stablehlo.return %1 : tensor<i32>
-      })"""
+    body = region("i32", "stablehlo.add %a, %a", "stablehlo.add %0, %b")
     result = run_op(scatter(body, "3"), "tensor<4xi32>", x=i32(1, 0, 0, 0), i=column(0, 0, 1), u=i32(10, 20, 5))
     assert result.tolist() == [(1 * 2 + 10) * 2 + 20, 5, 0, 0]
 

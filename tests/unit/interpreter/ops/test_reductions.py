@@ -7,6 +7,12 @@ from support.execution.run_text import f32, i32, run, run_op, run_ops
 from support.random_ops.draft import region
 
 
+def reduce_rows(size: int, element: str, *ops: str) -> str:
+    """Return a reduction of the two rows of `%x`, of some size each, by a region of several ops."""
+    types = f"(tensor<2x{size}x{element}>, tensor<{element}>) -> tensor<2x{element}>"
+    return f'"stablehlo.reduce"(%x, %i) <{{dimensions = array<i64: 1>}}> {region(element, *ops)} : {types}'
+
+
 def reduce(body: str, element: str, size: int) -> str:
     types = f"(tensor<{size}x{element}>, tensor<{element}>) -> tensor<{element}>"
     return f'"stablehlo.reduce"(%x, %i) <{{dimensions = array<i64: 0>}}> {region(element, body)} : {types}'
@@ -52,28 +58,14 @@ def test_a_zero_is_larger_than_a_negative_zero(op: str, values: tuple[float, ...
 
 @pytest.mark.parametrize("repeats", [1, 30])
 def test_regions_may_be_more_than_one_op(repeats: int) -> None:
-    body = """({
-      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-        %0 = stablehlo.maximum %a, %b : tensor<i32>
-        %1 = stablehlo.minimum %0, %cap : tensor<i32>
-        stablehlo.return %1 : tensor<i32>
-      })"""
-    types = f"(tensor<2x{5 * repeats}xi32>, tensor<i32>) -> tensor<2xi32>"
-    line = f'"stablehlo.reduce"(%x, %i) <{{dimensions = array<i64: 1>}}> {body} : {types}'
+    line = reduce_rows(5 * repeats, "i32", "stablehlo.maximum %a, %b", "stablehlo.minimum %0, %cap")
     values = np.array([[1, 9, 3, 2, 5], [4, 1, 1, 2, 3]], np.int32).repeat(repeats, axis=1)
     operands = {"x": values, "i": np.array(0, np.int32), "cap": np.array(6, np.int32)}
     assert run_op(line, "tensor<2xi32>", **operands).tolist() == [6, 4]
 
 
 def test_few_elements_are_reduced_in_order() -> None:
-    body = """({
-      ^bb0(%a: tensor<f16>, %b: tensor<f16>):
-        %0 = stablehlo.add %a, %b : tensor<f16>
-        %1 = stablehlo.add %0, %step : tensor<f16>
-        stablehlo.return %1 : tensor<f16>
-      })"""
-    types = "(tensor<2x4xf16>, tensor<f16>) -> tensor<2xf16>"
-    line = f'"stablehlo.reduce"(%x, %i) <{{dimensions = array<i64: 1>}}> {body} : {types}'
+    line = reduce_rows(4, "f16", "stablehlo.add %a, %b", "stablehlo.add %0, %step")
     values = np.array([[2048, 1, 1, -2048], [-2048, 2048, 1, 1]], np.float16)
     operands = {"x": values, "i": np.array(0, np.float16), "step": np.array(0, np.float16)}
     assert run_op(line, "tensor<2xf16>", **operands).tolist() == [0, 2]  # 2048 + 1 is rounded to 2048
