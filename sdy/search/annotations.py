@@ -17,7 +17,7 @@ from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import Layout, MeshDigits
 from sdy.passes.export.layers.fold_layers import has_folded_layers
-from sdy.passes.manager.pipelines import PropagationPipeline
+from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import run_passes
 from sdy.report.counterparts import Counterparts
 from sdy.search.choices.kept_annotations import keeps
@@ -88,7 +88,7 @@ def _other_than_planned(
     """Return the values to which propagation gives another sharding than planned, in program order."""
     copy, _ = edited(module, edits)
     once_per_function = has_folded_layers(module)
-    pipeline = PropagationPipeline.beyond_shardy(dedup_functions_fully=once_per_function)
+    pipeline = Propagation.beyond_shardy(dedup_functions_fully=once_per_function)
     run_passes(make_context(), copy, [pipeline], verify_each=False)
     found: dict[SSAValue, TensorSharding | None] = {}
     counterparts = Counterparts(module, copy)

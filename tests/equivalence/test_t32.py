@@ -21,13 +21,13 @@ from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
-from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.load import load
 from sdy.program.program import Program
 from sdy.search.searched_module import without_shardings
 from sdy.search.tactics import Replicate, Shard, replicate, shard
+from sdy.upstream.pipelines import PropagationPipeline
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason=MISSING)
 KINDS = ("all_gather", "all_reduce", "reduce_scatter", "all_to_all")

@@ -11,11 +11,9 @@ from sdy.diagnostics.similar_names import similar_name_hint
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
-_PACKAGE = "sdy.passes"
-
-# Room of `sdy.passes` -> pass name -> module and class in that room.
+# Package of `sdy` -> pass name -> module and class in that package.
 _ROOMS: dict[str, dict[str, str]] = {
-    "import_": {
+    "passes.import_": {
         "sdy-add-data-flow-edges": "add_data_flow_edges.AddDataFlowEdgesPass",
         "sdy-apply-sharding-constraints": "apply_sharding_constraints.ApplyShardingConstraintsPass",
         "sdy-constant-or-scalar-splitter": "constant_or_scalar_splitter.ConstantOrScalarSplitterPass",
@@ -34,19 +32,17 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-pre-order-funcs": "pre_order_funcs.PreOrderFuncsPass",
         "sdy-unify-meshes": "unify_meshes.UnifyMeshesPass",
     },
-    "propagation": {
+    "passes.propagation": {
         "sdy-basic-propagate": "propagate.BasicPropagatePass",
         "sdy-aggressive-propagate": "propagate.AggressivePropagatePass",
         "sdy-op-priority-propagate": "propagate.OpPriorityPropagatePass",
         "sdy-user-priority-propagate": "propagate.UserPriorityPropagatePass",
         "sdy-populate-op-sharding-rules": "populate_rules.PopulateOpShardingRulesPass",
     },
-    "export.close": {
-        "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
+    "passes.export.close": {
         "sdy-close-shardings": "close_shardings.CloseShardingsPass",
         "sdy-constant-or-scalar-merger": "constant_or_scalar_merger.ConstantOrScalarMergerPass",
         "sdy-drop-sharding-rules": "drop_sharding_rules.DropShardingRulesPass",
-        "sdy-remove-propagation-debug-info": "remove_propagation_debug_info.RemovePropagationDebugInfoPass",
         "sdy-remove-sharding-groups": "remove_sharding_groups.RemoveShardingGroupsPass",
         "sdy-remove-sub-axes-in-input-output-shardings": "remove_sub_axes.RemoveSubAxesPass",
         "sdy-sharding-constraint-to-reshard": "sharding_constraint_to_reshard.ShardingConstraintToReshardPass",
@@ -54,56 +50,48 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-sink-func-data-flow-edges": "sink_func_data_flow_edges.SinkFuncDataFlowEdgesPass",
         "sdy-propagate-to-func-results": "propagate_to_func_results.PropagateToFuncResultsPass",
     },
-    "export.calls": {
+    "passes.export.calls": {
         "sdy-export-named-computations": "export_named_computations.ExportNamedComputationsPass",
         "sdy-unflatten-call-graph": "unflatten_call_graph.UnflattenCallGraphPass",
         "sdy-insert-func-call-reshards": "insert_func_call_reshards.InsertFuncCallReshardsPass",
     },
-    "export.layers": {
+    "passes.export.layers": {
         "sdy-fold-layers": "fold_layers.FoldLayersPass",
         "sdy-unfold-layers": "unfold_layers.UnfoldLayersPass",
     },
-    "export.uneven": {
+    "passes.export.uneven": {
         "sdy-align-windows": "align_windows.AlignWindowsPass",
         "sdy-pad-where-cheaper": "pad_where_cheaper.PadWhereCheaperPass",
         "sdy-pad-uneven-dims": "pad_uneven_dims.PadUnevenDimsPass",
         "sdy-drop-uneven-axes": "drop_uneven_axes.DropUnevenAxesPass",
         "sdy-update-non-divisible-input-output-shardings": "update_non_divisible.UpdateNonDivisiblePass",
-        "sdy-resolve-permutation-factors": "resolve_permutation_factors.ResolvePermutationFactorsPass",
-        "sdy-pad-for-divisibility": "pad_for_divisibility.PadForDivisibilityPass",
     },
-    "export.reshards": {
+    "passes.export.reshards": {
         "sdy-hoist-reshards": "hoist_reshards.HoistReshardsPass",
         "sdy-insert-explicit-reshards": "insert_explicit_reshards.InsertExplicitReshardsPass",
         "sdy-plan-reshards": "plan_reshards.PlanReshardsPass",
         "sdy-prepare-for-shards": "prepare_for_shards.PrepareForShardsPass",
         "sdy-reshard-to-collectives": "reshard_to_collectives.ReshardToCollectivesPass",
-        "sdy-verify-unreduced-axes": "verify_unreduced_axes.VerifyUnreducedAxesPass",
     },
-    "export.optimize": {
+    "passes.export.optimize": {
         "sdy-look-up-slices": "look_up_slices.LookUpSlicesPass",
         "sdy-merge-slices": "merge_slices.MergeSlicesPass",
         "sdy-optimize-communication": "optimize_communication.OptimizeCommunicationPass",
         "sdy-place-pads": "place_pads.PlacePadsPass",
     },
-    "export.collectives": {
+    "passes.export.collectives": {
         "sdy-merge-permutes": "merge_permutes.MergePermutesPass",
         "sdy-fuse-permutes": "fuse_permutes.FusePermutesPass",
         "sdy-combine-collectives": "combine_collectives.CombineCollectivesPass",
-        "sdy-remove-all-gather-reduce-scatter-for-cmv1": "remove_for_cmv1.RemoveForCmv1Pass",
     },
-    "export.local": {
-        "sdy-unshard-unsupported-ops": "unshard_unsupported_ops.UnshardUnsupportedOpsPass",
+    "passes.export.local": {
         "sdy-convert-global-to-local": "convert_global_to_local.ConvertGlobalToLocalPass",
         "sdy-drop-sharding-and-mesh": "drop_sharding_and_mesh.DropShardingAndMeshPass",
     },
-    "export.single_device": {
+    "passes.export.single_device": {
         "sdy-resolve-single-device-sharding": "resolve_single_device_sharding.ResolveSingleDeviceShardingPass",
     },
-    "export.per_instruction": {
-        "sdy-per-instruction-partitioning": "per_instruction_partitioning.PerInstructionPartitioningPass",
-    },
-    "simplify": {
+    "passes.simplify": {
         "canonicalize": "canonicalize.CanonicalizePass",
         "inline": "inline.InlinePass",
         "symbol-dce": "symbol_dce.SymbolDcePass",
@@ -112,16 +100,28 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-remove-copies": "remove_copies.RemoveCopiesPass",
         "stablehlo-legalize-composite-to-call": "composite_to_call.CompositeToCallPass",
     },
-    "chlo": {
+    "passes.chlo": {
         "chlo-legalize-to-stablehlo": "legalize.ChloLegalizeToStablehloPass",
         "sdy-populate-chlo-sharding-rules": "sharding_rules.PopulateChloShardingRulesPass",
         "sdy-drop-chlo-sharding-rules": "sharding_rules.DropChloShardingRulesPass",
     },
-    "save_module": {"sdy-save-module": "SaveModulePass"},
-    "manager": {
+    "upstream": {
+        "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
+        "sdy-remove-propagation-debug-info": "remove_propagation_debug_info.RemovePropagationDebugInfoPass",
+        "sdy-resolve-permutation-factors": "resolve_permutation_factors.ResolvePermutationFactorsPass",
+        "sdy-pad-for-divisibility": "pad_for_divisibility.PadForDivisibilityPass",
+        "sdy-verify-unreduced-axes": "verify_unreduced_axes.VerifyUnreducedAxesPass",
+        "sdy-remove-all-gather-reduce-scatter-for-cmv1": "remove_for_cmv1.RemoveForCmv1Pass",
+        "sdy-unshard-unsupported-ops": "unshard_unsupported_ops.UnshardUnsupportedOpsPass",
         "sdy-import-pipeline": "pipelines.ImportPipeline",
         "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
         "sdy-export-pipeline": "pipelines.ExportPipeline",
+        "sdy-per-instruction-partitioning": (
+            "per_instruction.per_instruction_partitioning.PerInstructionPartitioningPass"
+        ),
+    },
+    "passes.save_module": {"sdy-save-module": "SaveModulePass"},
+    "passes.manager": {
         "sdy-partition-pipeline": "partition_pipelines.PartitionPipeline",
         "sdy-local-pipeline": "partition_pipelines.LocalPipeline",
     },
@@ -160,4 +160,4 @@ def pass_class(name: str) -> type[ModulePass]:
             )
         )
     module, _, class_name = path.rpartition(".")
-    return cast("type[ModulePass]", getattr(import_module(f"{_PACKAGE}.{module}"), class_name))
+    return cast("type[ModulePass]", getattr(import_module(f"sdy.{module}"), class_name))

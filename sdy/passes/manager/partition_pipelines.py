@@ -27,7 +27,7 @@ from sdy.passes.export.single_device.resolve_single_device_sharding import Resol
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
 from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
-from sdy.passes.manager.pipelines import CLOSE, Passes, PropagationPipeline
+from sdy.passes.manager.pipelines import CLOSE, Passes, Propagation
 from sdy.passes.run import Pipeline
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.passes.simplify.merge_equal_ops import MergeEqualOpsPass
@@ -38,7 +38,7 @@ TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 def closed_propagation() -> Passes:
     """Return the passes from the user's program to closed shardings on every value."""
-    return (*PropagationPipeline.beyond_shardy().propagation(), *CLOSE)
+    return (*Propagation.beyond_shardy().propagation(), *CLOSE)
 
 
 def partitioning(*, optimize_communication: bool = True) -> Passes:

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.walk import pre_order
 from sdy.model.sharding import TensorSharding
-from sdy.passes.manager.pipelines import PropagationPipeline
+from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.propagation.flat_module import FlatModule
 from sdy.passes.propagation.propagate import UserPriorityPropagatePass, flatten, write_result
 from sdy.passes.rewriting.op_order import op_order
@@ -41,7 +41,7 @@ class TracedPropagation:
 def trace_propagation(ctx: Context, module: ModuleOp) -> TracedPropagation:
     """Propagate in a copy of `module`. Raises: SdyError if the module is not valid for propagation."""
     imported = copy_with_regions(module)
-    run_passes(ctx, imported, PropagationPipeline.beyond_shardy().before_propagation(), verify_each=False)
+    run_passes(ctx, imported, Propagation.beyond_shardy().before_propagation(), verify_each=False)
     return _traced(imported, flatten(ctx, imported))
 
 

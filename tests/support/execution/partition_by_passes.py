@@ -9,24 +9,24 @@ from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
 from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
-from sdy.passes.export.local.unshard_unsupported_ops import UnshardUnsupportedOpsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
-from sdy.passes.export.uneven.pad_for_divisibility import PadForDivisibilityPass
-from sdy.passes.export.uneven.resolve_permutation_factors import ResolvePermutationFactorsPass
 from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
-from sdy.passes.manager.pipelines import CLOSE, PropagationPipeline
+from sdy.passes.manager.pipelines import CLOSE, Propagation
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.program.sharded_program import boundary_of
+from sdy.upstream.pad_for_divisibility import PadForDivisibilityPass
+from sdy.upstream.resolve_permutation_factors import ResolvePermutationFactorsPass
+from sdy.upstream.unshard_unsupported_ops import UnshardUnsupportedOpsPass
 
 
 def propagated(module: ModuleOp) -> ModuleOp:
     """Return a propagated copy of a module, with closed shardings and with its sharding rules."""
     copy = module.clone()
-    passes = [*PropagationPipeline.beyond_shardy().propagation(), *CLOSE, UpdateNonDivisiblePass()]
+    passes = [*Propagation.beyond_shardy().propagation(), *CLOSE, UpdateNonDivisiblePass()]
     run_passes(make_context(), copy, passes, verify_each=False)
     return copy
 

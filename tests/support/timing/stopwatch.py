@@ -44,8 +44,8 @@ def ours_propagate(text: str) -> float:
     """Time the propagation pipeline and verification of its result."""
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
-    from sdy.passes.manager.pipelines import PropagationPipeline
     from sdy.passes.run import run_passes
+    from sdy.upstream.pipelines import PropagationPipeline
 
     module, context = parse_module(text), make_context()
 
@@ -59,8 +59,8 @@ def ours_propagate(text: str) -> float:
 def ours_passes(text: str) -> float:
     """Time the propagation pipeline without verification."""
     from sdy.dialects.module_text import make_context, parse_module
-    from sdy.passes.manager.pipelines import PropagationPipeline
     from sdy.passes.run import run_passes
+    from sdy.upstream.pipelines import PropagationPipeline
 
     module, context = parse_module(text), make_context()
     return seconds(lambda: run_passes(context, module, [PropagationPipeline()], verify_each=False))
@@ -70,8 +70,8 @@ def ours_passes_verified(text: str) -> float:
     """Time the propagation pipeline, with verification of what each pass changed; edits are noted as they are made."""
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verified_module import VerifiedModule
-    from sdy.passes.manager.pipelines import PropagationPipeline
     from sdy.passes.run import run_passes
+    from sdy.upstream.pipelines import PropagationPipeline
 
     module, context = parse_module(text), make_context()
     with VerifiedModule(module).listening() as verified:
@@ -84,8 +84,8 @@ def ours_passes_verified_in_full(text: str) -> float:
 
     from sdy.dialects.module_text import make_context, parse_module
     from sdy.dialects.verification.verify_module import verify_module
-    from sdy.passes.manager.pipelines import PropagationPipeline
     from sdy.passes.run import run_passes
+    from sdy.upstream.pipelines import PropagationPipeline
 
     module, context = parse_module(text), make_context()
     verify = partial(verify_module, module)
@@ -98,11 +98,11 @@ def ours_partition(text: str) -> float:
     from sdy.dialects.verification.verify_module import verify_module
     from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
     from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning
-    from sdy.passes.manager.pipelines import CLOSE, PropagationPipeline
+    from sdy.passes.manager.pipelines import CLOSE, Propagation
     from sdy.passes.run import run_passes
 
     module, context = parse_module(text), make_context()
-    run_passes(context, module, [*PropagationPipeline.beyond_shardy().propagation(), *CLOSE], verify_each=False)
+    run_passes(context, module, [*Propagation.beyond_shardy().propagation(), *CLOSE], verify_each=False)
 
     def task() -> None:
         run_passes(context, module, [*partitioning(), LocalPipeline(keep_layers=True)], verify_each=False)

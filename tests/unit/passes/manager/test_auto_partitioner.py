@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.passes.manager import auto_partitioner
-from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.run import flattened
+from sdy.upstream.pipelines import PropagationPipeline
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.model.axis import AxisRef
 from sdy.passes.manager.partition_pipelines import PartitionPipeline
-from sdy.passes.manager.pipelines import PropagationPipeline
 from sdy.passes.propagation.custom import CustomPropagatePass, with_propagation
 from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.run import Pipeline, flattened, run_passes
@@ -26,6 +25,7 @@ from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.basic import basic
 from sdy.propagation.strategies.step import OpStep, PropagationStrategy
 from sdy.propagation.strategies.user_strategies import checked_strategy
+from sdy.upstream.pipelines import PropagationPipeline
 
 # The two annotations compete for the result; the second has the larger priority number and the larger tensor.
 PROGRAM = """

@@ -25,7 +25,7 @@ from sdy.partitioner.emit.device_position import device_entry, device_number
 from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant, padded_with_interior
 from sdy.partitioner.emit.slices import slice_at
-from sdy.partitioner.halo.plan import DimExchange
+from sdy.upstream.halo.plan import DimExchange
 
 
 @dataclass(frozen=True, slots=True)

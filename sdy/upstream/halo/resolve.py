@@ -30,12 +30,12 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.partitioner.emit.sharded_emitter import annotated, trimmed_to
-from sdy.partitioner.halo.pad_and_slice import dim_placement, exchanged_window, window_plans
-from sdy.partitioner.halo.plan import is_communication_free
-from sdy.partitioner.halo.reshape import ReshapeExchange
-from sdy.partitioner.halo.reverse import reversed_axes, shifted_operand
 from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
 from sdy.rules.all import sharding_rule
+from sdy.upstream.halo.pad_and_slice import dim_placement, exchanged_window, window_plans
+from sdy.upstream.halo.plan import is_communication_free
+from sdy.upstream.halo.reshape import ReshapeExchange
+from sdy.upstream.halo.reverse import reversed_axes, shifted_operand
 
 MeshReference = str | Mesh
 NameReversed = Callable[

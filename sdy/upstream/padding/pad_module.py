@@ -13,9 +13,10 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.model.rule import FactorKind
 from sdy.partitioner.on_shards.shard_rules import known_rule
-from sdy.partitioner.padding import collectives, contraction, reduction, regions, shape, slicing
+from sdy.partitioner.padding import contraction, reduction, regions, shape, slicing
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.upstream.padding import collectives
 
 RULES = OpTable[Rule](
     collectives.RULES, contraction.RULES, reduction.RULES, shape.RULES, slicing.RULES, slicing.STATIC_RULES

@@ -20,10 +20,10 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.emit.emitter import Emitter
 from sdy.partitioner.emit.sharded_emitter import annotated, padded_to, trimmed_to, zero_scalar
-from sdy.partitioner.halo.emit_exchange import make_exchanger
-from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
-from sdy.partitioner.halo.plan import DimExchange
-from sdy.partitioner.halo.reshape_groups import ReshapeGroup, reshape_groups
+from sdy.upstream.halo.emit_exchange import make_exchanger
+from sdy.upstream.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
+from sdy.upstream.halo.plan import DimExchange
+from sdy.upstream.halo.reshape_groups import ReshapeGroup, reshape_groups
 
 
 class ReshapeExchange:

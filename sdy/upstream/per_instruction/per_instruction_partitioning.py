@@ -30,9 +30,9 @@ from sdy.dialects.sdy.ops import (
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.passes.export.per_instruction.instruction_filter import parse_filter
-from sdy.passes.export.per_instruction.outlined_instruction import InstructionPartitioner
 from sdy.passes.rewriting.device_counts import device_style
+from sdy.upstream.per_instruction.instruction_filter import parse_filter
+from sdy.upstream.per_instruction.outlined_instruction import InstructionPartitioner
 
 # Ops that are not partitioned: communication, and ops that only describe shardings.
 NO_INSTRUCTIONS = (

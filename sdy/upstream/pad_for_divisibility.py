@@ -25,8 +25,8 @@ from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
-from sdy.partitioner.padding.all import pad_module
 from sdy.passes.export.close.barriers import erase_barriers
+from sdy.upstream.padding.pad_module import pad_module
 
 
 class PadForDivisibilityPass(ModulePass):

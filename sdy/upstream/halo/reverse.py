@@ -20,7 +20,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.emit.sharded_emitter import annotated, padded_to, sliced, zero_scalar
-from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up, shard_counts
+from sdy.upstream.halo.manual_body import ManualAxes, emit_manual, rounded_up, shard_counts
 
 
 def reversed_axes(op: ReverseOp, sharding: TensorSharding) -> AxisList:

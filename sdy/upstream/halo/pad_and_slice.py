@@ -17,9 +17,9 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter
 from sdy.partitioner.emit.sharded_emitter import padded_to, padded_with_interior, sliced, trimmed_to, zero_scalar
-from sdy.partitioner.halo.emit_exchange import make_exchanger
-from sdy.partitioner.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
-from sdy.partitioner.halo.plan import DimExchange, StridedPlacement, dim_exchange
+from sdy.upstream.halo.emit_exchange import make_exchanger
+from sdy.upstream.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
+from sdy.upstream.halo.plan import DimExchange, StridedPlacement, dim_exchange
 
 
 def exchanged_window(op: PadOp | SliceOp, mesh: Mesh, emit: Emitter) -> SSAValue | None:

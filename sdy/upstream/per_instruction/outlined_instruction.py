@@ -35,17 +35,17 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.emit.emitter import Emitter, Properties, Style
 from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
-from sdy.partitioner.halo.manual_body import rounded_up, shard_counts
-from sdy.partitioner.padding.all import pad_module
 from sdy.passes.export.local.convert_global_to_local import ConvertGlobalToLocalPass
 from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPass
-from sdy.passes.export.local.unshard_unsupported_ops import unshard_unsupported_ops
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
-from sdy.passes.export.uneven.resolve_permutation_factors import ResolvePermutationFactorsPass
 from sdy.passes.rewriting.device_counts import last_channel
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.unique_names import UniqueNames
+from sdy.upstream.halo.manual_body import rounded_up, shard_counts
+from sdy.upstream.padding.pad_module import pad_module
+from sdy.upstream.resolve_permutation_factors import ResolvePermutationFactorsPass
+from sdy.upstream.unshard_unsupported_ops import unshard_unsupported_ops
 
 Shardings = tuple[TensorSharding, ...]
 CHANNEL = "channel_handle"
