@@ -78,7 +78,7 @@ register_renderers(
         "sdy.model.devices.placement.TensorPlacement": "sdy.report.html.values.tensor_placement_html",
         "sdy.model.mesh.Mesh": "sdy.report.html.values.mesh_html",
         "sdy.model.sharding.TensorSharding": "sdy.report.html.values.sharding_html",
-        "sdy.proof.outcome.Proof": "sdy.report.html.values.proof_html",
+        "sdy.evidence.proof.outcome.Proof": "sdy.evidence.proof_html.proof_html",
         "sdy.report.sweep.points.Sweep": "sdy.report.sweep.page.sweep_html",
     }
 )

@@ -33,7 +33,7 @@ def from_jax(fn: Callable[..., R], *args: object, optimize_communication: bool =
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     check_jax_version()
     try:
-        from sdy.frontends.jax.lowering import lower
+        from sdy.jax.to_stablehlo.lowering import lower
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")

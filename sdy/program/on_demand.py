@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sdy.cost.memory_curve import memory_curve as memory_curve
     from sdy.cost.program_cost import cost_of as cost_of
     from sdy.cost.schedule import schedule_of as schedule_of
+    from sdy.evidence.proof.prove import prove as prove
     from sdy.interpreter.single import interpret as interpret
     from sdy.passes.manager.traced_propagation import with_trace as with_trace
     from sdy.program.arrays import input_types as input_types
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from sdy.program.planning.search_plan import SearchedProgram as SearchedProgram
     from sdy.program.planning.search_plan import search_plan as search_plan
     from sdy.program.trial_partitions import TrialPartitions as TrialPartitions
-    from sdy.proof.prove import prove as prove
     from sdy.report.explain import Explainer as Explainer
     from sdy.report.html.inline_page import shown_page as shown_page
     from sdy.report.html.page import html_page as html_page
@@ -70,7 +70,7 @@ _HOME = {
     "memory_curve": "sdy.cost.memory_curve",
     "partitioned_program_html": "sdy.report.html.summary",
     "program_report": "sdy.report.program_report",
-    "prove": "sdy.proof.prove",
+    "prove": "sdy.evidence.proof.prove",
     "raise_breaches": "sdy.advice.contract",
     "ReportedProgram": "sdy.report.reported_program",
     "resolve_hardware": "sdy.cost.hardware_file",

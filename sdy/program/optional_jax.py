@@ -23,7 +23,7 @@ def named_shardings(
     """
     check_jax_version()
     try:
-        from sdy.backends.jax.named_shardings import named_sharding
+        from sdy.jax.to_devices.named_shardings import named_sharding
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     return [named_sharding(placement, devices, axis_types) for placement in placements]
@@ -38,7 +38,7 @@ def jax_function(
     """
     check_jax_version()
     try:
-        from sdy.backends.jax.run_on_devices import function_on_devices
+        from sdy.jax.to_devices.run_on_devices import function_on_devices
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     return function_on_devices(local, boundary, devices)

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from sdy.advice.partition_facts import PartitionFacts
     from sdy.advice.why_not import WhyNot
     from sdy.cost.program_cost import ProgramCost
+    from sdy.evidence.proof.prove import Proof
     from sdy.interpreter.arrays.element_types import Array, DType
     from sdy.program.comparison import OutputComparisons, PartitionerResult
     from sdy.program.planning.apply_tactics import Step
     from sdy.program.planning.plan import ShardingPlan
     from sdy.program.planning.search_plan import SearchedProgram
-    from sdy.proof.prove import Proof
     from sdy.report.explain import Explainer
     from sdy.report.html.inline_page import InlinePage
     from sdy.report.reported_program import ReportedProgram

@@ -24,7 +24,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.passes.manager.pipelines import Propagation
+from sdy.passes.manager.partition_pipelines import propagated
 from sdy.passes.run import run_passes
 from sdy.program import on_demand
 from sdy.program.optional_jax import named_shardings
@@ -86,9 +86,8 @@ class PropagatedProgram(ShardedProgram[R]):
 def propagated_program(module: ModuleOp, origin: Origin[R]) -> PropagatedProgram[R]:
     """Propagate the shardings of a copy of a module. Raises: SdyError if propagation does not support it."""
     copy = copy_with_regions(module)
-    pipeline = Propagation.beyond_shardy()
     with origin.named_lines():
-        run_passes(make_context(), copy, [pipeline], verify_each=False)
+        run_passes(make_context(), copy, propagated(), verify_each=False)
         verify_module(copy)
     return PropagatedProgram(copy, boundary_of(copy), origin)
 

@@ -103,7 +103,7 @@ def _converted(raw: bytes, name: str, kind: Format) -> str:
 
 
 def _converter(kind: Format) -> Callable[[bytes], str]:
-    from sdy.frontends.jax.serialized import bytecode_as_text, hlo_proto_as_text, hlo_text_as_text
+    from sdy.jax.to_stablehlo.serialized import bytecode_as_text, hlo_proto_as_text, hlo_text_as_text
 
     match kind:
         case "MLIR bytecode":

@@ -7,7 +7,8 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.module_text import make_context, print_module
-from sdy.passes.manager.partition_pipelines import closed_propagation, partitioning
+from sdy.passes.manager.partition_pipelines import partitioning
+from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import run_passes
 from sdy.program.local_program import local_program
 from sdy.program.origin import Origin, R
@@ -29,7 +30,7 @@ class TrialPartitions:
         """Return the program of one device. Raises: SdyError at the first op that is unsupported."""
         context, copy = make_context(), copy_with_regions(module)
         with self._origin.named_lines():
-            run_passes(context, copy, closed_propagation(), verify_each=False)
+            run_passes(context, copy, Propagation.beyond_shardy().closed(), verify_each=False)
             text = print_module(copy)
             if text not in self._known:
                 passes = partitioning(optimize_communication=self._optimizes)

@@ -88,8 +88,8 @@ def _other_than_planned(
     """Return the values to which propagation gives another sharding than planned, in program order."""
     copy, _ = edited(module, edits)
     once_per_function = has_folded_layers(module)
-    pipeline = Propagation.beyond_shardy(dedup_functions_fully=once_per_function)
-    run_passes(make_context(), copy, [pipeline], verify_each=False)
+    passes = Propagation.beyond_shardy(dedup_functions_fully=once_per_function).closed()
+    run_passes(make_context(), copy, passes, verify_each=False)
     found: dict[SSAValue, TensorSharding | None] = {}
     counterparts = Counterparts(module, copy)
     for value, sharding in planned.inside.items():

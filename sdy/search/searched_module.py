@@ -28,7 +28,7 @@ from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
-from sdy.passes.manager.pipelines import CLOSE, Propagation
+from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.rewriting.insertion import erase, insert
 from sdy.passes.run import run_passes
 
@@ -122,7 +122,7 @@ def name_of_mesh(module: ModuleOp, mesh: Mesh) -> str:
 def prepared_module(module: ModuleOp) -> PreparedModule:
     """Return a module in the form that is searched. Raises: SdyError as `without_shardings`."""
     copy = without_shardings(module, _ANY_MESH)
-    passes = (*Propagation.beyond_shardy().propagation(), *CLOSE, FoldLayersPass(), PrepareForShardsPass())
+    passes = (*Propagation.beyond_shardy().closed(), FoldLayersPass(), PrepareForShardsPass())
     run_passes(make_context(), copy, [ChloLegalizeToStablehloPass(), *passes], verify_each=False)
     return PreparedModule(copy)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sdy.audit.audit_rule import RuleAudit
-from sdy.audit.catalogue.all import programs
-from sdy.audit.program_audit import OpAudit, audit_program
-from sdy.audit.summary import OpSummary, audit_catalogue, merged
 from sdy.diagnostics.span import Span
+from sdy.evidence.audit.audit_rule import RuleAudit
+from sdy.evidence.audit.catalogue.all import programs
+from sdy.evidence.audit.program_audit import OpAudit, audit_program
+from sdy.evidence.audit.summary import OpSummary, audit_catalogue, merged
 from sdy.grammar.write import write_rule
 from sdy.program.program import Program
 from sdy.rules.all import RULE_ATTRIBUTE

@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 
 from sdy.diagnostics.diagnostic import render
 from sdy.dialects.module_text import parse_module
+from sdy.evidence.proof.outcome import Proof
+from sdy.evidence.proof.prove import prove
 from sdy.program.program import Program
-from sdy.proof.outcome import Proof
-from sdy.proof.prove import prove
 from sdy.report.similar_entries import rest_text
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS

@@ -35,7 +35,7 @@ def test_partitioning_takes_a_fraction_of_the_time_of_compiling(llama: dict[int,
     (tmp_path / "program.json").write_text(json.dumps({"devices": DEVICES, "dtypes": [], "is_run": False}))
     sdy = str(Path(sys.executable).with_name("sdy"))
     flags = f"XLA_FLAGS=--xla_force_host_platform_device_count={DEVICES}"
-    xla = (sys.executable, "-m", "sdy.backends.jax.other_partitioners", "xla", str(tmp_path))
+    xla = (sys.executable, "-m", "sdy.jax.to_devices.other_partitioners", "xla", str(tmp_path))
     local = str(tmp_path / "local.mlir")
     commands = {
         "`sdy partition`, 32 layers": (sdy, "partition", str(llama[32]), "-o", local),

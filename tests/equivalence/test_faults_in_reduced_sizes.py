@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.evidence.proof.prove import prove
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.adversarial import adversarial_rounds
 from sdy.program.arrays import random_inputs
@@ -30,7 +31,6 @@ from sdy.program.at_scale.reduced import verify_reduced
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.program.verification import compare_runs
-from sdy.proof.prove import prove
 
 SHARED = sorted(MODELS.glob("*.mlir"))
 SAMPLE = ("matmul_case4", "mlp_dp4_tp2", "shard_map_all_to_all", "shard_map_ring_psum_scatter")

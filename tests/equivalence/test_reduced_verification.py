@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
-from sdy.downscale.reduce_sizes import reduce_sizes
+from sdy.evidence.sizes.reduce_sizes import reduce_sizes
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh
 from sdy.program.arrays import random_inputs

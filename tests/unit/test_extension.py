@@ -19,7 +19,7 @@ from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
 import sdy
-from sdy.audit.program_audit import audit_program
+from sdy.evidence.audit.program_audit import audit_program
 from sdy.dialects.ir.op_table import OpTable
 from sdy.interpreter.kernel import KernelTable, pointwise
 from sdy.model.rule_builder import RuleBuilder, identity_rule

@@ -27,7 +27,7 @@ from sdy.passes.export.single_device.resolve_single_device_sharding import Resol
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
 from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
-from sdy.passes.manager.pipelines import CLOSE, Passes, Propagation
+from sdy.passes.manager.pipelines import Passes, Propagation
 from sdy.passes.run import Pipeline
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.passes.simplify.merge_equal_ops import MergeEqualOpsPass
@@ -36,9 +36,10 @@ from sdy.passes.simplify.remove_copies import RemoveCopiesPass
 TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 
-def closed_propagation() -> Passes:
-    """Return the passes from the user's program to closed shardings on every value."""
-    return (*Propagation.beyond_shardy().propagation(), *CLOSE)
+def propagated() -> Passes:
+    """Return the passes from the user's program to closed shardings, and the reshards that correctness requires."""
+    required = InsertExplicitReshardsPass(), CanonicalizePass(("sdy-collective",)), DropShardingRulesPass()
+    return (*Propagation.beyond_shardy().closed(), *required)
 
 
 def partitioning(*, optimize_communication: bool = True) -> Passes:
@@ -83,7 +84,7 @@ class PartitionPipeline(Pipeline):
         """Return the passes of the propagation pipeline, followed by those that insert collectives."""
         partitioner = partitioning(optimize_communication=self.optimize_communication)
         return (
-            *closed_propagation(),
+            *Propagation.beyond_shardy().closed(),
             *partitioner,
             *(() if self.keep_layers else (UnfoldLayersPass(),)),
         )

@@ -108,6 +108,10 @@ class Propagation:
             until_stable=True,
         )
 
+    def closed(self) -> Passes:
+        """Return the passes from the user's program to closed shardings on every value."""
+        return (*self.propagation(), *CLOSE)
+
     def before_propagation(self) -> Passes:
         """Return the passes from the user's program to the input of propagation."""
         folding = (FoldPadsPass(),) if self.fold_pads else ()

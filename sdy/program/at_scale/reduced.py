@@ -16,7 +16,7 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
-from sdy.downscale.reduce_sizes import ReducedPrograms, SizeChange, reduce_sizes
+from sdy.evidence.sizes.reduce_sizes import ReducedPrograms, SizeChange, reduce_sizes
 from sdy.interpreter.arrays.element_types import Array, is_float
 from sdy.interpreter.single import interpret
 from sdy.program.adversarial import VerifiedRound, adversarial_rounds

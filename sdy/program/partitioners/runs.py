@@ -120,7 +120,7 @@ def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerR
         folder = Path(directory)
         devices = reference.partitioned.boundary.mesh.device_count
         _write_program(other.text(reference.program.module), reference, devices, folder)
-        words = [sys.executable, "-m", "sdy.backends.jax.other_partitioners", name, str(folder)]
+        words = [sys.executable, "-m", "sdy.jax.to_devices.other_partitioners", name, str(folder)]
         try:
             done = subprocess.run(
                 words, capture_output=True, text=True, timeout=seconds, check=False, env=_environment(devices)

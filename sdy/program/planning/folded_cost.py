@@ -10,7 +10,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.module_text import make_context
 from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning
-from sdy.passes.manager.pipelines import CLOSE, Propagation
+from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import run_passes
 from sdy.program.sharded_program import boundary_of
 
@@ -26,7 +26,7 @@ def folded_cost(
     """
     context, copy = make_context(), copy_with_regions(module)
     pipeline = Propagation.beyond_shardy(dedup_functions_fully=True)
-    passes = (*pipeline.propagation(), *CLOSE)
+    passes = pipeline.closed()
     partition = partitioning(optimize_communication=optimize_communication)
     run_passes(context, copy, (*passes, *partition), verify_each=False)
     mesh = boundary_of(copy).mesh

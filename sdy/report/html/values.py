@@ -1,4 +1,4 @@
-"""HTML fragments of meshes, shardings, placements, costs and proofs."""
+"""HTML fragments of meshes, shardings, placements and costs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
 from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import TensorSharding
-from sdy.proof.outcome import Proof
-from sdy.report.html.fragment import MAX_ROWS, colours_of, fragment, mesh_line, table_block, tables_html
+from sdy.report.html.fragment import colours_of, fragment, mesh_line, table_block, tables_html
 from sdy.report.html.markup import AxisColours, cards, markup_table
 from sdy.report.html.placement_picture import placement_picture
 from sdy.report.tables.cost_tables import cost_tables, machines_table
@@ -142,12 +141,3 @@ def statistics_html(statistics: Statistics) -> str:
 def hardware_html(hardware: Hardware) -> str:
     """Return the links, the memory and the rate of a machine."""
     return tables_html(repr(hardware), [replace(machines_table([hardware]), title="one device")])
-
-
-def proof_html(proof: Proof) -> str:
-    """Return the verdict of a proof, the lemmas that it used, and the ops where it does not follow."""
-    tone = "good" if proof.is_proved else "bad"
-    numbers = [(f"{proof.proved} of {proof.ops}", "ops have a relation to a global value", tone)]
-    lemmas = fitted_table("lemmas", ("lemma", "uses"), ((name, str(count)) for name, count in proof.lemmas), right=(1,))
-    blocks = [cards(numbers), table_block(lemmas, AxisColours())]
-    return fragment(repr(proof), blocks, [each.message for each in proof.failures[:MAX_ROWS]])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sdy.audit.audit_rule import RuleAudit
-from sdy.audit.catalogue.all import NOT_AUDITED
-from sdy.audit.summary import OpSummary, audit_catalogue
+from sdy.evidence.audit.audit_rule import RuleAudit
+from sdy.evidence.audit.catalogue.all import NOT_AUDITED
+from sdy.evidence.audit.summary import OpSummary, audit_catalogue
 from sdy.grammar.write import write_rule
 from sdy.report.reference.markdown import page, table
 

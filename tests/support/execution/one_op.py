@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
+from sdy.evidence.proof.prove import prove
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard, unshard
@@ -23,7 +24,6 @@ from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.program.comparison import check_equal_copies
-from sdy.proof.prove import prove
 
 Shape = tuple[int, ...]
 Axes = tuple[tuple[str, ...], ...]  # per dim

@@ -12,7 +12,7 @@ from sdy.passes.export.local.drop_sharding_and_mesh import DropShardingAndMeshPa
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
-from sdy.passes.manager.pipelines import CLOSE, Propagation
+from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.partitioned import PartitionedProgram
@@ -26,7 +26,7 @@ from sdy.upstream.unshard_unsupported_ops import UnshardUnsupportedOpsPass
 def propagated(module: ModuleOp) -> ModuleOp:
     """Return a propagated copy of a module, with closed shardings and with its sharding rules."""
     copy = module.clone()
-    passes = [*Propagation.beyond_shardy().propagation(), *CLOSE, UpdateNonDivisiblePass()]
+    passes = [*Propagation.beyond_shardy().closed(), UpdateNonDivisiblePass()]
     run_passes(make_context(), copy, passes, verify_each=False)
     return copy
 

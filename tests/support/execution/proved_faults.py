@@ -7,9 +7,9 @@ from itertools import islice
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.evidence.proof.prove import prove
 from sdy.program.arrays import random_inputs
 from sdy.program.verification import compare_runs
-from sdy.proof.prove import prove
 from support.execution.faults import faulty_copies
 
 

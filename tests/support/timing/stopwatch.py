@@ -98,11 +98,11 @@ def ours_partition(text: str) -> float:
     from sdy.dialects.verification.verify_module import verify_module
     from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
     from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning
-    from sdy.passes.manager.pipelines import CLOSE, Propagation
+    from sdy.passes.manager.pipelines import Propagation
     from sdy.passes.run import run_passes
 
     module, context = parse_module(text), make_context()
-    run_passes(context, module, [*Propagation.beyond_shardy().propagation(), *CLOSE], verify_each=False)
+    run_passes(context, module, Propagation.beyond_shardy().closed(), verify_each=False)
 
     def task() -> None:
         run_passes(context, module, [*partitioning(), LocalPipeline(keep_layers=True)], verify_each=False)

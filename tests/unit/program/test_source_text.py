@@ -112,7 +112,7 @@ def test_optimized_hlo_is_named_as_such() -> None:
 
 def test_a_binary_format_without_jax_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "sdy.frontends.jax.serialized", raising=False)
+    monkeypatch.delitem(sys.modules, "sdy.jax.to_stablehlo.serialized", raising=False)
     monkeypatch.setitem(sys.modules, "jax.errors", None)
     found = diagnostic_of(lambda: source_text(b"ML\xefR...", "a.mlirbc"))
     assert found.code == "SDY-T205"

@@ -53,7 +53,7 @@ def test_docstrings_become_paragraphs() -> None:
 
 
 def test_the_command_writes_the_pages_in_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compare all pages but that of the audit of all rules, which tests/unit/audit/test_catalogue.py compares."""
+    """Compare all pages but the audit of all rules, which tests/unit/evidence/audit/test_catalogue.py compares."""
     docs = make_reference.FOLDER
     folder = tmp_path / "reference"
     monkeypatch.setattr(make_reference, "FOLDER", folder)

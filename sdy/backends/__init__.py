@@ -1,1 +1,0 @@
-"""From our local programs to systems that run them."""

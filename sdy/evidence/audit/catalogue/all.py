@@ -1,0 +1,29 @@
+"""All programs of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sdy.evidence.audit.catalogue import elementwise, full_rows, indexed, movement, sums
+
+FAMILIES = (elementwise, movement, sums, indexed, full_rows)
+
+# Ops with a rule whose programs are not in the catalogue, and why.
+NOT_AUDITED = {
+    "chlo._asin_acos_kernel": "has no definition, hence no kernel",
+    "sdy.sharding_constraint": "does not compute",
+    "stablehlo.custom_call": "each target has a rule of its own: audit a program that calls it",
+    **dict.fromkeys(
+        (
+            *("stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all", "stablehlo.reduce_scatter"),
+            *("stablehlo.collective_broadcast", "stablehlo.collective_permute", "stablehlo.cross-replica-sum"),
+        ),
+        "is a collective: it computes on several devices, of which each has full operands",
+    ),
+}
+
+
+def programs() -> Iterator[str]:
+    """Yield the text of each program; its last op before the terminator is the audited one."""
+    for family in FAMILIES:
+        yield from family.programs()

@@ -1,0 +1,78 @@
+"""The elements of its operands that each element of an op's results depends on, found by changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sdy.evidence.audit.draws import draw_all, with_each_element_changed
+from sdy.evidence.audit.one_op import Bools, OneOp
+from sdy.interpreter.arrays.element_types import Array
+
+ROUNDS = 12  # of random inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Per result and operand, which pairs of elements depend on each other, in row-major order.
+
+    `reads[result][operand]` has shape (elements of the result, elements of the operand). It is all False for constants.
+    """
+
+    reads: tuple[tuple[Bools, ...], ...]
+
+    def any(self, result: int, operand: int) -> bool:
+        """Return whether the result depends on the operand at all."""
+        return bool(self.reads[result][operand].any())
+
+    def first_across(
+        self, result: int, operand: int, result_slices: NDArray[np.int64], operand_slices: NDArray[np.int64]
+    ) -> tuple[int, int] | None:
+        """Return an element of the result and one of the operand that it depends on in another slice; None if none.
+
+        The arrays tell in which slice each element is.
+        """
+        across = self.reads[result][operand] & (result_slices[:, None] != operand_slices[None, :])
+        found = np.argwhere(across)
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+
+def dependence_of(op: OneOp, seed: int = 0) -> Dependence:
+    """Find the dependence of an op by running it on random inputs, with each element changed in turn.
+
+    A dependence that shows in none of the runs is missed. Raises: SdyError if the op cannot be run.
+    """
+    random = np.random.default_rng(seed)
+    reads = [
+        [np.zeros((int(np.prod(result)), int(np.prod(operand))), np.bool_) for operand in op.shapes]
+        for result in op.result_shapes
+    ]
+    kinds = [op.shape_and_dtype(position) for position in range(len(op.inputs))]
+    for round_ in range(ROUNDS):
+        inputs = draw_all(random, kinds, round_)
+        for position, operand in enumerate(op.inputs):
+            changed = with_each_element_changed(random, inputs[position], round_)
+            if len(changed) == 1:
+                continue  # the operand has no elements
+            operands = [changed if other == position else array[None] for other, array in enumerate(inputs)]
+            for result, found in enumerate(op(len(changed), operands)):
+                reads[result][operand] |= _differs_from_first(found).T
+    return Dependence(tuple(map(tuple, reads)))
+
+
+def slices_along(shape: Sequence[int], dim: int, count: int) -> NDArray[np.int64]:
+    """Return, per element of a tensor in row-major order, its slice if the dim is split into `count` equal slices."""
+    size = shape[dim]
+    return np.broadcast_to(
+        (np.arange(size) * count // size).reshape(-1, *(1,) * (len(shape) - dim - 1)), tuple(shape)
+    ).reshape(-1)
+
+
+def _differs_from_first(runs: Array) -> Bools:
+    """Return, per run after the first and per element, whether it differs from the first run; all NaNs are equal."""
+    flat = runs.reshape(len(runs), -1)
+    others, first = flat[1:], flat[:1]
+    return (others != first) & ~((others != others) & (first != first))

@@ -1,0 +1,155 @@
+"""Check that the results of an op combine from partial results, each computed from one slice of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from sdy.dialects.stablehlo.gather_scatter import ScatterOp
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.evidence.audit.draws import draw_all
+from sdy.evidence.audit.one_op import OneOp
+from sdy.interpreter.arrays.comparison import almost_equal
+from sdy.interpreter.arrays.element_types import Array, DType, is_bool, is_complex, is_float
+
+ROUNDS = 4
+TOLERANCE = 1e-4
+OWN_BODY = "the body of the op"
+Slices = NDArray[np.int64]  # per element of an operand, in row-major order, the slice that it is in
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """A way to combine partial results: its name, the element that changes nothing, and the function along dim 0."""
+
+    name: str
+    neutral: Callable[[DType], complex]
+    combine: Callable[[Array], Array]
+
+
+def _least(dtype: DType) -> complex:
+    return 0 if is_bool(dtype) else -np.inf if is_float(dtype) else int(ml_dtypes.iinfo(dtype).min)
+
+
+def _greatest(dtype: DType) -> complex:
+    return 1 if is_bool(dtype) else np.inf if is_float(dtype) else int(ml_dtypes.iinfo(dtype).max)
+
+
+COMBINATIONS = (
+    Combination("sum", lambda _: 0, lambda runs: np.add.reduce(runs, axis=0, dtype=runs.dtype)),
+    Combination("product", lambda _: 1, lambda runs: np.multiply.reduce(runs, axis=0, dtype=runs.dtype)),
+    Combination("max", _least, lambda runs: np.maximum.reduce(runs, axis=0)),
+    Combination("min", _greatest, lambda runs: np.minimum.reduce(runs, axis=0)),
+    Combination("and", lambda dtype: 1 if is_bool(dtype) else -1, lambda runs: np.bitwise_and.reduce(runs, axis=0)),
+    Combination("or", lambda _: 0, lambda runs: np.bitwise_or.reduce(runs, axis=0)),
+)
+
+
+def combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str | None:
+    """Return how partial results combine to the results of the op; None if no way was found.
+
+    `slices` are those of the operands that are split into `count` slices. Run `i` of the op has slice `i` of these, and
+    elements that change nothing in place of the others. An operand that is not split may be whole in one run only, as
+    the operand that a scatter adds to. Partial results of ops other than `reduce` and `scatter` are always added.
+    Raises: SdyError if the op cannot be run.
+    """
+    with np.errstate(all="ignore"):
+        return _combination_of(op, slices, count)
+
+
+def _combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str | None:
+    random = np.random.default_rng(0)
+    kinds = [op.shape_and_dtype(position) for position in range(len(op.inputs))]
+    rounds = [draw_all(random, kinds, round_) for round_ in range(ROUNDS)]
+    has_body = isinstance(op.op, ReduceOp | ScatterOp)
+    for combination in COMBINATIONS if has_body else COMBINATIONS[:1]:
+        if not all(_applies(combination, dtype) for dtype in _result_dtypes(op, rounds[0])):
+            continue
+        for once in _subsets([operand for operand in op.inputs if operand not in slices]):
+            if all(_combines(op, inputs, slices, count, combination, once) for inputs in rounds):
+                return combination.name
+    if isinstance(op.op, ReduceOp) and all(_combines_by_body(op, inputs, slices, count) for inputs in rounds):
+        return OWN_BODY
+    return None
+
+
+def _subsets(items: Sequence[int]) -> list[tuple[int, ...]]:
+    return list(chain.from_iterable(combinations(items, size) for size in range(len(items) + 1)))
+
+
+def _combines(
+    op: OneOp,
+    inputs: Sequence[Array],
+    slices: Mapping[int, Slices],
+    count: int,
+    combination: Combination,
+    once: tuple[int, ...],
+) -> bool:
+    operands: list[Array] = []
+    for operand, array in zip(op.inputs, inputs, strict=True):
+        if operand not in slices and operand not in once:
+            operands.append(array[None])
+            continue
+        if not _applies(combination, array.dtype):
+            return False
+        own = slices.get(operand, np.zeros(array.size, np.int64))
+        outside = own[None, :] != np.arange(count)[:, None]
+        neutral = np.asarray(combination.neutral(array.dtype)).astype(array.dtype)
+        operands.append(np.where(outside, neutral, array.reshape(1, -1)).reshape(count, *array.shape))
+    whole = op(2, [array[None] for array in inputs])
+    return all(
+        bool(almost_equal(combination.combine(runs), expected[0], TOLERANCE).all())
+        for runs, expected in zip(op(count, operands), whole, strict=True)
+    )
+
+
+def _combines_by_body(op: OneOp, inputs: Sequence[Array], slices: Mapping[int, Slices], count: int) -> bool:
+    """Return whether a reduction of its partial results gives its result, if the initial values change nothing."""
+    assert isinstance(op.op, ReduceOp)
+    reduced = op.op.dimensions.get_values()
+    arrays = dict(zip(op.inputs, inputs, strict=True))
+    data = [operand for operand in range(len(op.op.inputs)) if operand in slices]
+    if len(data) < len(op.op.inputs):
+        return False
+    initial = [arrays.get(len(data) + operand, op.constant(len(data) + operand)) for operand in data]
+    outside = [slices[operand][None, :] != np.arange(count)[:, None] for operand in data]
+    partial = op(
+        count,
+        [
+            np.where(outside[operand], initial[operand], array.reshape(1, -1)).reshape(count, *array.shape)
+            if operand in data
+            else array[None]
+            for operand, array in arrays.items()
+        ],
+    )
+    combined: list[Array] = []
+    for operand, runs in zip(data, partial, strict=True):
+        filled = np.full(op.shapes[operand], initial[operand])
+        first = np.moveaxis(filled, reduced, range(len(reduced)))  # a view: the reduced dims, then those of the result
+        position = np.moveaxis(slices[operand].reshape(filled.shape), reduced, range(len(reduced)))
+        for number, run in enumerate(runs):
+            place = np.argwhere(position == number)[0][: len(reduced)]
+            first[tuple(place)] = run
+        combined.append(filled)
+    again = op(2, [combined[operand][None] if operand in data else array[None] for operand, array in arrays.items()])
+    whole = op(2, [array[None] for array in inputs])
+    return all(
+        bool(almost_equal(found[0], expected[0], TOLERANCE).all()) for found, expected in zip(again, whole, strict=True)
+    )
+
+
+def _applies(combination: Combination, dtype: DType) -> bool:
+    if combination.name in ("and", "or"):
+        return not is_float(dtype) and not is_complex(dtype)
+    if combination.name in ("max", "min"):
+        return not is_complex(dtype)
+    return not is_bool(dtype)
+
+
+def _result_dtypes(op: OneOp, inputs: Sequence[Array]) -> list[DType]:
+    return [found.dtype for found in op(2, [array[None] for array in inputs])]

@@ -1,0 +1,85 @@
+"""The audit of all rules of StableHLO and CHLO on the programs of the catalogue, summed up per op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.module_text import parse_module
+from sdy.evidence.audit.audit_rule import RuleAudit, audit_rule
+from sdy.evidence.audit.catalogue.all import programs
+from sdy.evidence.audit.known_findings import INCOMPLETE, UNSOUND
+from sdy.model.rule import OpShardingRule
+from sdy.rules.all import CONSERVATIVE, sharding_rule
+from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
+from sdy.rules.partitioner_rules import LENIENT_RULES, PARTITIONER_RULES
+
+
+@dataclass(slots=True)
+class OpSummary:
+    """The audits of the rules of one op: the number of programs, and those with findings."""
+
+    op: str
+    programs: int = 0
+    unsound: list[RuleAudit] = field(default_factory=list[RuleAudit])
+    incomplete: list[RuleAudit] = field(default_factory=list[RuleAudit])
+
+    @property
+    def is_as_known(self) -> bool:
+        """True if all rules are sound, or if it is known that one is not."""
+        return not self.unsound or self.op in UNSOUND
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the rules are as they are, if there are findings."""
+        tables = ((self.unsound, UNSOUND), (self.incomplete, INCOMPLETE))
+        return list(dict.fromkeys(table[self.op] for found, table in tables if found and self.op in table))
+
+
+def audit_catalogue(texts: Iterable[str] | None = None) -> list[OpSummary]:
+    """Audit each rule of the op of each program, and return a summary per op, in the order of the programs."""
+    summaries: dict[str, OpSummary] = {}
+    for text in programs() if texts is None else texts:
+        op = audited_op(parse_module(text))
+        summary = summaries.setdefault(op.name, OpSummary(op.name))
+        summary.programs += 1
+        for audit in _audits(op):
+            if audit.problems:
+                summary.unsound.append(audit)
+            if audit.missing:
+                summary.incomplete.append(audit)
+    return list(summaries.values())
+
+
+def merged(parts: Iterable[Iterable[OpSummary]]) -> list[OpSummary]:
+    """Return the summaries of the parts of a catalogue as one summary per op, in the order of the parts."""
+    summaries: dict[str, OpSummary] = {}
+    for each in chain.from_iterable(parts):
+        summary = summaries.setdefault(each.op, OpSummary(each.op))
+        summary.programs += each.programs
+        summary.unsound += each.unsound
+        summary.incomplete += each.incomplete
+    return list(summaries.values())
+
+
+def audited_op(module: ModuleOp) -> Operation:
+    """Return the last op of a program of the catalogue before the terminator."""
+    *_, op, _ = main_function(module).body.block.ops
+    return op
+
+
+def rules_of(op: Operation) -> Iterator[OpShardingRule]:
+    """Yield the distinct rules of an op: those of propagation, of its conservative mode, and of the partitioner."""
+    tables = (CONSERVATIVE, LOWERED_CHLO_RULES, PARTITIONER_RULES, LENIENT_RULES)
+    candidates = (sharding_rule(op), *(table.get(op) for table in tables))
+    yield from dict.fromkeys(rule for rule in candidates if rule is not None)
+
+
+def _audits(op: Operation) -> Iterator[RuleAudit]:
+    for rule in rules_of(op):
+        yield audit_rule(op, rule)

@@ -1,0 +1,294 @@
+"""The lemma of computations: an op on windows of its operands computes windows of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from itertools import product as combinations
+
+from sdy.evidence.proof.contributions import REPEATABLE, contributions, is_float, is_neutral, is_zero, product, together
+from sdy.evidence.proof.factors import Factors
+from sdy.evidence.proof.known import as_view, stitched, windows_of_global
+from sdy.evidence.proof.offsets import Offset, is_inside
+from sdy.evidence.proof.readings import plain_readings
+from sdy.evidence.proof.relations import (
+    FREE,
+    Digit,
+    Known,
+    NotProvedError,
+    Partial,
+    View,
+    dim_of,
+    tidy,
+)
+from sdy.evidence.proof.reshapes import cleaned
+from sdy.evidence.proof.terms import Arguments, Term, TermTable
+
+Keys = tuple[tuple[tuple[int, int, int], ...], ...]
+MOST_READINGS = 64  # ways to read the operands of one op
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The sharding of a factor: the windows of devices in a dim of `size` elements."""
+
+    size: int
+    base: Offset
+    extent: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether each device has all elements."""
+        return self.base == 0 and self.extent == self.size
+
+    def __str__(self) -> str:
+        if self.is_whole:
+            return "whole"
+        start = self.base if isinstance(self.base, int) else f"{list(self.base[:8])} by device"
+        return f"{self.extent} of {self.size} elements from {start}"
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """An op to be proved: its name, factors, and the local shapes and element types of its results."""
+
+    name: str
+    factors: Factors
+    shapes: tuple[tuple[int, ...], ...]
+    elements: tuple[str, ...]
+    devices: int
+    is_elementwise: bool = False
+    shards: tuple[tuple[int, Placement], ...] = ()  # of factors that no operand varies along
+
+
+def computed(work: Computation, operands: Sequence[View | Known], table: TermTable) -> list[View]:
+    """Return the views that an op computes from its operands.
+
+    Operands may be read as windows of several terms; the reading for which the global program computes the result is
+    preferred. Raises: NotProvedError if the lemma holds for no reading.
+    """
+    first: list[View] | None = None
+    error: NotProvedError | None = None
+    for reading in _readings(operands, table):
+        try:
+            found = _computed_as_read(work, reading, table)
+        except NotProvedError as failure:
+            error = error or failure
+            continue
+        if table.is_recording or table.is_global(found[0].term):
+            return found
+        first = first or found
+    if first is None:
+        raise error or NotProvedError("the op has no reading")
+    return first
+
+
+def _readings(operands: Sequence[View | Known], table: TermTable) -> Iterator[tuple[View | Known, ...]]:
+    if table.is_recording:
+        yield tuple(each if isinstance(each, Known) else cleaned(each, table) for each in operands)
+        return
+    readings = (
+        _known_readings(each, table) if isinstance(each, Known) else plain_readings(each, table) for each in operands
+    )
+    yield from islice(combinations(*readings), MOST_READINGS)
+
+
+def _known_readings(value: Known, table: TermTable) -> list[View | Known]:
+    """Return a value that depends on the device as it is, and as a window of each constant of which it is one."""
+    return [value, *(() if value.is_uniform else windows_of_global(value, table))]
+
+
+def _computed_as_read(work: Computation, operands: Sequence[View | Known], table: TermTable) -> list[View]:
+    factors = work.factors
+    placements = _placements(operands, factors)
+    views = [
+        _located(each, dims, placements, work.devices, table)
+        for each, dims in zip(operands, factors.operands, strict=True)
+    ]
+    for factor, placement in placements.items():
+        if factor not in factors.parallel and factor not in factors.reduced and not placement.is_whole:
+            raise NotProvedError(f"expected a dim that is whole, got {placement}")
+    partial = _partial(work, views, placements)
+    outside = _outside(work, views, placements, table)
+    order = range(len(views))
+    if work.name in ("stablehlo.dot", "stablehlo.dot_general"):
+        order = sorted(order, key=lambda number: views[number].term.number)
+    key, names = _key(work, views, placements, order)
+    terms = tuple(views[number].term for number in order)
+    results: list[View] = []
+    for number, (dims, shape, element) in enumerate(zip(factors.results, work.shapes, work.elements, strict=True)):
+        found = {
+            dim: placement
+            for dim, (factor, size) in enumerate(zip(dims, shape, strict=True))
+            if (placement := _result_placement(factors, {**dict(work.shards), **placements}, factor, size))
+        }
+        kept = sorted(found, key=lambda dim: names.get(factors.results[number][dim], dim))
+        sizes = tuple(found[dim].size for dim in kept)
+        result_factors = tuple(names.get(dims[dim], -1 - dims[dim]) for dim in kept)
+        arguments = Arguments(factors.attributes, key, result_factors, number)
+        term = table.make(work.name, arguments, terms, sizes, element)
+        digits = [
+            (Digit(size, kept.index(dim), 1) if dim in found else Digit(size, FREE, 0),)
+            for dim, size in enumerate(shape)
+        ]
+        results.append(View(term, tuple(found[dim].base for dim in kept), tidy(digits), outside, partial))
+    return results
+
+
+def _result_placement(factors: Factors, placements: dict[int, Placement], factor: int, size: int) -> Placement | None:
+    """Return the placement of a dim of a result; None if the result repeats along it, or has size 1."""
+    found = placements.get(factor)
+    return found or (None if factor in factors.parallel or size == 1 else Placement(size, 0, size))
+
+
+def _placements(operands: Sequence[View | Known], factors: Factors) -> dict[int, Placement]:
+    """Return the placement of each factor that some operand varies along.
+
+    Raises: NotProvedError if two operands have different windows.
+    """
+    placements: dict[int, Placement] = {}
+    for number, (operand, dims) in enumerate(zip(operands, factors.operands, strict=True)):
+        if isinstance(operand, Known):
+            continue
+        for factor, digits in zip(dims, operand.dims, strict=True):
+            dim = dim_of(digits)
+            if dim == FREE:
+                continue
+            found = Placement(operand.term.shape[dim], operand.base[dim], digits[0].size)
+            other = placements.setdefault(factor, found)
+            if other != found:
+                raise NotProvedError(f"expected {other} along a dim of operand {number}, got {found}")
+    return placements
+
+
+def _located(
+    operand: View | Known, dims: Sequence[int], placements: dict[int, Placement], devices: int, table: TermTable
+) -> View:
+    """Return an operand as a view, known values with the placement of the other operands."""
+    if isinstance(operand, View):
+        return operand
+    if operand.dim is None:
+        return as_view(operand, table)
+    factor = dims[operand.dim]
+    placement = placements.get(factor)
+    if placement is None:
+        view = as_view(operand, table)
+        placements[factor] = Placement(view.term.shape[0], view.base[0], operand.shape[operand.dim])
+        return view
+    return stitched(operand, placement.base, placement.size, devices, table)
+
+
+def _key(
+    work: Computation, views: Sequence[View], placements: dict[int, Placement], order: Sequence[int]
+) -> tuple[Keys, dict[int, int]]:
+    """Return the factor of each dim of the terms, and the sizes of factors that no operand varies along.
+
+    If the factors are symmetric, they are numbered in the order of the dims of the terms, and the numbers are returned
+    too: a transposed op is then the same term.
+    """
+    factors, shards = work.factors, dict(work.shards)
+    names: dict[int, int] = {}
+    keys: list[tuple[tuple[int, int, int], ...]] = []
+    for number in order:
+        found: list[tuple[int, int, int]] = []
+        for factor, digits in zip(factors.operands[number], views[number].dims, strict=True):
+            dim = dim_of(digits)
+            if dim != FREE:
+                found.append((dim, factor, 0))
+            elif factor in shards:
+                found.append((len(views[number].base), factor, shards[factor].size))
+            elif digits and factor not in placements and factor not in factors.parallel:
+                found.append((len(views[number].base), factor, digits[0].size))
+        found.sort()
+        if factors.is_symmetric:
+            found = [(dim, names.setdefault(factor, len(names)), size) for dim, factor, size in found]
+        keys.append(tuple(found))
+    return tuple(keys), names
+
+
+def _partial(work: Computation, views: Sequence[View], placements: dict[int, Placement]) -> Partial | None:
+    """Return the contributions that an op computes. Raises: NotProvedError if results are not sums of contributions."""
+    initial = [views[each] for each in work.factors.neutral]
+    if any(each.partial is not None for each in initial):
+        rest = [
+            replace(each, partial=None) if number in work.factors.neutral else each for number, each in enumerate(views)
+        ]
+        inner = product(_linear_partial(work, rest), _reduction(work, rest, placements, is_added=True))
+        return together(initial[0].partial, inner)
+    return product(_linear_partial(work, views), _reduction(work, views, placements))
+
+
+def _linear_partial(work: Computation, views: Sequence[View]) -> Partial | None:
+    """Return the contributions that an op on partial operands computes.
+
+    Raises: NotProvedError if it is not linear in them.
+    """
+    partials = {number: view.partial for number, view in enumerate(views) if view.partial is not None}
+    if not partials:
+        return None
+    found = next(iter(partials.values()))
+    elements = {*(view.term.element for view in views), *work.elements}
+    needs_floats = work.name in ("stablehlo.convert", "stablehlo.divide")
+    if found.kind != "add" or (needs_floats and not all(map(is_float, elements))):
+        raise NotProvedError(f"expected an all-reduce before {work.name}: an operand is a partial {found.kind}")
+    for linear in work.factors.linear:
+        others = [number for number in (*linear, *work.factors.neutral) if number not in partials]
+        if set(partials) <= set(linear) and all(is_zero(views[each].term) for each in others):
+            if any(each != found for each in partials.values()):
+                raise NotProvedError("operands are contributions to sums over different devices")
+            return found
+    raise NotProvedError(f"expected an all-reduce before {work.name}: an operand is a partial sum")
+
+
+def _reduction(
+    work: Computation, views: Sequence[View], placements: dict[int, Placement], *, is_added: bool = False
+) -> Partial | None:
+    """Return the contributions that come from reduced factors which are sharded.
+
+    Raises: NotProvedError if shards do not contribute each element once.
+    """
+    factors = work.factors
+    found: Partial | None = None
+    for factor in sorted(factors.reduced):
+        placement = placements.get(factor)
+        if placement is None or placement.is_whole:
+            continue
+        is_repeatable = is_added or factors.kind in REPEATABLE
+        if not is_repeatable and not all(is_neutral(views[each].term, factors.kind) for each in factors.neutral):
+            raise NotProvedError("the initial value of a reduction of shards must be neutral")
+        has_factor = [view for view, dims in zip(views, factors.operands, strict=True) if factor in dims and view.base]
+        is_padded = all(is_neutral(view.outside, factors.kind) for view in has_factor)
+        extent, size = placement.extent, placement.size
+        new = contributions(factors.kind, placement.base, extent, size, work.devices, may_reach_over=is_padded)
+        found = product(found, new)
+    return found
+
+
+def _outside(
+    work: Computation, views: Sequence[View], placements: dict[int, Placement], table: TermTable
+) -> Term | None:
+    """Return what an elementwise op computes outside of its windows, if its operands are known there."""
+    if not work.is_elementwise or len(work.shapes) != 1:
+        return None
+    over = {factor for factor, each in placements.items() if not is_inside(each.base, each.extent, each.size)}
+    if not over:
+        return None
+    outsides: list[Term] = []
+    for view, dims in zip(views, work.factors.operands, strict=True):
+        used = {factor for factor, digits in zip(dims, view.dims, strict=True) if dim_of(digits) != FREE}
+        if view.base and not over <= used:
+            return None
+        outside = view.outside if view.base else view.term
+        if outside is None:
+            return None
+        outsides.append(outside)
+    if all(is_zero(each) for each in outsides) and work.name in ZERO_OF_ZEROS:
+        return outsides[0]
+    if any(view.partial is not None for view in views):
+        return None
+    key: Keys = ((),) * len(views)
+    return table.make(work.name, Arguments(work.factors.attributes, key, (), 0), tuple(outsides), (), work.elements[0])
+
+
+ZERO_OF_ZEROS = frozenset({"stablehlo.add", "stablehlo.multiply", "stablehlo.negate", "stablehlo.maximum"})

@@ -1,0 +1,186 @@
+"""Lemmas on partial values: shards of a reduced dim give contributions, and devices combine theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+
+from sdy.evidence.proof.offsets import Groups, Offset, at, is_inside, spread
+from sdy.evidence.proof.relations import SELECTION, NotProvedError, Partial, View, partial_of
+from sdy.evidence.proof.terms import Term
+
+IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
+REPEATABLE = IDEMPOTENT | {SELECTION}  # an element that is combined again changes nothing
+_ZEROS = {2: (b"\0\0", b"\0\x80"), 4: (b"\0" * 4, b"\0\0\0\x80"), 8: (b"\0" * 8, b"\0" * 7 + b"\x80")}
+ONES = {
+    **{f"{sign}i{8 * width}": b"\1" + bytes(width - 1) for sign in ("", "u") for width in (1, 2, 4, 8)},
+    "f16": b"\0\x3c",
+    "bf16": b"\x80\x3f",
+    "f32": b"\0\0\x80\x3f",
+    "f64": bytes(6) + b"\xf0\x3f",
+}
+_INFINITY = {"f16": b"\x00\x7c", "bf16": b"\x80\x7f", "f32": b"\x00\x00\x80\x7f", "f64": b"\0" * 6 + b"\xf0\x7f"}
+
+
+def is_float(element: str) -> bool:
+    """Return whether an element type is one of the usual floats."""
+    return element in _INFINITY
+
+
+def is_zero(term: Term | None) -> bool:
+    """Return whether a scalar term is zero, of any sign for floats."""
+    if term is None or term.op != "constant" or term.shape:
+        return False
+    raw = term.attributes
+    assert isinstance(raw, bytes)
+    return not any(raw) or (is_float(term.element) and raw in _ZEROS[len(raw)])
+
+
+def is_neutral(term: Term | None, kind: str) -> bool:
+    """Return whether combining with a scalar term changes nothing."""
+    if kind == "add":
+        return is_zero(term)
+    if term is None or term.op != "constant" or term.shape:
+        return False
+    raw, element = term.attributes, term.element
+    assert isinstance(raw, bytes)
+    return raw in _neutral_bytes(kind, element, len(raw))
+
+
+def neutral_element(kind: str, element: str) -> bytes:
+    """Return the bytes of a scalar with which combining changes nothing; none if the type is not one of the usual."""
+    width = 1 if element == "i1" else len(ONES.get(element, b""))
+    found = (bytes(width),) if kind == "add" else _neutral_bytes(kind, element, width) if width else ()
+    return next(iter(found), b"")
+
+
+def _neutral_bytes(kind: str, element: str, width: int) -> Sequence[bytes]:
+    if kind in ("maximum", "minimum") and is_float(element):
+        infinity = _INFINITY[element]
+        return (infinity if kind == "minimum" else infinity[:-1] + bytes([infinity[-1] | 0x80]),)
+    if kind == "multiply":
+        return (ONES[element],) if element in ONES else ()
+    if element == "i1":
+        return (b"\0",) if kind in ("or", "maximum") else (b"\1", b"\xff")
+    is_unsigned = element.startswith("ui")
+    if not is_unsigned and not element.startswith("i"):
+        return ()
+    if kind == "or" or (kind == "maximum" and is_unsigned):
+        return (b"\0" * width,)
+    if kind == "and" or (kind == "minimum" and is_unsigned):
+        return (b"\xff" * width,)
+    if kind == "maximum":
+        return (b"\0" * (width - 1) + b"\x80",)
+    if kind == "minimum":
+        return (b"\xff" * (width - 1) + b"\x7f",)
+    return ()
+
+
+@lru_cache(maxsize=4096)
+def contributions(kind: str, base: Offset, extent: int, size: int, devices: int, *, may_reach_over: bool) -> Partial:
+    """Return how devices with windows of a reduced dim contribute to the whole.
+
+    Raises: NotProvedError if the windows do not tile the dim.
+    """
+    if not may_reach_over and not is_inside(base, extent, size):
+        raise NotProvedError("a reduced dim has padding that is not neutral")
+    starts = [each for each in sorted(spread(base)) if each + extent > 0 and each < size]
+    is_tiling = bool(starts) and starts[0] <= 0 and starts[-1] + extent >= size
+    if not is_tiling or any(other - one != extent for one, other in pairwise(starts)):
+        raise NotProvedError(f"windows of {extent} elements from {starts[:4]} do not tile a reduced dim of {size}")
+    bits = {start: 1 << number for number, start in enumerate(starts)}
+    return partial_of(kind, tuple(bits.get(at(base, device), 0) for device in range(devices)), (1 << len(starts)) - 1)
+
+
+def product(one: Partial | None, other: Partial | None) -> Partial | None:
+    """Return the contributions to a reduction of contributions.
+
+    Raises: NotProvedError if they are combined in different ways.
+    """
+    if one is None or other is None:
+        return one or other
+    if one.kind != other.kind:
+        raise NotProvedError(f"a partial {one.kind} is reduced by {other.kind}")
+    width = other.whole.bit_length()
+
+    def mask(a: int, b: int) -> int:
+        return sum(b << (width * bit) for bit in range(a.bit_length()) if a >> bit & 1)
+
+    masks = tuple(mask(a, b) for a, b in zip(one.masks, other.masks, strict=True))
+    return partial_of(one.kind, masks, mask(one.whole, other.whole))
+
+
+def together(one: Partial | None, other: Partial | None) -> Partial | None:
+    """Return the contributions to the sum of two values.
+
+    Raises: NotProvedError if they are combined in different ways, or if one value has no contributions.
+    """
+    if one is None and other is None:
+        return None
+    if one is None or other is None or one.kind != other.kind:
+        raise NotProvedError("a sum of a partial value and one that is not")
+    width = one.whole.bit_length()
+    masks = tuple(a | b << width for a, b in zip(one.masks, other.masks, strict=True))
+    return partial_of(one.kind, masks, one.whole | other.whole << width)
+
+
+def combined(view: View, kind: str, groups: Groups) -> View:
+    """Return the view of a partial value after each group of devices has combined its contributions.
+
+    Raises: NotProvedError if some group has a contribution twice, or not all groups have the same windows.
+    """
+    partial = view.partial
+    assert partial is not None
+    if partial.kind != kind:
+        raise NotProvedError(f"expected an all-reduce that combines by {partial.kind}, got {kind}")
+    for base in view.base:
+        _check_equal_in_groups(base, groups)
+    return replace(view, partial=_combined(partial, groups))
+
+
+@lru_cache(maxsize=4096)
+def _check_equal_in_groups(base: Offset, groups: Groups) -> None:
+    if not isinstance(base, int) and any(base[device] != base[group[0]] for group in groups for device in group):
+        raise NotProvedError("devices of one group have contributions to different elements")
+
+
+@lru_cache(maxsize=4096)
+def _combined(partial: Partial, groups: Groups) -> Partial | None:
+    """Return what is still partial after each group has combined its contributions; None if it is complete."""
+    masks = list(partial.masks)
+    for group in groups:
+        union = 0
+        for device in group:
+            if union & partial.masks[device] and partial.kind not in IDEMPOTENT:
+                raise NotProvedError("devices of one group have the same contribution, which counts twice")
+            union |= partial.masks[device]
+        for device in group:
+            masks[device] = union
+    is_complete = all(mask == partial.whole for mask in masks)
+    return None if is_complete else partial_of(partial.kind, tuple(masks), partial.whole)
+
+
+def masked(view: View, is_kept: Sequence[bool]) -> View:
+    """Return the view of a value that is kept on some devices, and zero on the others.
+
+    Where it is zero, its window may be any: that of the others, along dims of which these have the same part.
+    """
+    base = tuple(_of_kept(each, is_kept) for each in view.base)
+    partial = Partial("add", tuple(map(int, is_kept)), 1)
+    if view.partial is not None:
+        if view.partial.kind != "add":
+            raise NotProvedError("zero is not neutral for the partial value")
+        whole = view.partial
+        masks = tuple(mask if kept else 0 for mask, kept in zip(whole.masks, is_kept, strict=True))
+        partial = partial_of("add", masks, whole.whole)
+    return View(view.term, base, view.dims, view.outside, partial)
+
+
+def _of_kept(base: Offset, is_kept: Sequence[bool]) -> Offset:
+    """Return the offset of the devices that keep their value if it is the same, otherwise all offsets."""
+    if isinstance(base, int):
+        return base
+    kept = {at(base, device) for device, each in enumerate(is_kept) if each}
+    return kept.pop() if len(kept) == 1 else base

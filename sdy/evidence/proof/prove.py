@@ -1,0 +1,202 @@
+"""Proves that a local program computes the same as the global one: walk both, and compare their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.progress import stage
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.evidence.proof.control import placed_like
+from sdy.evidence.proof.devices.operations import local_results
+from sdy.evidence.proof.devices.placement import argument, bases, contributions_of
+from sdy.evidence.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
+from sdy.evidence.proof.known import as_view, whole
+from sdy.evidence.proof.lemmas import LEMMAS
+from sdy.evidence.proof.offsets import Offset
+from sdy.evidence.proof.outcome import Proof
+from sdy.evidence.proof.own_ops import lemma_of_own_op
+from sdy.evidence.proof.readings import moved_readings, plain_readings
+from sdy.evidence.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
+from sdy.evidence.proof.reshapes import cleaned, recast, root
+from sdy.evidence.proof.small_values.follower import Follower
+from sdy.evidence.proof.terms import TermTable
+from sdy.evidence.proof.walk import Walk, element_of, returned_by, shape_of
+from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
+
+
+def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
+    """Return whether the local program computes the same as the global one, with the shardings of the boundary."""
+    proof, has_followed = _prove(written, local, boundary, follows_elements=True)
+    has_manual = any(isinstance(op, ManualComputationOp) for op in pre_order(written))
+    if proof.is_proved or not has_followed or not has_manual:
+        return proof
+    # The elements of a value may be followed for a while, and then lead nowhere. What each device computes by itself,
+    # with which manual computations begin, is compared instead if elements are not followed.
+    by_devices, _ = _prove(written, local, boundary, follows_elements=False)
+    return by_devices if by_devices.is_proved else proof
+
+
+def _prove(
+    written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, *, follows_elements: bool
+) -> tuple[Proof, bool]:
+    """Return the proof, and whether elements were followed for it; those of large programs never are."""
+    devices, table = max(1, boundary.mesh.device_count), TermTable()
+    main, local_main = main_function(written), main_function(local)
+    lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
+    global_walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
+    whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
+    follower = Follower(global_walk, written)
+    last_resort = follower.lemma if follows_elements else None
+    global_walk.last_resort = last_resort
+    with stage("terms of the program"):
+        expected = global_walk.run(written, main, whole_arguments)
+    table.is_recording = False
+    walk = Walk(devices, table, *lemmas, last_resort=last_resort, lemma_of_devices=local_results)
+    placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
+    arguments = [_local_argument(number, *each, devices, table) for number, each in enumerate(placed)]
+    with stage("proof"):
+        found = walk.run(local, local_main, arguments)
+    returned = returned_by(local_main.body)
+    reasons: dict[str, list[int]] = {}
+    for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
+        reason = _difference(walk, follower, returned[number], relation, wanted, placement)
+        if reason is not None:
+            reasons.setdefault(reason, []).append(number)
+    span = span_of(local_main)
+    differences = [Diagnostic("SDY-V003", _of_results(*each), span) for each in reasons.items()]
+    if differences:
+        walk.give_up_pending()
+    failures = [_failure(op, reason) for op, reason in walk.reasons.items()]
+    for op, reason in global_walk.reasons.items():
+        failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
+    used = tuple(sorted(walk.used.items()))
+    proved = len(walk.reached) - len(walk.unproved)
+    return Proof(used, len(walk.reached), proved, (*failures, *differences)), follower.has_followed
+
+
+def _whole_argument(number: int, value: SSAValue, table: TermTable) -> Relation:
+    """Return the relation of an argument of the global program to itself; unknown if it has no elements to relate."""
+    shape = shape_of(value)
+    if not _has_elements(value):
+        return Unknown(shape)
+    kept = tuple(size for size in shape if size > 1)
+    return whole(table.make("argument", number, (), kept, element_of(value)), shape)
+
+
+def _local_argument(
+    number: int, value: SSAValue, placement: TensorPlacement, devices: int, table: TermTable
+) -> Relation:
+    """Return the relation of an argument of the local program to the global one, unknown if it is not its shard."""
+    if not _has_elements(value):
+        return Unknown(shape_of(value))
+    try:
+        return argument(number, placement, shape_of(value), element_of(value), devices, table)
+    except NotProvedError:
+        return Unknown(shape_of(value))
+
+
+def _has_elements(value: SSAValue) -> bool:
+    """Return whether a value is a tensor of static shape with elements, and not a token, say."""
+    shape = static_shape(value.type)
+    return shape is not None and 0 not in shape
+
+
+def _of_results(reason: str, numbers: Sequence[int]) -> str:
+    """Return that some results are not proved, all for one reason."""
+    if len(numbers) == 1:
+        return f"result {numbers[0]} is not proved: {reason}"
+    reason = f"each{reason.removeprefix('it')}" if reason.startswith("it ") else reason
+    return f"results {', '.join(map(str, numbers))} are not proved: {reason}"
+
+
+def _failure(op: Operation, reason: str) -> Diagnostic:
+    return Diagnostic("SDY-V001", f"{op.name} is not proved: {reason}", span_of(op))
+
+
+def _difference(
+    walk: Walk, follower: Follower, value: SSAValue, relation: Relation, wanted: Relation, placement: TensorPlacement
+) -> str | None:
+    """Return why a local result is not the shard of the global one, or None."""
+    if 0 in relation.shape or isinstance(value.type, TokenType):
+        return None  # it has no elements
+    if static_shape(value.type) is None:
+        return f"expected a tensor of static shape, got {value.type}"
+    if isinstance(relation, Unknown):
+        return "it follows from ops that are not proved"
+    if not isinstance(wanted, View | Known):
+        return "the global program has ops that are not supported"
+    try:
+        tables, partial = bases(placement, relation.shape, walk.devices), contributions_of(placement)
+    except NotProvedError as error:
+        return str(error)
+    try:
+        reason = _mismatch(walk, relation, *_target(walk, relation, wanted, tables), partial)
+    except NotProvedError as error:
+        reason = str(error)
+    if reason is None or partial is not None or not follower.are_equal(walk, value, wanted, tables):
+        return reason
+    walk.confirm([value])
+    return None
+
+
+def _target(walk: Walk, relation: Relation, wanted: View | Known, tables: Sequence[Offset]) -> tuple[View, View]:
+    """Return the plain view of a result of the program, and the window of it that the local value must be.
+
+    Raises: NotProvedError if the result has no plain view.
+    """
+    walk.table.is_recording = True
+    try:
+        target = cleaned(as_view(wanted, walk.table) if isinstance(wanted, Known) else wanted, walk.table)
+    finally:
+        walk.table.is_recording = False
+    base: list[Offset] = [0 if not isinstance(each, int) else each for each in target.base]
+    for dim, digits in enumerate(target.dims):
+        if dim_of(digits) >= 0:
+            base[dim_of(digits)] = tables[dim]
+    sizes = zip(target.dims, relation.shape, strict=True)
+    dims = tuple(tuple(each._replace(size=size) for each in digits[:1]) for digits, size in sizes)
+    return target, replace(target, base=tuple(base), dims=dims)
+
+
+def _mismatch(walk: Walk, relation: Relation, target: View, goal: View, partial: Partial | None) -> str | None:
+    if not isinstance(relation, View | Known):
+        return f"expected elements of {target.term}"
+    own = relation.partial if isinstance(relation, View) else None
+    if own != partial:
+        return f"expected an all-reduce before it: it is a partial {own.kind}" if own else "expected a partial value"
+    if isinstance(relation, View):
+        relation = replace(relation, partial=None)
+    for view in _readings(walk, relation, target, goal):
+        if view.term is target.term:
+            for one, other in zip(view.dims, target.dims, strict=True):
+                if dim_of(one) != dim_of(other):
+                    return "its dims are permuted"
+            if view.base != goal.base:
+                return f"expected windows from {goal.base}, got {view.base}"
+            return None
+    return f"it is {relation.term if isinstance(relation, View) else 'known'}, not {target.term}"
+
+
+def _readings(walk: Walk, relation: View | Known, target: View, guess: View) -> list[View]:
+    if isinstance(relation, Known):
+        return [placed_like(walk, relation, guess)]
+    found = plain_readings(relation, walk.table)
+    if root(target.term) is root(relation.term) and not target.partial:
+        other = recast(relation, target.term, tuple(map(dim_of, target.dims)))
+        if other is not None:
+            found.append(other)
+    for each in (relation, found[0]):
+        for other in moved_readings(each, walk.table):
+            if other.term is target.term:
+                found.append(cleaned(other, walk.table))
+    return found

@@ -1,0 +1,296 @@
+"""Relations of a local value to a global one: a view of a term, a value known per device, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sdy.evidence.proof.offsets import Offset, is_inside
+from sdy.evidence.proof.terms import Shape, Term
+
+FREE = -1
+SELECTION = "selection"  # a kind of contributions
+ARBITRARY = -1  # for elements that may be any
+Codes = npt.NDArray[np.int64]
+
+
+class NotProvedError(Exception):
+    """Raised by a lemma that does not apply, with the reason."""
+
+
+class Digit(NamedTuple):
+    """A part of a local dim: `size` steps of `stride` along dim `dim` of the term, or of none (FREE)."""
+
+    size: int
+    dim: int
+    stride: int
+
+
+Digits = tuple[Digit, ...]  # of one local dim, major first
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """Devices hold contributions to a value: `masks` has, per device, the set of contributions in its own, as bits.
+
+    All contributions, the bits of `whole`, are combined by `kind`: add, maximum, minimum, and, or, multiply; or a
+    selection of one of several elements, for which the bits are in the order of the elements.
+    """
+
+    kind: str
+    masks: tuple[int, ...]
+    whole: int
+
+
+@lru_cache(maxsize=4096)
+def partial_of(kind: str, masks: tuple[int, ...], whole: int) -> Partial:
+    """Return contributions numbered by the devices that have them; those that the same devices have are one.
+
+    Contributions to two values are then equal whenever the devices have them alike, however they came about. Those to
+    a selection keep their order.
+    """
+    if kind == SELECTION:
+        return Partial(kind, masks, whole)
+    distinct = tuple(dict.fromkeys(masks))
+    owners = [0] * whole.bit_length()
+    for number, mask in enumerate(reversed(distinct)):
+        for bit in _bits(mask):
+            owners[bit] |= 1 << number
+    kinds = {each: number for number, each in enumerate(sorted({owners[bit] for bit in _bits(whole)}, reverse=True))}
+    merged: dict[int, int] = {}
+    for mask in distinct:
+        merged[mask] = sum(1 << number for number in {kinds[owners[bit]] for bit in _bits(mask)})
+    return Partial(kind, tuple(merged[mask] for mask in masks), (1 << len(kinds)) - 1)
+
+
+def _bits(mask: int) -> list[int]:
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The local value is a window of a term.
+
+    On device p, element i is element `base[k][p] + sum of digits` along each dim k of the term. An element outside of
+    the term is `outside`, or arbitrary for None.
+    """
+
+    term: Term
+    base: tuple[Offset, ...]
+    dims: tuple[Digits, ...]
+    outside: Term | None = None
+    partial: Partial | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the local value."""
+        return tuple(prod(digit.size for digit in digits) for digits in self.dims)
+
+
+def have_same_bits(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]) -> bool:
+    """Return whether arrays are equal, and zeros have equal signs."""
+    bits = f"u{one.itemsize}"
+    return bool((np.ascontiguousarray(one).view(bits) == np.ascontiguousarray(other).view(bits)).all())
+
+
+class Known:
+    """A local value that is known on each device; it varies along at most one dim.
+
+    `rows` has one row per device, or one for all devices; and one column per index of `dim`, or one for all of them.
+    """
+
+    __slots__ = ("_key", "dim", "element", "rows", "shape")
+
+    def __init__(self, element: str, shape: Shape, dim: int | None, rows: npt.NDArray[np.generic]) -> None:
+        if dim is not None and (rows.shape[1] == 1 or have_same_bits(rows, rows[:, :1])):
+            dim = None
+        rows = rows[:, :1] if dim is None else rows
+        if rows.shape[0] > 1 and have_same_bits(rows, rows[:1]):
+            rows = rows[:1]
+        self.element, self.shape, self.dim, self.rows = element, shape, dim, rows
+        self._key = (element, shape, dim, rows.shape, rows.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Known) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Return whether the value is the same on all devices."""
+        return self.rows.shape[0] == 1
+
+
+class Elements:
+    """A value as codes, of shape `[devices or 1, *shape]`, of polynomials of a degree."""
+
+    __slots__ = ("_key", "codes", "degree", "element")
+
+    def __init__(self, element: str, codes: Codes, degree: int = 1) -> None:
+        if len(codes) > 1 and bool((codes == codes[:1]).all()):
+            codes = codes[:1]
+        self.element, self.codes, self.degree = element, codes, degree
+        self._key = (element, codes.shape, codes.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Elements) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The local shape."""
+        return self.codes.shape[1:]
+
+    @property
+    def is_partly_arbitrary(self) -> bool:
+        """Return whether some elements may be any."""
+        return bool((self.codes == ARBITRARY).any())
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Contributions to a value, one after the other along local dim `dim`, as an all-gather of contributions gives.
+
+    `view` is the value. `sets` has, per device, the sets of contributions along the dim, as bits of `whole`; `kind`
+    tells how they are combined. The elements are those of the contributions plus `shift`.
+    """
+
+    view: View
+    dim: int
+    kind: str
+    sets: tuple[tuple[int, ...], ...]
+    whole: int
+    shift: Offset = 0
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the local value."""
+        size = self.view.shape[self.dim] * len(self.sets[0])
+        return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The local value has the positions, along their dim, of those candidates that are the value."""
+
+    candidates: Candidates
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the local value."""
+        return self.candidates.view.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """A window with arbitrary elements around it: `low` before it and `high` after it along local dim `dim`."""
+
+    view: View
+    dim: int
+    low: int
+    high: int
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the local value."""
+        size = self.low + self.view.shape[self.dim] + self.high
+        return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
+
+
+class Segment(NamedTuple):
+    """Elements next to each other along a dim: `size` of a source from `start` on; of no source for ARBITRARY."""
+
+    size: int
+    source: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """A local value whose elements along local dim `dim` are segments of several terms, other ones on each device.
+
+    `rows` has, per device, the segments along the dim. A source is a view of one element along the dim, at 0, of a term
+    that is not partial; a source that does not vary along the dim has no digit there, or a free one. What is outside of
+    its term along other dims is the scalar `outside` of the view, if there is one.
+    """
+
+    shape: Shape
+    dim: int
+    sources: tuple[View, ...]
+    rows: tuple[tuple[Segment, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No relation is known."""
+
+    shape: Shape
+
+
+Relation = View | Known | Elements | Candidates | Positions | Margins | Segments | Unknown
+
+
+def extents(view: View) -> list[int]:
+    """Return, per dim of the term, the number of elements from the first to the last one in the window."""
+    last = [0] * len(view.base)
+    for digits in view.dims:
+        for size, dim, stride in digits:
+            if dim != FREE:
+                last[dim] += (size - 1) * stride
+    return [each + 1 for each in last]
+
+
+def is_within(view: View) -> bool:
+    """Return whether all elements of the window lie within the term on every device."""
+    return all(map(is_inside, view.base, extents(view), view.term.shape))
+
+
+def tidy(dims: Iterable[Digits]) -> tuple[Digits, ...]:
+    """Return digits with neighbours joined where they are one digit, and without digits of size 1 that say nothing."""
+    listed = [list(digits) for digits in dims]
+    long = {digit.dim for digits in listed for digit in digits if digit.size > 1}
+    tidied: list[Digits] = []
+    seen: set[int] = set()
+    for digits in listed:
+        kept: list[Digit] = []
+        for digit in digits:
+            if digit.size == 1:
+                if digit.dim == FREE or digit.dim in long or digit.dim in seen:
+                    continue
+                seen.add(digit.dim)
+                kept.append(Digit(1, digit.dim, 1))
+            elif (
+                kept
+                and kept[-1].size > 1
+                and kept[-1].dim == digit.dim
+                and kept[-1].stride == digit.size * digit.stride
+            ):
+                kept[-1] = Digit(kept[-1].size * digit.size, digit.dim, digit.stride)
+            else:
+                kept.append(digit)
+        tidied.append(tuple(kept))
+    return tuple(tidied)
+
+
+def is_plain(view: View) -> bool:
+    """Return whether each local dim is a range of one dim of the term, or free, and each dim of the term is used."""
+    used = 0
+    for digits in view.dims:
+        if len(digits) > 1 or (digits and digits[0].dim != FREE and digits[0].stride != 1):
+            return False
+        used += bool(digits) and digits[0].dim != FREE
+    return used == len(view.base)
+
+
+def dim_of(digits: Digits) -> int:
+    """Return the dim of the term that the local dim of a plain view is a range of; FREE for none."""
+    return digits[0].dim if digits else FREE

@@ -1,0 +1,400 @@
+"""The walk over a program: the relation of each value, op by op, in functions, loops and branches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+
+from sdy.diagnostics.progress import note_step
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.traits import terminator_of
+from sdy.dialects.ir.walk import ops_in
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.control import WhileOp
+from sdy.evidence.proof.known import as_known, element_type
+from sdy.evidence.proof.op_sets import BRANCHES, KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN, PASSING, UNCHANGED
+from sdy.evidence.proof.relations import (
+    FREE,
+    Candidates,
+    Digit,
+    Elements,
+    Known,
+    Margins,
+    NotProvedError,
+    Positions,
+    Relation,
+    Segments,
+    Unknown,
+    View,
+    is_within,
+    tidy,
+)
+from sdy.evidence.proof.terms import LOCAL_VARIABLE, Shape, Term, TermTable
+
+Environment = dict[SSAValue, Relation]
+Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
+
+
+class Step(NamedTuple):
+    """A walk over one op: the relations of the values that its results follow from, and of the results."""
+
+    op: Operation
+    inputs: list[Relation]
+    results: list[Relation]
+
+
+class State(NamedTuple):
+    """The findings of a walk up to some op, to go back to; `calls` is the number of calls."""
+
+    unproved: set[Operation]
+    reasons: dict[Operation, str]
+    pending: dict[Operation, str]
+    lost: dict[Operation, str]
+    calls: int
+
+    def first_new_reason(self, walk: Walk) -> tuple[Operation, str] | None:
+        """Return the first op that the walk could not prove since, with the reason; None if it proved all."""
+        new = [each for each in walk.reasons.items() if each[0] not in self.reasons]
+        new += [each for each in walk.pending.items() if each[0] not in self.pending]
+        return new[0] if new else None
+
+
+@dataclass(slots=True)
+class Walk:
+    """The state of a walk over one program: all terms, and which ops were proved."""
+
+    devices: int
+    table: TermTable
+    lemmas: dict[str, Lemma]
+    lemmas_of_empty_operands: dict[str, Lemma] = field(default_factory=dict[str, Lemma])
+    lemma_of_others: Callable[[Operation], Lemma | None] = lambda _: None  # of ops that are in no table
+    functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
+    used: Counter[str] = field(default_factory=Counter[str])
+    reached: set[Operation] = field(default_factory=set[Operation])
+    unproved: set[Operation] = field(default_factory=set[Operation])
+    reasons: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    level: int = 0  # of loops around the op
+    long_loops: set[Operation] = field(default_factory=set[Operation])  # their iterations are not walked one by one
+    depth: int = 0  # of regions on scalars around the op
+    environment: Environment = field(default_factory=dict[SSAValue, Relation])
+    last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
+    lemma_of_devices: Lemma | None = None  # for ops of manual computations, if not even their elements can be followed
+    # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
+    pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    # Why loops do not keep the relation of a carried value: the first op of each that is not proved then.
+    lost: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    steps: list[Step] = field(default_factory=list["Step"])  # in the global program
+    entered: dict[Operation, list[Relation]] = field(
+        default_factory=dict[Operation, list[Relation]]
+    )  # manual computations
+    parts: dict[View, Relation] = field(default_factory=dict[View, Relation])  # that they return, by windows of results
+    callers: dict[Block, CallOp] = field(default_factory=dict[Block, CallOp])
+    _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
+
+    def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
+        """Return the relations of the results of the main function."""
+        self.functions = functions_of(module)
+        return self.block(main.body.block, arguments)
+
+    def block(self, block: Block, arguments: Sequence[Relation]) -> list[Relation]:
+        """Return the relations of the operands of the terminator of a block."""
+        self.environment.update(zip(block.args, arguments, strict=True))
+        found: list[Relation] = []
+        for op in ops_in(block):
+            note_step(op.name)
+            operands = [self.environment[each] for each in op.operands]
+            if op.next_op is None and not op.results:
+                found = operands
+                break
+            for result, relation in zip(op.results, self.op(op, operands), strict=True):
+                self.environment[result] = relation
+        return found
+
+    def region(self, region: Region, arguments: Sequence[Relation]) -> list[Relation]:
+        """Return the relations of what a region returns, one level deeper."""
+        self.level += 1
+        found = self.block(region.block, arguments)
+        self.level -= 1
+        return found
+
+    def op(self, op: Operation, operands: list[Relation]) -> list[Relation]:
+        """Return the relations of the results of an op; unknown if no lemma applies."""
+        self.reached.add(op)
+        unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
+        if unknown and all(0 in each.shape for each in unknown) and _only_computes(op):
+            return unknown  # any two values without elements are equal
+        pairs = zip(op.operands, operands, strict=True)
+        is_known = not any(isinstance(each, Unknown) and _needs_relation(value, each) for value, each in pairs)
+        if not is_known and op.name not in PARTIALLY_KNOWN:
+            self.unproved.add(op)
+            return unknown
+        try:
+            found = [as_known(each) for each in self._by_lemma(op, operands)]
+        except NotProvedError as error:
+            self.unproved.add(op)
+            self.reasons.setdefault(op, str(error))
+            return unknown
+        pairs = zip(op.results, found, strict=True)
+        if any(isinstance(each, Unknown) and _needs_relation(value, each) for value, each in pairs):
+            self.unproved.add(op)
+        self.used[op.name] += 1
+        if self.table.is_recording:
+            inputs = [self.environment.get(each, Unknown(())) for each in inputs_of(op)]
+            self.steps.append(Step(op, inputs, found))
+        return found
+
+    def _by_lemma(self, op: Operation, operands: list[Relation]) -> list[Relation]:
+        values = (*op.operands, *op.results)
+        is_empty = any(0 in shape_of(each) for each in values)
+        lemma = (self.lemmas_of_empty_operands if is_empty else self.lemmas).get(op.name)
+        lemma = lemma or (None if is_empty else self.lemma_of_others(op))
+        if lemma is None:
+            what = f"{op.name} of values without elements" if is_empty else op.name
+            raise NotProvedError(f"the proof does not support {what}")
+        for each in values:
+            if static_shape(each.type) is None:
+                raise NotProvedError(f"expected tensors of static shape, got {each.type}")
+        if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
+            raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
+        found: list[Relation] | None = None
+        error = NotProvedError("expected windows of a value of the program, got segments of windows")
+        try:
+            if op.name not in PASSING and any(isinstance(each, Elements) for each in operands):
+                raise NotProvedError("expected windows of a value of the program, got other elements")
+            found = lemma(self, op, operands)
+        except NotProvedError as failure:
+            error = failure
+        # A value that is updated in a loop is usually carried by it: its elements could not be followed later.
+        is_carried = self.level and op.name == "stablehlo.dynamic_update_slice"
+        if found is not None and not (is_carried and any(isinstance(each, Segments) for each in found)):
+            return _by_devices(self, op, operands, found) or found
+        others = None if self.table.is_recording else _by_devices(self, op, operands, found)
+        others = others or followed(self, op, operands, error)
+        tells_all = others and not any(isinstance(each, Elements) and each.is_partly_arbitrary for each in others)
+        if self.table.is_recording and not tells_all:
+            others = _by_devices(self, op, operands, found) or others
+        found = found if others is None else others
+        if found is None:
+            raise error
+        return found
+
+    def confirm(self, values: Sequence[SSAValue]) -> None:
+        """Note that the elements of values led to a value of the program."""
+        rest = list(values)
+        while rest:
+            value = rest.pop()
+            inner = self.same_value(value)
+            if inner is not value:
+                rest.append(inner)
+            elif isinstance(value, OpResult) and self.pending.pop(value.op, None) is not None:
+                rest += value.op.operands
+
+    def give_up_pending(self) -> None:
+        """Count ops whose elements led to no value of the program as not proved; the first ones are named.
+
+        So are those because of which loops keep no relation of a carried value.
+        """
+        self.unproved.update(self.pending)
+        for op, reason in self.lost.items():
+            self.reasons.setdefault(op, reason)
+        for op, reason in self.pending.items():
+            if not any(each.owner in self.pending for each in op.operands):
+                self.reasons.setdefault(op, reason)
+
+    def call(self, op: CallOp, operands: list[Relation]) -> list[Relation]:
+        """Return the relations of the results of a call; the function is proved once per tuple of relations."""
+        name = op.callee.root_reference.data
+        # Contributions of equal relations may still be different numbers.
+        own = tuple(id(each) for each in operands if _has_contributions(each))
+        key = (name, tuple(operands), self.level, own, is_on_devices(self, op))
+        if key not in self._calls:
+            func = self.functions.get(name)
+            if func is None or not func.body.blocks:
+                raise NotProvedError(f"@{name} has no body")
+            self.callers[func.body.block] = op
+            self._calls[key] = self.block(func.body.block, operands)
+        return self._calls[key]
+
+    def same_value(self, value: SSAValue) -> SSAValue:
+        """Return the value that a value is, through functions, branches, loops and ops that return their operands."""
+        # A function or loop may have been walked again since, with other arguments.
+        relation = self.environment[value]
+        return next((each for each in self._origins(value) if self.environment.get(each) is relation), value)
+
+    def _origins(self, value: SSAValue) -> list[SSAValue]:
+        """Return the values that a value may be."""
+        if isinstance(value, BlockArgument):
+            owner = self.callers.get(value.block, value.block.parent_op())
+            return [owner.operands[value.index]] if isinstance(owner, CallOp | WhileOp) else []
+        assert isinstance(value, OpResult)
+        op = value.op
+        if isinstance(op, CallOp):
+            return [returned_by(self.functions[op.callee.root_reference.data].body)[value.index]]
+        if isinstance(op, WhileOp):
+            return [returned_by(op.body)[value.index]]
+        if op.name in BRANCHES:
+            return [returned_by(region)[value.index] for region in op.regions]
+        return [op.operands[value.index]] if op.name in (*UNCHANGED, "stablehlo.optimization_barrier") else []
+
+    def state(self) -> State:
+        """Return what was found so far; see `restore`."""
+        return State(set(self.unproved), dict(self.reasons), dict(self.pending), dict(self.lost), len(self._calls))
+
+    def restore(self, state: State) -> None:
+        """Forget what was found since `state` was taken."""
+        self.unproved, self.reasons, self.pending, self.lost, count = state
+        for key in list(self._calls)[count:]:
+            del self._calls[key]
+
+    def variable(self, number: int, like: Term) -> Term:
+        """Return the term of an argument of the region that is entered next, which has values like a term."""
+        op = LOCAL_VARIABLE if like.is_varying else "variable"
+        return self.table.make(op, (self.level, number), (), like.shape, like.element)
+
+    def fingerprint(self, region: Region) -> tuple[tuple[Term, ...], str]:
+        """Return what a region on scalars computes, and the name of its op if it only combines its two arguments.
+
+        Raises: NotProvedError if the region is not proved.
+        """
+        terms, kinds = self.combined_alone(region)
+        return terms, kinds[0] if len(kinds) == 1 else ""
+
+    def combined_alone(self, region: Region) -> tuple[tuple[Term, ...], list[str]]:
+        """Return what a region on scalars computes, and per result the name of an op on its two arguments alone.
+
+        Raises: NotProvedError if the region is not proved.
+        """
+        # Named apart from the level of loops, so that an op that is moved out of a loop is the same term.
+        variables: list[Term] = []
+        for number, value in enumerate(region.block.args):
+            variables.append(self.table.make("scalar", (self.depth, number), (), (), element_of(value)))
+        self.depth += 1
+        found = self.block(region.block, [View(each, (), ()) for each in variables])
+        self.depth -= 1
+        if not all(isinstance(x, View) and not (x.dims or x.partial or x.term.is_varying) for x in found):
+            raise NotProvedError("the region is not a function of scalars")
+        terms = tuple(cast("View", each).term for each in found)
+        kinds: list[str] = []
+        for number, term in enumerate(terms):
+            kind, pair = term.op.removeprefix("stablehlo."), variables[number :: len(terms)]
+            is_alone = len(term.operands) == len(pair) == 2 and set(term.operands) == set(pair)
+            kind = OF_BOOLEANS.get(kind, kind) if term.element == "i1" else kind
+            kinds.append(kind if is_alone and kind in KINDS else "")
+        return terms, kinds
+
+
+def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:
+    """Return whether nothing follows from a value that is not known: it has elements, and is not a token."""
+    return 0 not in unknown.shape and not isinstance(value.type, TokenType)
+
+
+def followed(walk: Walk, op: Operation, operands: list[Relation], error: NotProvedError) -> list[Relation] | None:
+    """Return the relations of an op by its elements, None if they cannot be followed."""
+    if walk.last_resort is None:
+        return None
+    try:
+        found = walk.last_resort(walk, op, operands)
+    except NotProvedError:
+        return None
+    if any(isinstance(each, Elements) for each in found):
+        walk.pending[op] = str(error)
+    else:
+        walk.confirm(op.operands)
+    return found
+
+
+def _by_devices(
+    walk: Walk, op: Operation, operands: list[Relation], found: list[Relation] | None
+) -> list[Relation] | None:
+    """Return the results as values that each device computes by itself; None if they are none, or need not be such.
+
+    They need not if `found` has windows of terms of the program that tell all elements of the results. A window that
+    reaches over the end of its term does not tell the elements outside, unless they are a known scalar.
+    """
+    windows = [each for each in found or () if isinstance(each, View)]
+    is_told = all(each.outside is not None or is_within(each) for each in windows)
+    is_global = walk.table.is_recording or all(walk.table.is_global(each.term) for each in windows)
+    if walk.lemma_of_devices is None or (found is not None and is_told and is_global):
+        return None
+    try:
+        results = walk.lemma_of_devices(walk, op, operands)
+    except NotProvedError:
+        return None
+    walk.confirm(op.operands)
+    return results
+
+
+def _has_contributions(relation: Relation) -> bool:
+    return isinstance(relation, Candidates | Positions) or (isinstance(relation, View) and relation.partial is not None)
+
+
+def _only_computes(op: Operation) -> bool:
+    """Return whether an op does nothing but compute its results, and that without regions, which may not end."""
+    return not op.regions and op.name not in ("func.call", "stablehlo.custom_call")
+
+
+def is_on_devices(walk: Walk, op: Operation) -> bool:
+    """Return whether an op lies in a manual computation, or in a function that one calls."""
+    return any(each.name == "sdy.manual_computation" for each in ops_around(walk, op))
+
+
+def ops_around(walk: Walk, op: Operation) -> Iterator[Operation]:
+    """Yield the ops around an op, from the inside, with the calls in place of functions that were walked for them."""
+    block, parent = op.parent_block(), op.parent_op()
+    while parent is not None:
+        outer = walk.callers.get(block, parent) if block is not None else parent
+        yield outer
+        block, parent = outer.parent_block(), outer.parent_op()
+
+
+def returned_by(region: Region) -> Sequence[SSAValue]:
+    """Return the values that a region returns."""
+    return terminator_of(region).operands
+
+
+def inputs_of(op: Operation) -> list[SSAValue]:
+    """Return the values that the results of an op follow from: its operands, and what its branches return."""
+    returned = [returned_by(region) for region in op.regions] if op.name in BRANCHES else []
+    return [*op.operands, *(value for values in returned for value in values)]
+
+
+def shape_of(value: SSAValue) -> Shape:
+    """Return the shape of a value; () if it is not a ranked tensor."""
+    tensor = as_tensor(value.type)
+    return () if tensor is None else tensor.get_shape()
+
+
+def element_of(value: SSAValue) -> str:
+    """Return the element type of a tensor."""
+    tensor = as_tensor(value.type)
+    if tensor is None:
+        raise NotProvedError("expected a tensor")
+    return element_type(tensor.element_type)
+
+
+def free(term: Term, shape: Shape) -> View:
+    """Return the view of a scalar term by a value with equal elements."""
+    return View(term, (), tidy((() if size == 1 else (Digit(size, FREE, 0),)) for size in shape))
+
+
+def known_or_view(relation: Relation) -> View | Known:
+    """Return a relation that is a window or known. Raises: NotProvedError if it is not."""
+    if isinstance(relation, Unknown):
+        raise NotProvedError("an operand has no known relation")
+    if isinstance(relation, Elements):
+        raise NotProvedError("expected windows of a value of the program, got other elements")
+    if isinstance(relation, Candidates | Positions):
+        raise NotProvedError("expected windows of a value of the program, got contributions of several devices")
+    if isinstance(relation, Margins):
+        raise NotProvedError("expected windows of a value of the program, got a window with margins")
+    if isinstance(relation, Segments):
+        raise NotProvedError("expected windows of a value of the program, got segments of windows")
+    return relation

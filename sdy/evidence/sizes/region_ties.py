@@ -1,0 +1,76 @@
+"""Ties of loops, branches, calls and manual computations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.func import CallOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Operation, Region, SSAValue
+
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.traits import terminator_of
+from sdy.dialects.sdy.ops import MeshOp, ShardingGroupOp
+from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.stablehlo.calls import CompositeOp
+from sdy.dialects.stablehlo.control import CaseOp, IfOp, ReturnOp, WhileOp
+from sdy.evidence.sizes.ties import Ties, TieTable
+
+TABLE = TieTable()
+
+
+@TABLE.of(WhileOp)
+def _while(ties: Ties, op: WhileOp) -> None:
+    body = _returned(op.body)
+    ties.all_same(op.operand, op.result, op.body.block.args, op.cond.block.args, body)
+
+
+@TABLE.of(IfOp, CaseOp)
+def _branches(ties: Ties, op: IfOp | CaseOp) -> None:
+    ties.all_same(op.result, *map(_returned, op.regions))
+
+
+@TABLE.of(NamedComputationOp)
+def _named_computation(ties: Ties, op: NamedComputationOp) -> None:
+    ties.all_same(op.tensors, op.body.block.args)
+    ties.all_same(op.outputs, _returned(op.body))
+
+
+@TABLE.of(CallOp)
+def _call(ties: Ties, op: CallOp) -> None:
+    _tie_call(ties, op, op.callee.string_value(), op.arguments, op.res)
+
+
+@TABLE.of(CompositeOp)
+def _composite(ties: Ties, op: CompositeOp) -> None:
+    _tie_call(ties, op, op.decomposition.string_value(), op.inputs, op.result)
+
+
+def _tie_call(ties: Ties, op: Operation, name: str, arguments: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+    func = ties.functions.get(name)
+    if func is None or not func.body.blocks:
+        message = f"a program that calls @{name}, which has no body, cannot be reduced"
+        raise SdyError(Diagnostic("SDY-X152", message, span_of(op)))
+    ties.all_same(arguments, func.body.block.args)
+    ties.all_same(results, _returned(func.body))
+
+
+@TABLE.of(ManualComputationOp)
+def _manual_computation(ties: Ties, op: ManualComputationOp) -> None:
+    """Tie each dim outside to the multiple of the dim inside that the manual axes make it."""
+    inside = (*op.body.block.args, *_returned(op.body))
+    for outer, inner in zip((*op.tensors, *op.outputs), inside, strict=True):
+        for whole, shard in zip(ties.of(outer), ties.of(inner), strict=True):
+            ties.tie_ratio(shard, whole)
+        ties.values.same(outer, inner)
+
+
+@TABLE.of(ReturnOp, SdyReturnOp, FuncReturnOp, MeshOp, ShardingGroupOp)
+def _nothing(ties: Ties, op: Operation) -> None:
+    """The op around a terminator ties its operands."""
+
+
+def _returned(region: Region) -> Sequence[SSAValue]:
+    return terminator_of(region).operands

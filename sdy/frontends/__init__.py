@@ -1,1 +1,0 @@
-"""From other systems into our IR."""
