@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sdy.advice.diff_page import diff_page as diff_page
     from sdy.advice.lint.settings import LintSettings as LintSettings
     from sdy.diagnostics.diagnostic import SdyError as SdyError
+    from sdy.evidence.partitioners.compare import compare_partitioners as compare_partitioners
     from sdy.extension import register_custom_call as register_custom_call
     from sdy.extension import register_dialect as register_dialect
     from sdy.extension import register_pass as register_pass
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
     from sdy.program.execution import run_spmd as run_spmd
     from sdy.program.from_jax import from_jax as from_jax
     from sdy.program.load import load as load
-    from sdy.program.partitioners.compare import compare_partitioners as compare_partitioners
     from sdy.program.pass_pipeline import run_passes as run_passes
-    from sdy.program.planning.sweep import sweep as sweep
     from sdy.program.program import Program as Program
+    from sdy.program.sweep import sweep as sweep
     from sdy.report.progress_line import show_progress as show_progress
     from sdy.report.visualize import visualize_sharding as visualize_sharding
     from sdy.search.tactics import replicate as replicate
@@ -46,7 +46,7 @@ _HOME = {
     "Program": "sdy.program.program",
     "SdyError": "sdy.diagnostics.diagnostic",
     "TensorSharding": "sdy.model.sharding",
-    "compare_partitioners": "sdy.program.partitioners.compare",
+    "compare_partitioners": "sdy.evidence.partitioners.compare",
     "diff_page": "sdy.advice.diff_page",
     "interpret": "sdy.program.execution",
     "from_jax": "sdy.program.from_jax",
@@ -62,15 +62,17 @@ _HOME = {
     "search_rest": "sdy.search.tactics",
     "shard": "sdy.search.tactics",
     "show_progress": "sdy.report.progress_line",
-    "sweep": "sdy.program.planning.sweep",
+    "sweep": "sdy.program.sweep",
     "visualize_sharding": "sdy.report.visualize",
 }
 
 # What notebooks show of values whose packages are below those that make HTML.
 register_renderers(
     {
+        "sdy.compile.compiled.Compiled": "sdy.report.html.summary.compiled_html",
+        "sdy.compile.propagated.PropagatedProgram": "sdy.report.html.summary.propagated_html",
         "sdy.advice.diff.ProgramDiff": "sdy.advice.diff_page.diff_html",
-        "sdy.advice.partition_facts.PartitionFacts": "sdy.advice.facts_html.facts_html",
+        "sdy.advice.partition_summary.PartitionSummary": "sdy.advice.partition_summary_html.partition_summary_html",
         "sdy.cost.hardware.Hardware": "sdy.report.html.values.hardware_html",
         "sdy.cost.program_cost.ProgramCost": "sdy.report.html.values.cost_html",
         "sdy.cost.statistics.Statistics": "sdy.report.html.values.statistics_html",

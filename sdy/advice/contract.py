@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from sdy.advice.causes_once import CausesOnce
 from sdy.advice.collectives import Collective
 from sdy.advice.known_names import KnownNames
-from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
+from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.diagnostics.counted import counted
@@ -92,7 +92,7 @@ class Breach:
 
     code: str
     message: str
-    facts: PartitionFacts
+    facts: PartitionSummary
     collectives: tuple[Collective, ...] = ()
     details: tuple[str, ...] = ()
 
@@ -135,7 +135,7 @@ def _set_fields(value: CollectiveBound | Contract) -> str:
     return ", ".join(f"{name}={content!r}" for name, content in found if content or content in (0, False))
 
 
-def breaches(contract: Contract, facts: PartitionFacts) -> list[Breach]:
+def breaches(contract: Contract, facts: PartitionSummary) -> list[Breach]:
     """Return the broken terms of a contract. `facts` must be those on the machine of the contract.
 
     Raises: SdyError if the contract names an unknown value, or contains a malformed sharding; SDY-C011 if it names an
@@ -153,7 +153,7 @@ def breaches(contract: Contract, facts: PartitionFacts) -> list[Breach]:
     ]
 
 
-def contract_of(facts: PartitionFacts) -> Contract:
+def contract_of(facts: PartitionSummary) -> Contract:
     """Return the tightest contract that a program keeps: all totals, one bound per kind, axes and loop, all shardings.
 
     The shardings are those of the arguments and results.
@@ -172,7 +172,7 @@ def contract_of(facts: PartitionFacts) -> Contract:
     )
 
 
-def _tightened(selector: CollectiveBound, facts: PartitionFacts) -> CollectiveBound:
+def _tightened(selector: CollectiveBound, facts: PartitionSummary) -> CollectiveBound:
     found = _matching(selector, facts)
     return CollectiveBound(
         selector.kind,
@@ -184,7 +184,7 @@ def _tightened(selector: CollectiveBound, facts: PartitionFacts) -> CollectiveBo
     )
 
 
-def _broken_totals(contract: Contract, facts: PartitionFacts) -> Iterator[Breach]:
+def _broken_totals(contract: Contract, facts: PartitionSummary) -> Iterator[Breach]:
     if contract.bytes_sent is not None and _exceeds(facts.bytes_sent, contract.bytes_sent):
         message = f"each device sends {_number(facts.bytes_sent)} bytes, at most {_number(contract.bytes_sent)} allowed"
         yield Breach("SDY-C001", message, facts, _costliest_first(facts.collectives))
@@ -199,7 +199,7 @@ def _broken_totals(contract: Contract, facts: PartitionFacts) -> Iterator[Breach
         yield Breach("SDY-C003", message, facts, _costliest_first(facts.collectives))
 
 
-def _broken_bounds(bound: CollectiveBound, facts: PartitionFacts) -> Iterator[Breach]:
+def _broken_bounds(bound: CollectiveBound, facts: PartitionSummary) -> Iterator[Breach]:
     found = _matching(bound, facts)
     count, runs, sent = len(found), _runs(found), _bytes(found)
     limits = (
@@ -216,7 +216,7 @@ def _broken_bounds(bound: CollectiveBound, facts: PartitionFacts) -> Iterator[Br
         yield Breach("SDY-C001", "; ".join(terms), facts, _costliest_first(found))
 
 
-def _broken_sharding(name: str, text: str, facts: PartitionFacts) -> Iterator[Breach]:
+def _broken_sharding(name: str, text: str, facts: PartitionSummary) -> Iterator[Breach]:
     expected = facts.parse_sharding(text, name)
     found = next((each for each in facts.shardings(name) if axes_of_dims(each) != axes_of_dims(expected)), None)
     if found is not None:
@@ -224,7 +224,7 @@ def _broken_sharding(name: str, text: str, facts: PartitionFacts) -> Iterator[Br
         yield Breach("SDY-C004", message, facts, details=tuple(facts.explanation(name)))
 
 
-def _matching(bound: CollectiveBound, facts: PartitionFacts) -> list[Collective]:
+def _matching(bound: CollectiveBound, facts: PartitionSummary) -> list[Collective]:
     return [each for each in facts.collectives if bound.matches(each)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.partition_summary import PartitionSummary
 from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.similar_names import similar_name_hint
@@ -19,8 +19,8 @@ from sdy.report.value_names import line_of, source_text
 class KnownNames:
     """The names that a partitioned program has."""
 
-    def __init__(self, facts: PartitionFacts) -> None:
-        self._program = facts.program
+    def __init__(self, facts: PartitionSummary) -> None:
+        self._program = facts.compiled
 
     def errors(
         self, axes: frozenset[str], function: str | None, source: str | None, spans: Mapping[str, Span]
@@ -46,7 +46,7 @@ class KnownNames:
     def _sources(self) -> list[str]:
         """The files, then the lines that ops come from."""
         lines = dict.fromkeys(line_of(op) for op in pre_order(self._program.written))
-        sources = dict.fromkeys(source_text(line, self._program.source_lines) for line in lines)
+        sources = dict.fromkeys(source_text(line, self._program.origin.source_lines) for line in lines)
         files = dict.fromkeys(source.rpartition(":")[0] for source in sources)
         return [name for name in (*files, *sources) if name]
 

@@ -42,6 +42,9 @@ class Schedule:
     until_stable: bool = False  # whether nodes that Shardy's sweeps miss are visited at the end
 
 
+OnUpdate = Callable[[Node | FunctionResult, StepResult], None]
+
+
 class Engine:
     """The propagation of shardings over a graph, in place.
 
@@ -52,7 +55,7 @@ class Engine:
         self,
         graph: Graph,
         schedule: Schedule | None = None,
-        on_update: Callable[[Node | FunctionResult, StepResult], None] | None = None,
+        on_update: OnUpdate | None = None,
     ) -> None:
         self._graph = graph
         self._schedule = schedule or Schedule()

@@ -11,17 +11,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from sdy.compile.options import DEFAULT, CompileOptions
+from sdy.compile.origin import Origin
 from sdy.diagnostics.counted import first_names
+from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.module_text import make_context
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
@@ -125,32 +129,33 @@ class ConflictSite:
 
 
 class Explainer:
-    """Explains the propagation of a program that was read from `text`.
-
-    `source_lines` maps lines of the text to the lines of another program it was generated from: `{7: "train.py:12"}`.
-    `argument_names` are the names of the arguments of the main function in JAX.
-    """
+    """Explains the propagation of a program, whose warnings are in `diagnostics`."""
 
     def __init__(
         self,
-        context: SdyContext,
-        module: ModuleOp,
-        text: str,
-        source_lines: Mapping[int, str] | None = None,
-        argument_names: Sequence[str] = (),
-        traced: TracedPropagation | None = None,
+        written: ModuleOp,
+        origin: Origin[Any],
+        options: CompileOptions = DEFAULT,
+        trace: TracedPropagation | None = None,
     ) -> None:
-        """Propagate a copy of the module, unless `traced` has the propagation of such a copy.
+        """Propagate a copy of the module, unless `trace` has the propagation of such a copy.
 
         Raises: SdyError if propagation does not support the module.
         """
-        self.names = ValueNames(module, text, argument_names)
+        self.written, self._origin, self._options = written, origin, options
+        self.names = ValueNames(written, origin.text, origin.argument_names)
         """The names of the values of the program."""
-        self._traced: TracedPropagation = traced or trace_propagation(context, module)
-        self._counterparts = Counterparts(module, self._traced.module)
-        self._descriptions = TraceDescriptions(self._traced, self.names, self._counterparts, source_lines or {})
+        context = make_context()
+        self._traced: TracedPropagation = trace or trace_propagation(context, written, options.partitions()[0])
+        self.diagnostics: Sequence[Diagnostic] = context.diagnostics
+        self._counterparts = Counterparts(written, self._traced.module)
+        self._descriptions = TraceDescriptions(self._traced, self.names, self._counterparts, origin.source_lines)
         self._conflict_sites: list[ConflictSite] | None = None
         self.values = TracedValues(self._traced, self._counterparts, self._descriptions)
+
+    def of(self, edited: ModuleOp) -> Explainer:
+        """Propagate and explain an edited copy of the program. Raises: SdyError if propagation does not support it."""
+        return Explainer(edited, self._origin, self._options)
 
     def value(self, query: str) -> Lines:
         """Yield the explanation of each value that `query` refers to: `%name`, `@func:%name`, or a line number.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import index_of, op_of
+from sdy.dialects.ir.result_names import shown_result_name
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
@@ -20,7 +21,6 @@ from sdy.propagation.graph import Node, Value
 from sdy.propagation.history import Arrival, PathLink
 from sdy.propagation.trace import Site, holders_of
 from sdy.report.counterparts import Counterparts
-from sdy.report.result_names import shown_result_name
 from sdy.report.value_names import ValueNames, line_of
 
 

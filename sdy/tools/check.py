@@ -71,7 +71,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _contract(program: Program, arguments: Namespace) -> Contract:
-    return contract_of(with_optimizer_option(program, arguments).facts(arguments.on or default_machine()))
+    return contract_of(with_optimizer_option(program, arguments).partition_summary(arguments.on or default_machine()))
 
 
 def _read(arguments: Namespace) -> Contract:

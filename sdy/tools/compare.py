@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sdy.program.comparison import PartitionerResult
-from sdy.program.partitioners.compare import compare_partitioners
-from sdy.program.partitioners.runs import OTHERS, SECONDS
+from sdy.evidence.partitioners.compare import compare_partitioners
+from sdy.evidence.partitioners.runs import OTHERS, SECONDS
+from sdy.evidence.partitioners.table import PartitionerResult
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import add_json_argument, named_partitioners, print_json
 from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS

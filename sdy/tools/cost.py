@@ -84,7 +84,7 @@ def run(arguments: Namespace) -> int:
             chosen = chosen.optimized_for(hardware)
         partitioned = partition(chosen, arguments.file, text, savings=arguments.savings)
         if arguments.trace is not None:
-            write_text(arguments.trace, dumps(partitioned.trace(hardware)))
+            write_text(arguments.trace, dumps(chosen.schedule_trace(hardware)))
         return partitioned.cost(hardware, arguments.free_bytes)
 
     found = with_program_and_text(arguments.file, cost)

@@ -7,11 +7,10 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
-from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.partition_summary import PartitionSummary
 from sdy.advice.report_json import cause_text, collectives_json
 from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
-from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
 from sdy.report.explain import Explainer
 from sdy.report.similar_entries import groups_of_similar, without_names
@@ -73,15 +72,19 @@ def run(arguments: Namespace) -> int:
 
 def _answer(program: Program, text: str, arguments: Namespace) -> None:
     """Print the answers to the questions of the command line."""
-    context, origin = make_context(), program.origin
-    explainer = Explainer(context, program.module, text, origin.source_lines, origin.argument_names)
-    for diagnostic in context.diagnostics:
+    origin = program.origin
+    explainer = Explainer(program.module, origin, program.options)
+    for diagnostic in explainer.diagnostics:
         print(render(diagnostic), file=sys.stderr)
     asks_why_not = arguments.why_not is not None
     names = [] if arguments.value is None or asks_why_not else origin.names_in_text(arguments.value)
     values = [each for name in names for each in explainer.explanations(name)]
     why_not = _why_not_lines(program, arguments) if asks_why_not else None
-    facts = with_optimizer_option(program, arguments).facts(default_machine()) if arguments.collectives else None
+    facts = (
+        with_optimizer_option(program, arguments).partition_summary(default_machine())
+        if arguments.collectives
+        else None
+    )
     if arguments.json:
         print_json(
             {
@@ -105,7 +108,7 @@ def _why_not_lines(program: Program, arguments: Namespace) -> list[str]:
     return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
 
 
-def _collective_lines(facts: PartitionFacts, *, verbose: bool) -> Iterator[str]:
+def _collective_lines(facts: PartitionSummary, *, verbose: bool) -> Iterator[str]:
     texts = [
         (each.source, f"{each}, caused by {cause_text(facts, each)}", facts.causes_of(each))
         for each in facts.collectives

@@ -41,7 +41,7 @@ memory are applied one by one, the best first.
 Rules:
 {_RULE_LINES}
 
-The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, machine, trials and
+The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, on, trials and
 keep-boundary.
 
 Machines: {", ".join(HARDWARE)}.
@@ -126,7 +126,7 @@ def _settings(arguments: Namespace) -> LintSettings:
     given = {
         "select": arguments.select,
         "ignore": arguments.ignore,
-        "machine": arguments.on or machine(),
+        "on": arguments.on or machine(),
         "trials": arguments.trials,
         "shows_small": arguments.show_small or None,
         "keeps_boundary": arguments.keep_boundary or None,

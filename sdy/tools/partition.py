@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from importlib import import_module
 
+from sdy.compile.compiled import Compiled
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.module_text import print_module
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
     """Partition the program and write it."""
     path: str = arguments.file
 
-    def partitioned_program(program: Program, text: str) -> PartitionedProgram:
+    def partitioned_program(program: Program, text: str) -> Compiled:
         chosen = with_optimizer_option(program, arguments)
         return partition(chosen, path, text, savings=arguments.savings)
 
@@ -72,5 +72,5 @@ def run(arguments: Namespace) -> int:
     return SUCCESS
 
 
-def _print_document(text: str | None, output: str | None, partitioned: PartitionedProgram) -> None:
+def _print_document(text: str | None, output: str | None, partitioned: Compiled) -> None:
     print_json({"program": text, "output": output, "statistics": statistics_of(partitioned.local).to_json()})

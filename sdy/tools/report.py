@@ -19,7 +19,7 @@ from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 if TYPE_CHECKING:
     from sdy.cost.hardware import Hardware
-    from sdy.program.comparison import PartitionerResult
+    from sdy.evidence.partitioners.table import PartitionerResult
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
@@ -73,7 +73,9 @@ def run(arguments: Namespace) -> int:
 def _print_json(program: Program, hardware: Hardware, results: Sequence[PartitionerResult]) -> None:
     from sdy.advice.report_json import report_json  # the HTML page does not need it
 
-    print_json({**report_json(program.facts(hardware)), "partitioners": [each.to_json() for each in results]})
+    print_json(
+        {**report_json(program.partition_summary(hardware)), "partitioners": [each.to_json() for each in results]}
+    )
 
 
 def _print(program: Program, arguments: Namespace, results: Sequence[PartitionerResult]) -> None:

@@ -14,11 +14,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 import sdy
+from sdy.compile.propagated import boundary_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.evidence.runs.arrays import load_arrays
+from sdy.evidence.runs.run_estimate import check_memory, estimate_of_run
 from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_bool, is_complex, is_float
 from sdy.interpreter.arrays.printing import dense_text, tensor_text
@@ -26,9 +29,6 @@ from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
-from sdy.program.arrays import load_arrays
-from sdy.program.at_scale.run_estimate import check_memory, estimate_of_run
-from sdy.program.sharded_program import boundary_of
 from sdy.report.run_progress import terminal_progress
 from sdy.report.run_trace import RunTrace
 from sdy.report.tables.devices_table import ShardedResult, devices_table

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.program.planning.plan import ShardingPlan
 from sdy.program.program import Program
+from sdy.search.plans.plan import ShardingPlan
 from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS

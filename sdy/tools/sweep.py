@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE
 from sdy.diagnostics.diagnostic import render
-from sdy.program.planning.sweep import SECONDS, sweep
 from sdy.program.program import Program
+from sdy.program.sweep import SECONDS, sweep
 from sdy.report.sweep.page import sweep_page
 from sdy.report.sweep.points import Sweep
 from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json

@@ -10,19 +10,19 @@ from dataclasses import asdict
 from rich.console import Console
 
 from sdy.advice.report_json import meshes_json
+from sdy.compile.compiled import Compiled
 from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
-from sdy.program.adversarial import VerifiedRound, adversarial_rounds
-from sdy.program.arrays import check_arrays, load_arrays, random_inputs
-from sdy.program.at_scale.reduced import check_no_arrays, estimate, verify_reduced
-from sdy.program.at_scale.run_estimate import check_memory, is_within_budget
-from sdy.program.comparison import OutputComparison
-from sdy.program.partitioned import PartitionedProgram
+from sdy.evidence.runs.adversarial import VerifiedRound, adversarial_rounds
+from sdy.evidence.runs.arrays import check_arrays, load_arrays, random_inputs
+from sdy.evidence.runs.comparison import OutputComparison
+from sdy.evidence.runs.reduced import check_no_arrays, estimate, verify_reduced
+from sdy.evidence.runs.run_estimate import check_memory, is_within_budget
+from sdy.evidence.runs.verification import compare_runs
 from sdy.program.program import Program
-from sdy.program.verification import compare_runs
 from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import print_start, print_tables
 from sdy.report.tables.program_tables import NO_MESH, collectives_table, mesh_table, rounds_table, values_table
@@ -110,11 +110,11 @@ def _verify(program: Program, path: str, text: str, arguments: Namespace) -> int
     partitioned = partition(program, path, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
-    needed = None if arguments.reduced else estimate(program.module, partitioned)
+    needed = None if arguments.reduced else estimate(partitioned)
     if needed is None or not (arguments.full or arguments.inputs or is_within_budget(needed)):
         if needed is not None:
             print(f"note: a run would take {needed}, so sizes are reduced; --full runs them all", file=sys.stderr)
-        found = verify_reduced(program.module, partitioned, arguments.seed, terminal_progress)
+        found = verify_reduced(partitioned, arguments.seed, terminal_progress)
         if arguments.json:
             print_json(found.to_json())
         else:
@@ -124,14 +124,14 @@ def _verify(program: Program, path: str, text: str, arguments: Namespace) -> int
     return _verify_full(program, partitioned, arguments)
 
 
-def _verify_full(program: Program, partitioned: PartitionedProgram, arguments: Namespace) -> int:
+def _verify_full(program: Program, partitioned: Compiled, arguments: Namespace) -> int:
     stored = load_arrays(arguments.inputs) if arguments.inputs else None
     inputs = random_inputs(program.module, arguments.seed) if stored is None else stored.inputs
     outputs = stored.outputs if stored is not None and stored.outputs else None
     check_arrays(main_function(program.module), inputs, outputs)
     exact = arguments.exact or None
-    comparisons = compare_runs(program.module, partitioned, inputs, outputs, exact=exact, watch=terminal_progress)
-    rounds = list(adversarial_rounds(program, arguments.seed)) if arguments.adversarial else []
+    comparisons = compare_runs(partitioned, inputs, outputs, exact=exact, watch=terminal_progress)
+    rounds = list(adversarial_rounds(partitioned, arguments.seed)) if arguments.adversarial else []
     reference = "the stored outputs" if outputs else "the program on one device"
     if arguments.json:
         print_json(_document(partitioned, comparisons, rounds, reference, verbose=arguments.verbose))
@@ -149,7 +149,7 @@ def _agree(comparisons: Sequence[OutputComparison], rounds: Sequence[VerifiedRou
 
 
 def _document(
-    partitioned: PartitionedProgram,
+    partitioned: Compiled,
     comparisons: Sequence[OutputComparison],
     rounds: Sequence[VerifiedRound],
     reference: str,
@@ -170,7 +170,7 @@ def _document(
     }
 
 
-def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:
+def _show(console: Console, partitioned: Compiled, *, verbose: bool) -> None:
     module = partitioned.global_module
     meshes = meshes_of(module)
     if meshes:

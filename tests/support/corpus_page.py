@@ -9,8 +9,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import sdy
-from sdy.program.comparison import PartitionerResult
-from sdy.program.partitioners.compare import compare_partitioners
+from sdy.evidence.partitioners.compare import compare_partitioners
+from sdy.evidence.partitioners.table import PartitionerResult
 from support.known_bugs import PAGE, KnownBug, known_bugs, link_to, page
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ import pytest
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.program import on_demand
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = ("grammar", "passes", "tools")
@@ -47,14 +45,6 @@ def test_commands_that_run_no_program_do_without_numpy(words: list[str]) -> None
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout
     assert done.stderr.splitlines()[-1] == "False"
-
-
-def test_what_is_imported_on_demand_exists() -> None:
-    names = re.findall(r"import (\w+) as \1$", Path(on_demand.__file__).read_text(), re.MULTILINE)
-    assert names
-    assert all(getattr(on_demand, name) is not None for name in names)
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = on_demand.nonsense
 
 
 @pytest.mark.parametrize(

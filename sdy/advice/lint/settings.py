@@ -3,7 +3,7 @@
 [tool.sdy.lint]
 select = ["SDY-S4"]
 ignore = ["SDY-S412"]
-machine = "h100"
+on = "h100"
 trials = 40
 keep-boundary = true
 """
@@ -40,7 +40,7 @@ class LintSettings:
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    machine: str = DEFAULT_MACHINE
+    on: str = DEFAULT_MACHINE
     trials: int | None = None
     shows_small: bool = False
     keeps_boundary: bool = False
@@ -80,7 +80,7 @@ def _codes(value: object) -> tuple[str, ...]:
 _READERS: dict[str, Reader] = {
     "select": _codes,
     "ignore": _codes,
-    "machine": text_value,
+    "on": text_value,
     "trials": count_value,
     "keep-boundary": boolean_value,
 }

@@ -29,6 +29,10 @@ TOOLS: dict[str, Code] = {
         "A propagation strategy of a user returned something else than a projection that extends the one it got.",
         "Return the projection with more axes: `projection.with_tensors(...)`, `tensor.expanded(factor, axes)`.",
     ),
+    "SDY-T013": Code(
+        "No pass of a pipeline propagates shardings by a schedule, so the steps of the propagation cannot be recorded.",
+        "Derive the pass that propagates from `sdy.extend.CustomPropagatePass`.",
+    ),
     "SDY-T101": Code(
         "A module does not have a function @main, and does not have exactly one function; or the function has no body.",
         "Name the entry function @main.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from sdy.compile.source_text import source_text
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.program.source_text import source_text
 
 STANDARD_STREAM = "-"
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, render
 from sdy.diagnostics.span import Span
 from sdy.passes.export.optimize.remark_codes import SAVINGS
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.tools.command_line.files import read_text
 
@@ -49,10 +49,10 @@ def add_optimizer_arguments(parser: ArgumentParser) -> None:
 
 def with_optimizer_option(program: Program, arguments: Namespace) -> Program:
     """Return the program, to be partitioned with the communication optimizer unless --no-optimizer is given."""
-    return replace(program, optimize_communication=not arguments.no_optimizer)
+    return program.without_optimizer() if arguments.no_optimizer else program
 
 
-def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:
+def partition(program: Program, path: str, text: str, *, savings: bool = False) -> Compiled:
     """Partition a program whose text is `text`, and print the remarks to standard error.
 
     With `savings`, also print the remarks of the communication optimizer.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from sdy.program.partitioners.table import results_table
+from sdy.evidence.partitioners.table import results_table
 from sdy.report.tables.fitted_table import print_tables
 
 if TYPE_CHECKING:
-    from sdy.program.comparison import PartitionerResult
+    from sdy.evidence.partitioners.table import PartitionerResult
 
 
 def print_partitioners(console: Console, results: Sequence[PartitionerResult]) -> None:

@@ -120,9 +120,9 @@ def _answer(asked: Question) -> Json:
 def _analysis(program: Program, machine: str) -> Json:
     """Return what the commands print about the program with `--json`, and the rows of the ops of the HTML page."""
     hardware = resolve_hardware(machine)
-    facts, partitioned = program.facts(hardware), program.partition()
-    shown, statistics = facts.program, statistics_of(partitioned.local)
-    rows = ProgramRows(shown.written, shown.global_module, shown.explainer, shown.argument_names)
+    facts, partitioned = program.partition_summary(hardware), program.partition()
+    statistics = statistics_of(partitioned.local)
+    rows = ProgramRows(program.module, partitioned.global_module, facts.explainer, program.origin.argument_names)
     return {
         "report": {**report_json(facts), "partitioners": []},
         "cost": partitioned.cost(hardware).to_json(),
@@ -132,7 +132,7 @@ def _analysis(program: Program, machine: str) -> Json:
 
 
 def _value(program: Program, name: str) -> Json:
-    explainer = program.facts().program.explainer
+    explainer = program.partition_summary().explainer
     values = [each for query in program.origin.names_in_text(name) for each in explainer.explanations(query)]
     return {"explanation": _explanation(values), "annotation": annotation_json(program, name)}
 

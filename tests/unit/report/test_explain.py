@@ -6,15 +6,17 @@ from textwrap import dedent
 
 import pytest
 
+from sdy.compile.origin import Origin
+from sdy.compile.signature import FlatSignature
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.module_text import make_context, parse_module
+from sdy.dialects.module_text import parse_module
 from sdy.report.explain import Explainer
 
 HEAD = 'sdy.mesh @m = <["x"=4, "y"=2]>\n'
 
 
 def explainer(text: str) -> Explainer:
-    return Explainer(make_context(), parse_module(text, "program.mlir"), text)
+    return Explainer(parse_module(text, "program.mlir"), Origin(text, FlatSignature()))
 
 
 def value(text: str, query: str) -> str:

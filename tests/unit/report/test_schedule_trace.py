@@ -104,7 +104,7 @@ def test_events_have_their_line(tmp_path: Path) -> None:
 
 def test_a_loop_is_one_event_with_its_trip_count() -> None:
     program = sdy.Program.from_text(LOOP)
-    tracks = slices_by_track(cast(Trace, program.trace("h100")))
+    tracks = slices_by_track(cast(Trace, program.schedule_trace("h100")))
     (loop,) = tracks["loops"]
     assert (loop["name"], loop["args"]["trips"]) == ("while, 3 trips", 3)
     inside = [event for event in tracks["compute"] if event["name"] == "add"]

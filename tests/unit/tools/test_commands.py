@@ -12,8 +12,8 @@ from support.examples import EXAMPLES
 
 import sdy
 from sdy.cost.collective_uses import collectives_of
-from sdy.program.adversarial import VerifiedRound
-from sdy.program.comparison import OutputComparison
+from sdy.evidence.runs.adversarial import VerifiedRound
+from sdy.evidence.runs.comparison import OutputComparison
 from sdy.tools import verify
 from sdy.tools.main import COMMANDS, main
 
@@ -165,7 +165,7 @@ def test_programs_have_a_short_repr() -> None:
     about = '@main, 10 arguments, 9 results, mesh "x"=4 "y"=2'
     assert repr(program) == f"Program({about})"
     assert repr(program.propagate()) == f"PropagatedProgram({about})"
-    assert repr(program.partition()) == f"PartitionedProgram({about})"
+    assert repr(program.partition()) == f"Compiled({about})"
 
 
 def test_collectives_in_loops_count_once_per_trip() -> None:

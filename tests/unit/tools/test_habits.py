@@ -156,7 +156,7 @@ def test_the_environment_overrides_the_configuration_of_lint(
 ) -> None:
     program = tmp_path / "program.mlir"
     program.write_text(IDENTITY)
-    (tmp_path / "pyproject.toml").write_text('[tool.sdy.lint]\nmachine = "none"\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.sdy.lint]\non = "none"\n')
     assert main(["lint", str(program)]) == NOT_RUN
     monkeypatch.setenv("SDY_MACHINE", "h100")
     assert main(["lint", str(program)]) == 0

@@ -171,7 +171,7 @@ CALLS: dict[str, tuple[Callable[[Library], object], str, str]] = {
     "parse no mesh": (lambda _: sdy.parse_mesh(4), "expected str, got 4", '<["x"=4'),  # pyright: ignore[reportArgumentType]
     "parse no sharding": (lambda _: sdy.parse_sharding(None), "expected str", "<@mesh"),  # pyright: ignore[reportArgumentType]
     "interpret text": (lambda on: sdy.interpret(PROGRAM, [on.array]), "expected Program or ModuleOp", "sdy.load"),  # pyright: ignore[reportArgumentType]
-    "not partitioned": (lambda on: sdy.run_spmd(on.program, [on.array]), "expected PartitionedProgram", "partition()"),
+    "not partitioned": (lambda on: sdy.run_spmd(on.program, [on.array]), "expected Compiled", "partition()"),
     "passes on a program": (lambda on: sdy.run_passes(on.program, "cse"), "expected ModuleOp", ".module"),
     "list of passes": (lambda on: sdy.run_passes(on.program.module, ["cse"]), "expected str", "builtin.module"),  # pyright: ignore[reportArgumentType]
     "register an object": (lambda _: sdy.register_pass(3), "derived from xdsl.passes.ModulePass", ""),  # pyright: ignore[reportArgumentType]

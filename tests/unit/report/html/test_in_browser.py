@@ -12,7 +12,8 @@ from support.slow_cases import slow_except
 
 import sdy
 from sdy.cost.statistics import statistics_of
-from sdy.program.comparison import OutputComparison, PartitionerResult
+from sdy.evidence.partitioners.table import PartitionerResult
+from sdy.evidence.runs.comparison import OutputComparison
 
 (FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
 STRANGE = """
