@@ -17,7 +17,7 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.evidence.proof.control import placed_like
-from sdy.evidence.proof.devices.operations import local_results
+from sdy.evidence.proof.device_operations import local_results
 from sdy.evidence.proof.devices.placement import argument, bases, contributions_of
 from sdy.evidence.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
 from sdy.evidence.proof.known import as_view, whole

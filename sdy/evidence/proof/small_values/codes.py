@@ -31,9 +31,7 @@ from sdy.evidence.proof.relations import (
     View,
     tidy,
 )
-from sdy.evidence.proof.small_values.choices import Choices
-from sdy.evidence.proof.small_values.masked import Masked
-from sdy.evidence.proof.small_values.rings import (
+from sdy.evidence.proof.rings import (
     ONE,
     PRIMES,
     SMALL,
@@ -44,6 +42,8 @@ from sdy.evidence.proof.small_values.rings import (
     packed,
     random_code,
 )
+from sdy.evidence.proof.small_values.choices import Choices
+from sdy.evidence.proof.small_values.masked import Masked
 from sdy.evidence.proof.terms import Term, TermTable
 
 LARGEST = 2**17  # elements on all devices

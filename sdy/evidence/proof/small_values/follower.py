@@ -33,12 +33,12 @@ from sdy.evidence.proof.relations import (
     is_plain,
     is_within,
 )
+from sdy.evidence.proof.rings import as_integers, is_integer
 from sdy.evidence.proof.small_values.choices import limits_of
 from sdy.evidence.proof.small_values.codes import ElementTable, check_size
 from sdy.evidence.proof.small_values.exchanges import EXCHANGES, put_together, taken_apart
 from sdy.evidence.proof.small_values.moves import MOVES
 from sdy.evidence.proof.small_values.pointwise import pointwise
-from sdy.evidence.proof.small_values.rings import as_integers, is_integer
 from sdy.evidence.proof.small_values.rows import branch, of_rows
 from sdy.evidence.proof.small_values.scatters import scatter, update_slice
 from sdy.evidence.proof.small_values.sums import convolution, dot, reduce, reduce_windows

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sdy.evidence.proof.relations import ARBITRARY, Codes
+from sdy.evidence.proof.rings import is_integer
 from sdy.evidence.proof.small_values.choices import Choices
-from sdy.evidence.proof.small_values.rings import is_integer
 
 
 @dataclass(slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sdy.evidence.proof.concatenation_layouts import Layout, Region, layout_of, unsliced
 from sdy.evidence.proof.offsets import Offset, is_inside, plus
 from sdy.evidence.proof.relations import FREE, Digit, View, dim_of, is_plain, tidy
-from sdy.evidence.proof.segments.layouts import Layout, Region, layout_of, unsliced
 from sdy.evidence.proof.terms import TermTable
 
 CONCATENATE = "stablehlo.concatenate"
