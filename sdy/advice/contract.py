@@ -14,7 +14,7 @@ from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.span import Span
-from sdy.report.trace_descriptions import dims_text
+from sdy.report.explanation.trace_descriptions import dims_text
 
 MAX_SHOWN = 5  # offending collectives in a message, the costliest first
 

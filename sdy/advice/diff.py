@@ -22,8 +22,8 @@ from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
-from sdy.report.trace_descriptions import dims_text
-from sdy.report.value_names import line_of
+from sdy.report.explanation.trace_descriptions import dims_text
+from sdy.report.explanation.value_names import line_of
 
 MAX_SHARDINGS = 20  # changed shardings that the text lists; JSON has all
 MAX_COLLECTIVES = 20  # changed collectives that the text lists

@@ -13,7 +13,7 @@ from sdy.diagnostics.span import Span
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
-from sdy.report.value_names import line_of, source_text
+from sdy.report.explanation.value_names import line_of, source_text
 
 
 class KnownNames:

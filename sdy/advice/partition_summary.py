@@ -21,12 +21,12 @@ from sdy.model.axis import AxisList
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import BoundaryValue, boundary_values
-from sdy.report.causes import CollectiveCauses
-from sdy.report.counterparts import Counterparts
-from sdy.report.explain import Explainer
+from sdy.report.explanation.causes import CollectiveCauses
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.trace_descriptions import dims_text
+from sdy.report.explanation.value_names import line_of, source_text
 from sdy.report.notation import read_any
-from sdy.report.trace_descriptions import dims_text
-from sdy.report.value_names import line_of, source_text
 
 
 @dataclass(frozen=True)

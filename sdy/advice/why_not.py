@@ -30,7 +30,7 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.sharding_update import fully_closed, fully_open
 from sdy.propagation.graph import Value
 from sdy.propagation.tied_dims import Tie
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 
 class Reasons(NamedTuple):

@@ -20,9 +20,9 @@ from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret as interpret_function
 from sdy.program.program import Program
+from sdy.report.explanation.value_names import ValueNames
 from sdy.report.html.fragment import tables_html
 from sdy.report.tables.fitted_table import fitted_table
-from sdy.report.value_names import ValueNames
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sdy.evidence.runs.comparison import OutputComparisons
     from sdy.interpreter.arrays.element_types import Array, DType
     from sdy.report.answer import Answer
-    from sdy.report.explain import Explainer
+    from sdy.report.explanation.explainer import Explainer
     from sdy.report.html.inline_page import InlinePage
     from sdy.search.plans.applied_tactics import AppliedTactics
     from sdy.search.plans.apply_tactics import Step
@@ -348,7 +348,7 @@ class Program(WrittenProgram[R]):
     @cached_property
     @garbage_collection_paused()
     def _explainer(self) -> Explainer:
-        from sdy.report.explain import Explainer
+        from sdy.report.explanation.explainer import Explainer
 
         known: Compiled[R] | None = vars(self).get("_compiled")
         return Explainer(self.module, self.origin, self.options, known and known.trace)

@@ -13,11 +13,11 @@ from sdy.cost.collective_uses import CollectiveUse, executed_collectives
 from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.dialects.meshes import meshes_of
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.value_names import line_of, source_text
 from sdy.report.similar_entries import groups_of_similar, without_names
 from sdy.report.tables.fitted_table import print_start, print_tables
 from sdy.report.tables.program_tables import NO_MESH, mesh_table, placed_collectives_table, values_table
-from sdy.report.value_names import line_of, source_text
 from sdy.report.value_rows import boundary_rows, without_similar
 
 WIDTH = 80

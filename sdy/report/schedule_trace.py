@@ -22,7 +22,7 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
-from sdy.report.value_names import line_of
+from sdy.report.explanation.value_names import line_of
 
 Event = dict[str, object]
 _LOOPS, _COMPUTE = "loops", "compute"

@@ -12,7 +12,7 @@ from sdy.advice.report_json import cause_text, collectives_json
 from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 from sdy.report.similar_entries import groups_of_similar, without_names
 from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS

@@ -18,7 +18,7 @@ from sdy.advice.why_not import WhyNot
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.model.axis import AxisRef, overlaps
 from sdy.propagation.graph import Value
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 SEEDS = range(60)
 

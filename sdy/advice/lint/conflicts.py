@@ -19,7 +19,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.propagation.conflicts import Conflict, Obstacle
 from sdy.propagation.graph import Value
 from sdy.propagation.trace import holders_of
-from sdy.report.causes import REDUCTIONS
+from sdy.report.explanation.causes import REDUCTIONS
 
 # SDY-S407
 

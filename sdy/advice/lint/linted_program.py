@@ -33,7 +33,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.propagation.conflicts import Conflict, conflicts_of
 from sdy.report.boundary import boundary_values
-from sdy.report.counterparts import Counterparts
+from sdy.report.explanation.counterparts import Counterparts
 
 
 class LintedProgram:

@@ -15,8 +15,8 @@ from sdy.diagnostics.span import Span
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.report.boundary import boundary_values
-from sdy.report.explain import Explainer
-from sdy.report.value_names import source_text
+from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.value_names import source_text
 
 Target = SSAValue | int  # a value of the user's program, or the number of a result of its main function
 

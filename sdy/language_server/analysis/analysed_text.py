@@ -16,7 +16,7 @@ from sdy.language_server.text.document import Document, Position
 from sdy.language_server.text.value_index import Definition, ValueIndex
 from sdy.model.mesh import Mesh
 from sdy.program.program import Program
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 
 class AnalysedText:

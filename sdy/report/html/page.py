@@ -17,8 +17,8 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.report.causes import CollectiveCauses
-from sdy.report.explain import Explainer
+from sdy.report.explanation.causes import CollectiveCauses
+from sdy.report.explanation.explainer import Explainer
 from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json

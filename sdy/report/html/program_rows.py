@@ -17,11 +17,11 @@ from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import argument_sharding
-from sdy.report.counterparts import Counterparts
-from sdy.report.explain import Explainer
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.value_names import line_of
 from sdy.report.html.page_tables import Json, StepTable, TypeTable, axis_cell
 from sdy.report.html.repeats import repeats_in
-from sdy.report.value_names import line_of
 
 # The bodies of these ops run on tensors. Those of others, such as reductions, run on elements.
 SHOWS_ITS_OPS = (*OPS_WITH_TIMED_BODIES, ManualComputationOp, NamedComputationOp)

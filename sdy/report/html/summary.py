@@ -12,10 +12,10 @@ from sdy.compile.propagated import PropagatedProgram
 from sdy.cost.collective_uses import collectives_of
 from sdy.dialects.meshes import meshes_of
 from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.explanation.trace_descriptions import dims_text
 from sdy.report.html.fragment import tables_html
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import collectives_table, values_table
-from sdy.report.trace_descriptions import dims_text
 from sdy.report.value_rows import boundary_rows
 
 

@@ -29,8 +29,8 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.explanation.value_names import ValueNames, source_text
 from sdy.report.notation import read_any
-from sdy.report.value_names import ValueNames, source_text
 from sdy.search.constraints import PlannedValue
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.folded_program import folded_program

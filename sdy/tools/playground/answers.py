@@ -17,7 +17,7 @@ from sdy.cost.statistics import statistics_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.program.program import Program
-from sdy.report.explain import ValueExplanation
+from sdy.report.explanation.explainer import ValueExplanation
 from sdy.report.html.program_rows import ProgramRows
 from sdy.tools.command_line.loading import with_lines
 from sdy.tools.playground.edits import annotation_json, with_argument_lines, with_dim_axes, with_mesh_axes

@@ -9,7 +9,7 @@ import sdy
 from sdy.compile.compiled import compiled
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import print_module
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 GROUPS = """sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {?}]>},

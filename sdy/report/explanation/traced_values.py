@@ -14,8 +14,8 @@ from sdy.dialects.shardings import sharding_of
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation
 from sdy.propagation.graph import Value
-from sdy.report.counterparts import Counterparts
-from sdy.report.trace_descriptions import TraceDescriptions
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.trace_descriptions import TraceDescriptions
 
 
 class TracedValues:

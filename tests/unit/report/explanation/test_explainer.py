@@ -10,7 +10,7 @@ from sdy.compile.origin import Origin
 from sdy.compile.signature import FlatSignature
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 HEAD = 'sdy.mesh @m = <["x"=4, "y"=2]>\n'
 

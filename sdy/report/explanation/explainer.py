@@ -32,12 +32,12 @@ from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propa
 from sdy.propagation.conflicts import conflicts_of
 from sdy.propagation.graph import Value
 from sdy.propagation.history import PathLink
-from sdy.report.conflict_text import conflict_lines
-from sdy.report.counterparts import Counterparts
+from sdy.report.explanation.conflict_text import conflict_lines
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.trace_descriptions import TraceDescriptions, dims_text
+from sdy.report.explanation.traced_values import TracedValues
+from sdy.report.explanation.value_names import ValueNames, line_of
 from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, rest_text, without_names
-from sdy.report.trace_descriptions import TraceDescriptions, dims_text
-from sdy.report.traced_values import TracedValues
-from sdy.report.value_names import ValueNames, line_of
 
 Lines = Iterator[str]
 

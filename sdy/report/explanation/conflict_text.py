@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sdy.propagation.conflicts import Conflict, Contest, Obstacle
 from sdy.propagation.history import History
 from sdy.propagation.trace import holders_of
-from sdy.report.trace_descriptions import TraceDescriptions
+from sdy.report.explanation.trace_descriptions import TraceDescriptions
 
 
 def conflict_lines(conflict: Conflict, descriptions: TraceDescriptions, history: History) -> Iterator[str]:

@@ -20,8 +20,8 @@ from sdy.passes.manager.traced_propagation import TracedPropagation
 from sdy.propagation.graph import Node, Value
 from sdy.propagation.history import Arrival, PathLink
 from sdy.propagation.trace import Site, holders_of
-from sdy.report.counterparts import Counterparts
-from sdy.report.value_names import ValueNames, line_of
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.value_names import ValueNames, line_of
 
 
 class TraceDescriptions:

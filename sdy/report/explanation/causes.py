@@ -18,8 +18,8 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.model.axis import AxisList, AxisRef, overlaps
 from sdy.passes.export.optimize.remark_codes import REWRITE, SAVINGS
-from sdy.report.explain import ConflictSite, Explainer
-from sdy.report.value_names import line_of
+from sdy.report.explanation.explainer import ConflictSite, Explainer
+from sdy.report.explanation.value_names import line_of
 
 MAX_STEPS = 4  # of a path of propagation that is shown in full where causes are short
 REDUCTIONS = (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)

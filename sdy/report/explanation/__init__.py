@@ -1,0 +1,1 @@
+"""Where each axis of each value comes from: the names of values, the steps of propagation, the causes of collectives."""
