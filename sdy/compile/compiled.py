@@ -120,8 +120,7 @@ class Compiled(ShardedBoundary[R]):
 
         Raises: SdyError SDY-X101 if two devices hold different copies of the same result.
         """
-        from sdy.interpreter.devices.equal_copies import check_equal_copies
-        from sdy.interpreter.devices.shards import unshard
+        from sdy.interpreter.devices.shards import check_equal_copies, unshard
 
         arrays: list[Array] = []
         for index, (result, placement) in enumerate(zip(results, self.boundary.results, strict=True)):

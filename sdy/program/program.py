@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sdy.interpreter.arrays.element_types import Array, DType
     from sdy.report.answer import Answer
     from sdy.report.explanation.explainer import Explainer
-    from sdy.report.html.inline_page import InlinePage
+    from sdy.report.html.page import InlinePage
     from sdy.search.plans.applied_tactics import AppliedTactics
     from sdy.search.plans.apply_tactics import Step
     from sdy.search.plans.plan import ShardingPlan
@@ -180,7 +180,7 @@ class Program(WrittenProgram[R]):
 
         Outside of a notebook, open it in a browser, and return its file. Raises: as `report_html`.
         """
-        from sdy.report.html.inline_page import shown_page
+        from sdy.report.html.page import shown_page
 
         return shown_page(self.report_html(on), height)
 

@@ -1,1 +1,1 @@
-"""Where each axis of each value comes from: the names of values, the steps of propagation, the causes of collectives."""
+"""Where axes come from: the names of values, the steps of propagation, and the causes of collectives."""

@@ -14,9 +14,8 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
 from sdy.evidence.proof.prove import prove
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.devices.equal_copies import check_equal_copies
 from sdy.interpreter.devices.grid import grid_of_mesh
-from sdy.interpreter.devices.shards import shard, unshard
+from sdy.interpreter.devices.shards import check_equal_copies, shard, unshard
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.single import interpret
 from sdy.interpreter.spmd import run_spmd

@@ -9,8 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sdy.evidence.audit.catalogue.all import NOT_AUDITED, programs
-from sdy.evidence.audit.known_findings import INCOMPLETE, UNSOUND
-from sdy.evidence.audit.summary import OpSummary, audit_catalogue
+from sdy.evidence.audit.summary import INCOMPLETE, UNSOUND, OpSummary, audit_catalogue
 from sdy.rules.all import RULES
 from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
 from sdy.rules.partitioner_rules import PARTITIONER_RULES
