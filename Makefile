@@ -39,7 +39,7 @@ corpus: ## regenerate docs/corpus.md: known bugs, and what XLA and Shardy make o
 images: ## draw docs/images/verify.svg anew
 	cd tests && python -m support.terminal_image
 
-reference: ## regenerate docs/reference from the code
+reference: ## write the generated pages into build/reference, and docs/reference/schema.json
 	python -m sdy.tools.make_reference
 
 docs: ## build the documentation site in site/ (needs the extra docs), with the playground if npm is installed

@@ -1,4 +1,8 @@
-"""Hooks of MkDocs: the pages are written for GitHub too, so some links and lists need another form on the site."""
+"""Hooks of MkDocs: the reference pages are generated, and the others are written for GitHub too.
+
+So some links and lists need another form on the site: links to the site become links between its pages, which MkDocs
+checks.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,23 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
 
+from mkdocs.structure.files import File
+
+from sdy.tools.make_reference import PAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(\]\()((?:\.\./)+[^)#\s]+)(#[^)]*)?(\))")
 NOTEBOOK_LINK = re.compile(r'href="((?!https?:)[^"#]+\.md)(#[^"]*)?"')
 LIST_ITEM = re.compile(r"(\s*)(?:[*-]|\d+\.) ")
+SITE_LINK = re.compile(r"\]\(https://sdy-dev\.github\.io/sdy/(reference/[\w-]+)/(#[^)]*)?\)")
 FENCE = re.compile(r"\s*(```|~~~)")
+
+
+def on_files(files: Any, config: Any, **_: object) -> Any:
+    """Return the files of the site with the generated pages among them."""
+    for name, text in PAGES.items():
+        files.append(File.generated(config, f"reference/{name}", content=text()))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: object) -> str:
@@ -26,7 +42,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: object) -> str:
             return link[0]
         return f"{link[1]}{base}{target.as_posix()}{link[3] or ''}{link[4]}"
 
-    return "\n".join(_with_separate_lists(LINK.sub(replaced, markdown).split("\n")))
+    up = "../" * (len(folder.parts) - 1)
+    inside = SITE_LINK.sub(lambda link: f"]({up}{link[1]}.md{link[2] or ''})", LINK.sub(replaced, markdown))
+    return "\n".join(_with_separate_lists(inside.split("\n")))
 
 
 def on_page_content(html: str, page: Any, files: Any, **_: object) -> str:

@@ -15,6 +15,8 @@ import pytest
 from support.host_name import needs_host_name
 from support.pages import ROOT, differences, examples, pages, updated
 
+from sdy.tools.make_reference import PAGES as PAGES_OF_REFERENCE
+
 DOCS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
@@ -71,6 +73,13 @@ def test_links_exist(page: Path) -> None:
             assert anchor in anchors_of_page(target.resolve()), f"{link}#{anchor}"
 
 
+@pytest.mark.parametrize("page", DOCS, ids=named)
+def test_links_to_the_site_lead_to_generated_pages(page: Path) -> None:
+    """Other pages are linked by their file. `make docs` checks the anchors too."""
+    for name in re.findall(r"\]\(https://sdy-dev\.github\.io/sdy/(?!playground/?\)|\))([^)#]*)", page.read_text()):
+        assert f"{name.removeprefix('reference/').rstrip('/')}.md" in PAGES_OF_REFERENCE, name
+
+
 def anchors(text: str) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub and the site name them."""
     found: set[str] = set()
@@ -109,7 +118,8 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     listed = set(re.findall(r"[\w./-]+\.md", navigation))
-    assert listed == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    written = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert listed == written | {f"reference/{name}" for name in PAGES_OF_REFERENCE}
 
 
 @pytest.mark.parametrize("page", DOCS, ids=named)
