@@ -64,6 +64,16 @@ def test_only_public_names_are_used(path: Path) -> None:
             assert not name or name.startswith("__") or hasattr(PUBLIC[module], name), f"{module}.{name}"
 
 
+@pytest.mark.parametrize("module", ["sdy", "sdy.extend", "sdy.ir"])
+def test_the_reference_has_every_public_name(module: str) -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    shown = set(re.findall(rf"^::: {re.escape(module)}\.(\w+)$", page, re.MULTILINE)) | set(
+        re.findall(r"`(\w+)`", page)
+    )
+    missing = set(PUBLIC[module].__all__) - shown - {"extend", "ir", "stablehlo"}
+    assert missing == set()
+
+
 def test_many_names_are_found() -> None:
     found = {module for path in SOURCES for code in blocks(path) for module, _ in names(code)}
     assert found == set(PUBLIC)
