@@ -33,7 +33,7 @@ slow: ## run the slow tests
 bench: ## run the benchmarks in tests/benchmarks
 	pytest -m benchmark -n0 -s tests/benchmarks
 
-corpus: ## regenerate docs/corpus.md: known bugs, and what XLA and Shardy make of them
+corpus: ## regenerate tests/corpus/README.md: known bugs, and what XLA and Shardy make of them
 	cd tests && python -m support.corpus_page
 
 images: ## draw docs/images/verify.svg anew
