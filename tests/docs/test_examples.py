@@ -1,4 +1,4 @@
-"""The examples of embedding in docs/examples run."""
+"""The examples in docs/examples run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from support.host_name import needs_host_name
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMPILER = DOCS / "examples" / "signal_compiler" / "signal_compiler.py"
 TRAINING = DOCS / "examples" / "jax_training" / "train.py"
+MATMUL = DOCS / "examples" / "one_matmul" / "one_matmul.py"
 
 
 def run(script: Path, *words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -101,3 +102,13 @@ def test_training_runs_in_two_processes() -> None:
     finally:
         for process in processes:
             process.kill()
+
+
+def test_one_product_is_partitioned_by_hand() -> None:
+    done = run(MATMUL)
+    assert done.returncode == 0, done.stderr
+    assert 'C: [{?}, {?}]             becomes [{?}, {"x", ?}]' in done.stdout
+    assert re.findall(r"^   (\w+)", done.stdout, re.MULTILINE) == [
+        *("AllGather", "Reshape", "AllSlice", "AllToAll", "Reshape")
+    ]
+    assert float(done.stdout.split()[-1]) < 1e-12
