@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 IMAGE = ROOT / "docs" / "images" / "architecture.svg"
 START, END = "<!-- rooms: python -m support.architecture_page -->", "<!-- end of rooms -->"
-WIDTH, FLOOR, GAP = 960, 44, 8
+WIDTH, FLOOR, GAP = 720, 44, 8
 # What a box of the picture says of a package.
 WORDS = {
     "advice": "lint, contracts, diff",
