@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from support.host_name import needs_host_name
 from support.pages import ROOT, differences, examples, pages, updated
 
 from sdy.tools.make_reference import PAGES as PAGES_OF_REFERENCE
@@ -45,7 +44,7 @@ def _marks(page: Path) -> list[pytest.MarkDecorator]:
     if not IMPORTS_JAX.search(text):
         return []
     is_missing = pytest.mark.skipif(find_spec("jax") is None, reason="the page is about JAX, which is not installed")
-    return [pytest.mark.jax, is_missing, *[needs_host_name] * ("jax.distributed" in text)]
+    return [pytest.mark.jax, is_missing]
 
 
 PAGES = [pytest.param(page, marks=_marks(page)) for page in pages()]
