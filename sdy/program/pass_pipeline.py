@@ -29,7 +29,7 @@ def run_passes(module: ModuleOp, pipeline: str | Sequence[ModulePass]) -> tuple[
     require_type(pipeline, (str, Sequence), "sdy.run_passes: pipeline", hint)
     passes = [build_pass(each) for each in parse_pipeline(pipeline)] if isinstance(pipeline, str) else list(pipeline)
     for each in passes:
-        require_type(each, ModulePass, "sdy.run_passes: pass")
+        require_type(each, ModulePass, "sdy.run_passes: pass", "a text names passes: builtin.module(cse)")
     context = make_context()
     with VerifiedModule(module).listening() as verified:
         run.run_passes(context, module, passes, verify=verified.verify)
