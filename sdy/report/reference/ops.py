@@ -20,8 +20,7 @@ from sdy.rules.all import RULES, WITHOUT_RULE
 
 _TITLE = """\
 # Ops
-
-This page is generated from the code by `make reference`."""
+"""
 _SDY = """\
 ## Ops of sdy
 

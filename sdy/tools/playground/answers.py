@@ -1,6 +1,6 @@
 """Answers the questions of the playground about a program, as JSON documents.
 
->>> print(answer('{"ask": "analysis", "text": "func.func @main(", "machine": "tpu_v5e"}')[:47])
+>>> print(answer('{"ask": "analysis", "text": "func.func @main(", "machine": "tpu_v5e"}')[:48])
 {"diagnostics": [{"code": "SDY-P001", "severity"
 """
 

@@ -173,7 +173,7 @@ CALLS: dict[str, tuple[Callable[[Library], object], str, str]] = {
     "interpret text": (lambda on: sdy.interpret(PROGRAM, [on.array]), "expected Program or ModuleOp", "sdy.load"),  # pyright: ignore[reportArgumentType]
     "not partitioned": (lambda on: sdy.run_spmd(on.program, [on.array]), "expected Compiled", "partition()"),
     "passes on a program": (lambda on: sdy.run_passes(on.program, "cse"), "expected ModuleOp", ".module"),
-    "list of passes": (lambda on: sdy.run_passes(on.program.module, ["cse"]), "expected str", "builtin.module"),  # pyright: ignore[reportArgumentType]
+    "names of passes": (lambda on: sdy.run_passes(on.program.module, ["cse"]), "expected ModulePass", "builtin.module"),  # pyright: ignore[reportArgumentType]
     "register an object": (lambda _: sdy.register_pass(3), "derived from xdsl.passes.ModulePass", ""),  # pyright: ignore[reportArgumentType]
     "register a name": (lambda _: sdy.register_dialect("mine"), "expected Dialect, got 'mine'", ""),  # pyright: ignore[reportArgumentType]
     "lower a name": (lambda on: lower("f", on.array), "sdy.from_jax: fn: expected a function", "arguments of a call"),

@@ -1,6 +1,6 @@
 """The JSON documents that the commands print with `--json`: their fields, types and meanings.
 
-`DOCUMENTS` has the documents of each command. The page docs/reference/json.md and the JSON Schema beside it are
+`DOCUMENTS` has the documents of each command. The page of the reference and docs/reference/schema.json are
 generated from this module. No field is removed or given another meaning; fields may be added.
 """
 

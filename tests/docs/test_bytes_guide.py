@@ -1,4 +1,4 @@
-"""The example in docs/resharding.md is up to date, and its table matches the numbers in the tests."""
+"""The example of a planned reshard in docs/how-bytes-are-saved.md is up to date."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.run import run_passes
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = (ROOT / "docs" / "resharding.md").read_text()
+GUIDE = (ROOT / "docs" / "how-bytes-are-saved.md").read_text()
 
 
 def test_the_program_is_lowered_as_shown() -> None:
     program, result = re.findall(r"```mlir\n(.*?)```", GUIDE, re.DOTALL)
-    module = parse_module(program, "resharding.md")
+    module = parse_module(program, "guide.md")
     run_passes(make_context(), module, [PlanReshardsPass()])
     printed = [line.strip() for line in print_module(module).splitlines()]
     shown = result.splitlines()
