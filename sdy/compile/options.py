@@ -13,7 +13,7 @@ from sdy.passes.propagation.propagate import ScheduledPass
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """What `compiled` does with a module. By default, the passes of `sdy partition`.
+    """The passes by which a module is compiled: by default, those of `sdy partition`.
 
     Without `optimize_communication`, no op is rewritten to send fewer bytes. `propagation` propagates shardings in
     place of `sdy-user-priority-propagate`. `partitioning` are the passes from closed shardings to collectives on global

@@ -1,1 +1,1 @@
-"""What our partitioner and others, XLA and jaxlib's Shardy, make of one program, side by side."""
+"""Comparison of our partitioner with others, XLA and jaxlib's Shardy, on one program."""

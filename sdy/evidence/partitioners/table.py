@@ -1,4 +1,4 @@
-"""What partitioners made of a program: the result of each, and the table of all."""
+"""The results of several partitioners for one program, and their table."""
 
 from __future__ import annotations
 

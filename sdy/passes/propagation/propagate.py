@@ -48,7 +48,7 @@ STRATEGIES: Mapping[str, tuple[PropagationStrategy, ...]] = {
 
 
 class PropagationRun(NamedTuple):
-    """What a propagation pass runs: the strategies and levels, once or for each user priority."""
+    """The strategies and levels that a propagation pass runs, once or for each user priority."""
 
     schedule: Schedule
     by_user_priority: bool

@@ -1,1 +1,1 @@
-"""Where axes come from: the names of values, the steps of propagation, and the causes of collectives."""
+"""The origins of axes: the names of values, the steps of propagation, and the causes of collectives."""
