@@ -1,4 +1,4 @@
-"""`sdy completion`: prints a script with which a shell completes commands, options, machines and files."""
+"""`sdy --completion SHELL`: prints a script with which a shell completes commands, options, machines and files."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ DESCRIPTION = """\
 Print the script with which a shell completes the commands and options of sdy, the names of machines, and files. Needs
 shtab: pip install 'sdy[completion]'.
 
-  bash   sdy completion bash > ~/.local/share/bash-completion/completions/sdy
-  zsh    sdy completion zsh > ~/.zfunc/_sdy          (a folder of $fpath)
-  fish   sdy completion fish > ~/.config/fish/completions/sdy.fish
+  bash   sdy --completion bash > ~/.local/share/bash-completion/completions/sdy
+  zsh    sdy --completion zsh > ~/.zfunc/_sdy          (a folder of $fpath)
+  fish   sdy --completion fish > ~/.config/fish/completions/sdy.fish
 
 With --tool, print the script for sdy-opt, which has the names of all passes, or for sdy-run.
 """
 SHELLS = ("bash", "zsh", "fish")
 TOOLS = ("sdy", "sdy-opt", "sdy-run")
 # The arguments that name files.
-FILES = {"file", "files", "old", "new", "output", "inputs", "local", "contract", "html", "trace"}
+FILES = {"file", "files", "old", "new", "output", "inputs", "local", "contract", "html", "trace", "load"}
 
 
 class _Shtab(Protocol):
@@ -43,7 +43,7 @@ class _Shtab(Protocol):
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
-    parser = SubcommandParser("completion", DESCRIPTION)
+    parser = SubcommandParser("--completion", DESCRIPTION)
     parser.add_argument("shell", choices=SHELLS, help="the shell")
     parser.add_argument("--tool", choices=TOOLS, default="sdy", help="the tool to complete (default: sdy)")
     return parser
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
     try:
         shtab = cast(_Shtab, import_module("shtab"))
     except ModuleNotFoundError:
-        message, hint = "sdy completion requires shtab, which is not installed", "pip install 'sdy[completion]'"
+        message, hint = "sdy --completion requires shtab, which is not installed", "pip install 'sdy[completion]'"
         raise SdyError(Diagnostic("SDY-T260", message, hint=hint)) from None
     described = _sdy_parser(shtab) if arguments.tool == "sdy" else _tool_parser(arguments.tool, shtab)
     write_text("-", shtab.complete(described, arguments.shell).rstrip() + "\n")
@@ -65,11 +65,11 @@ def _sdy_parser(shtab: _Shtab) -> ArgumentParser:
     """Return one parser for all commands of `sdy`."""
     combined = ArgumentParser("sdy")
     combined.add_argument("--version", action="store_true", help="print the version and exit")
+    combined.add_argument("--completion", choices=SHELLS, help="print the script for a shell and exit")
     commands = combined.add_subparsers()
     for name, text in COMMANDS.items():
         own = subcommand(name).parser()
         _complete_values(own, shtab)
-        own.add_argument("--load", metavar="MODULE", help="import a module or a .py file first")
         commands.add_parser(name, parents=[own], add_help=False, help=text)
     return combined
 

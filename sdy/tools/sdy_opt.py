@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,13 +14,15 @@ from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.opt_arguments import OptArguments, help_text, parse_arguments
+from sdy.tools.command_line.opt_arguments import FLAGS, USAGE, VALUES, OptArguments, parse_arguments
+from sdy.tools.command_line.options import print_help
 from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the tool with command-line arguments, and return its exit code: 0, or 1 for a failure."""
     try:
         configure_logging()
-        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
+        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args)[1])
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
@@ -44,19 +45,16 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _run(arguments: OptArguments) -> int:
     if arguments.has("help"):
-        write_text("-", help_text())
+        print_help(USAGE, VALUES | FLAGS, pass_names())
         return SUCCESS
     if arguments.has("version"):
         write_text("-", f"sdy {sdy.__version__}\n")
         return SUCCESS
     if arguments.has("list-passes"):
-        write_text("-", import_module("sdy.tools.command_line.pass_list").pass_list())  # imports all passes
+        write_text("-", pass_list())
         return SUCCESS
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))
-        return SUCCESS
-    if arguments.server is not None:
-        import_module("sdy.tools.lit.server").serve(arguments.server, main)  # imports all passes
         return SUCCESS
     passes = _passes(arguments)
     text = read_text(arguments.input)
@@ -70,6 +68,20 @@ def _run(arguments: OptArguments) -> int:
     if arguments.has("mlir-timing"):
         print(timings.report(by_time=arguments.times_as_list), file=sys.stderr)
     return SUCCESS if all(job.succeeded for job in jobs) else NO
+
+
+def pass_list() -> str:
+    """Return one paragraph per pass: its name, a one-line description, and its options with their defaults."""
+    from sdy.passes.manager.option_types import options_of
+    from sdy.report.reference.passes import default_text
+
+    lines: list[str] = []
+    for name in pass_names():
+        kind = pass_class(name)
+        described = (kind.__doc__ or "").strip() or "(no description)"
+        options = (f"      {option}={default_text(field)}" for option, (field, _) in options_of(kind).items())
+        lines += [name, f"    {described.splitlines()[0]}", *options]
+    return "\n".join(lines) + "\n"
 
 
 def _passes(arguments: OptArguments) -> Sequence[ModulePass]:

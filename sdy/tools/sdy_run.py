@@ -38,7 +38,8 @@ from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.run_arguments import RunArguments, help_text, parse_arguments
+from sdy.tools.command_line.options import print_help
+from sdy.tools.command_line.run_arguments import FLAGS, USAGE, VALUES, RunArguments, parse_arguments
 from sdy.tools.command_line.split_file import Chunk, split_file
 
 MOST_CONSTANTS = 4  # in a hint
@@ -49,7 +50,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the tool with command-line arguments, and return its exit code: 0, 1 for a failure, or 130 after Ctrl-C."""
     try:
         configure_logging()
-        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
+        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args)[1])
         return _run(arguments)
     except SdyError as error:
         _report(error.diagnostics, {})
@@ -60,7 +61,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _run(arguments: RunArguments) -> int:
     if "help" in arguments.flags:
-        write_text("-", help_text())
+        print_help(USAGE, VALUES | FLAGS)
         return SUCCESS
     if "version" in arguments.flags:
         write_text("-", f"sdy {sdy.__version__}\n")

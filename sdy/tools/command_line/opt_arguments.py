@@ -8,15 +8,16 @@ from typing import NamedTuple
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.manager.pass_request import PassRequest, parse_options
+from sdy.tools.command_line.extensions import LOAD_HELP
 from sdy.tools.command_line.options import (
     argument_error,
     next_value,
     only_file,
-    option_lines,
     split_option,
     unknown_option,
 )
 
+USAGE = "usage: sdy-opt [options] [file]\n\nRead MLIR text, run passes on it, and print the result."
 AFTER_FAILURE = "mlir-print-ir-after-failure"
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and process each part separately",
@@ -45,8 +46,7 @@ VALUES = {
     "mlir-print-ir-before": "print the module to stderr before these passes (comma-separated names)",
     "mlir-print-ir-after": "print the module to stderr after these passes (comma-separated names)",
     "mlir-timing-display": "the order in --mlir-timing: as the passes ran (tree, the default) or by time (list)",
-    "load": "import a Python module or a .py file first, which may register dialects and passes",
-    "server": "answer calls of sdy/tools/lit/client.py at this socket until standard input is closed",
+    "load": LOAD_HELP,
     "dump-dir": "write the module after each pass to a file in this directory",
 }
 
@@ -57,7 +57,6 @@ class OptArguments(NamedTuple):
     input: str
     output: str
     dump_dir: str | None
-    server: str | None
     times_as_list: bool
     shown_before: frozenset[str]
     shown_after: frozenset[str]
@@ -107,31 +106,12 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
         input=only_file(files),
         output=values.get("o", "-"),
         dump_dir=values.get("dump-dir"),
-        server=values.get("server"),
         times_as_list=_times_as_list(values.get("mlir-timing-display", "tree")),
         shown_before=_pass_names(values.get("mlir-print-ir-before")),
         shown_after=_pass_names(values.get("mlir-print-ir-after")),
         requests=requests,
         flags=flags,
     )
-
-
-def help_text() -> str:
-    """Return the text of `sdy-opt --help`."""
-    lines = [
-        "usage: sdy-opt [options] [file]",
-        "",
-        "Read MLIR text, run passes on it, and print the result.",
-        "",
-        "options:",
-    ]
-    lines += [
-        *option_lines(VALUES | FLAGS),
-        "",
-        "passes, with options as --pass='a=b c=d':",
-        *(f"  --{name}" for name in pass_names()),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _pass_names(value: str | None) -> frozenset[str]:

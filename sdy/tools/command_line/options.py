@@ -42,6 +42,11 @@ def argument_error(message: str, hint: str | None = None) -> SdyError:
     return SdyError(Diagnostic("SDY-T002", message, hint=hint))
 
 
-def option_lines(descriptions: Mapping[str, str]) -> list[str]:
-    """Return a line of help for each option."""
-    return [f"  --{name:28} {text}" for name, text in descriptions.items()]
+def print_help(usage: str, descriptions: Mapping[str, str], passes: Sequence[str] = ()) -> None:
+    """Print the help of a tool: its usage and purpose, its options, and its passes if it has any."""
+    from sdy.tools.command_line.help_text import help_width, wrapped  # imported here, because other calls do without it
+
+    lines = [usage, "", "options:", *(f"  --{name:28}  {text}" for name, text in descriptions.items())]
+    if passes:
+        lines += ["", "passes, with options as --pass='a=b c=d':", *(f"  --{name}" for name in passes)]
+    print(wrapped("\n".join(lines), help_width()))

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sdy.tools.command_line.options import next_value, only_file, option_lines, split_option, unknown_option
+from sdy.tools.command_line.extensions import LOAD_HELP
+from sdy.tools.command_line.options import next_value, only_file, split_option, unknown_option
 
+USAGE = """\
+usage: sdy-run [options] [file]
+
+Interpret the function @main of a module, or its only function, and print the results."""
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and run each part separately",
     "interpreter-print-dense": "print results as constants: dense<[1, 2]> : tensor<2xi32>",
@@ -20,6 +25,7 @@ FLAGS = {
 VALUES = {
     "args": "the inputs of the function: [dense<1> : tensor<2xi32>, ...]",
     "inputs": "a .npz file with the inputs arg0, arg1, ... of the function",
+    "load": LOAD_HELP,
     "probe-output-dir": "write each value observed by interpreter.probe to a .npy file in this directory",
 }
 
@@ -54,16 +60,3 @@ def parse_arguments(args: Sequence[str]) -> RunArguments:
         else:
             raise unknown_option(arg, [*FLAGS, *VALUES])
     return RunArguments(only_file(files), flags=frozenset(flags), values=values)
-
-
-def help_text() -> str:
-    """Return the text of `sdy-run --help`."""
-    lines = [
-        "usage: sdy-run [options] [file]",
-        "",
-        "Interpret the function @main of a module, or its only function, and print the results.",
-        "",
-        "options:",
-        *option_lines(VALUES | FLAGS),
-    ]
-    return "\n".join(lines) + "\n"
