@@ -14,9 +14,8 @@ from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS
+from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS, status_of
 from sdy.tools.command_line.extensions import load_extensions
-from sdy.tools.command_line.status import status_of
 
 GROUPS = {
     "check": {

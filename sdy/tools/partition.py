@@ -10,7 +10,7 @@ from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
-from sdy.tools.command_line.files import STANDARD_STREAM, write_text
+from sdy.tools.command_line.files import MARKER, STANDARD_STREAM, write_text
 from sdy.tools.command_line.loading import (
     add_optimizer_arguments,
     partition,
@@ -18,7 +18,6 @@ from sdy.tools.command_line.loading import (
     with_program_and_text,
 )
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
-from sdy.tools.command_line.split_file import MARKER
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\

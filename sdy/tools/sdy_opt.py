@@ -20,10 +20,9 @@ from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
 from sdy.tools.command_line.extensions import load_extensions
-from sdy.tools.command_line.files import read_text, write_text
+from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.opt_arguments import FLAGS, USAGE, VALUES, OptArguments, parse_arguments
 from sdy.tools.command_line.options import print_help
-from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass

@@ -37,10 +37,9 @@ from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
 from sdy.tools.command_line.extensions import load_extensions
-from sdy.tools.command_line.files import read_text, write_text
+from sdy.tools.command_line.files import Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.options import print_help
 from sdy.tools.command_line.run_arguments import FLAGS, USAGE, VALUES, RunArguments, parse_arguments
-from sdy.tools.command_line.split_file import Chunk, split_file
 
 MOST_CONSTANTS = 4  # in a hint
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
+from sdy.diagnostics.diagnostic import SdyError, render
+
 SUCCESS = 0
 NO = 1
 NOT_RUN = 2
@@ -24,3 +29,15 @@ TOOL_MEANINGS = {
     INTERRUPTED: MEANINGS[INTERRUPTED],
     BROKEN_PIPE: MEANINGS[BROKEN_PIPE],
 }
+
+
+def status_of(run: Callable[[], int]) -> int:
+    """Return the exit code that `run` returns. The diagnostics of an error are printed to standard error."""
+    try:
+        return run()
+    except SdyError as error:
+        for diagnostic in error.diagnostics:
+            print(render(diagnostic), file=sys.stderr)
+        return NOT_RUN
+    except KeyboardInterrupt:
+        return INTERRUPTED

@@ -13,10 +13,9 @@ from json import loads
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.tools.command_line.arguments import check_not_given, print_json
-from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, NOT_RUN, SUCCESS
+from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, NOT_RUN, SUCCESS, status_of
 from sdy.tools.command_line.files import STANDARD_STREAM
 from sdy.tools.command_line.processes import Captured, captured, run_in_processes
-from sdy.tools.command_line.status import status_of
 
 RunFile = Callable[[Namespace], int]  # on `arguments.file`; a function of a module, so that processes can import it
 
