@@ -219,7 +219,7 @@ def _document(
 ) -> dict[str, object]:
     """Return the outcome as plain data."""
     module = partitioned.global_module
-    rows = [*boundary_rows(module), *(value_rows(module) if verbose else ())]
+    rows = [*boundary_rows(module, partitioned.origin.argument_names), *(value_rows(module) if verbose else ())]
     return {
         "agrees": _agree(comparisons, rounds),
         "reference": reference,
@@ -238,7 +238,7 @@ def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -
         print_tables(console, mesh_table(meshes))
     else:
         console.print(NO_MESH)
-    rows = boundary_rows(module)
+    rows = boundary_rows(module, partitioned.origin.argument_names)
     print_start(
         console, values_table("inputs and outputs", rows if verbose else without_similar(rows)), verbose=verbose
     )
