@@ -133,7 +133,7 @@ def test_documents_say_what_the_text_says(
     assert verification["agrees"]
     assert len(verification["outputs"]) == 9
     assert verification["statistics"]["bytes_sent"] == 42562
-    assert verification["meshes"] == [{"name": "mesh", "axes": {"x": 4, "y": 2}, "devices": 8, "device_ids": []}]
+    assert verification["meshes"] == [{"name": "mesh", "axes": {"data": 4, "model": 2}, "devices": 8, "device_ids": []}]
     partition = document(["partition", MLP, "--output", str(tmp_path / "local.mlir")], 0, capsys)
     assert partition["program"] is None
     assert '"stablehlo.all_reduce"' in Path(partition["output"]).read_text()
