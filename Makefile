@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install fmt lint type test pages slow bench images reference docs playground package corpus ci
+.PHONY: help install fmt lint type test pages slow bench reference docs playground package corpus ci
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,9 +35,6 @@ bench: ## run the benchmarks in tests/benchmarks
 
 corpus: ## regenerate docs/corpus.md: known bugs, and what XLA and Shardy make of them
 	cd tests && python -m support.corpus_page
-
-images: ## draw docs/images/verify.svg anew
-	cd tests && python -m support.terminal_image
 
 reference: ## regenerate docs/reference from the code
 	python -m sdy.tools.make_reference
