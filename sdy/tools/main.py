@@ -94,7 +94,7 @@ def _run(name: str, args: Sequence[str]) -> int:
     command = subcommand(name)
     configure_logging()
     modules, remaining = load_extensions(args)
-    parsed = command.parser().parse_args(remaining, Namespace(load=modules))
+    parsed = command.parser().parse_intermixed_args(remaining, Namespace(load=modules))
     if name == "lsp" or not sys.stderr.isatty():
         return command.run(parsed)
     with import_module("sdy.report.progress_line").show_progress():  # imported where it is needed
