@@ -9,7 +9,8 @@ from typing import Protocol, cast
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.passes.manager.all import pass_names
-from sdy.tools.command_line import opt_arguments, run_arguments
+from sdy.tools import sdy_run
+from sdy.tools.command_line import opt_arguments
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.subcommand_parser import SubcommandParser, arguments_of
@@ -76,11 +77,11 @@ def _sdy_parser(shtab: _Shtab) -> ArgumentParser:
 
 def _tool_parser(tool: str, shtab: _Shtab) -> ArgumentParser:
     """Return a parser with the options of `sdy-opt` or `sdy-run`."""
-    described, names = ArgumentParser(tool), opt_arguments if tool == "sdy-opt" else run_arguments
+    described, options = ArgumentParser(tool), opt_arguments.TOOL if tool == "sdy-opt" else sdy_run.TOOL
     described.add_argument("file", nargs="?", help="the program")
-    for name, text in names.VALUES.items():
+    for name, text in options.values.items():
         described.add_argument(f"--{name}", help=text)
-    flags = {name: text for name, text in names.FLAGS.items() if name != "help"}
+    flags = {name: text for name, text in options.flags.items() if name != "help"}
     if tool == "sdy-opt":
         flags |= {name: f"run the pass {name}" for name in pass_names()}
     for name, text in flags.items():

@@ -18,10 +18,10 @@ from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
-from sdy.tools.command_line.opt_arguments import FLAGS, USAGE, VALUES, OptArguments, parse_arguments
+from sdy.tools.command_line.opt_arguments import TOOL, OptArguments, parse_arguments
 from sdy.tools.command_line.options import print_help
 
 if TYPE_CHECKING:
@@ -31,20 +31,14 @@ if TYPE_CHECKING:
 @quiet_on_broken_pipe
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool with command-line arguments, and return its exit code: 0, or 1 for a failure."""
-    try:
-        configure_logging()
-        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args)[1])
-        return _run(arguments)
-    except SdyError as error:
-        _report(error.diagnostics, {})
-        return NO
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return status_of(lambda: _run(sys.argv[1:] if args is None else args), failure=NO)
 
 
-def _run(arguments: OptArguments) -> int:
+def _run(args: Sequence[str]) -> int:
+    configure_logging()
+    arguments = parse_arguments(load_extensions(args)[1])
     if arguments.has("help"):
-        print_help(USAGE, VALUES | FLAGS, pass_names())
+        print_help(TOOL, pass_names())
         return SUCCESS
     if arguments.has("version"):
         write_text("-", f"sdy {sdy.__version__}\n")
@@ -56,14 +50,14 @@ def _run(arguments: OptArguments) -> int:
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))
         return SUCCESS
     passes = _passes(arguments)
-    text = read_text(arguments.input)
+    text = read_text(arguments.given.file)
     chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
     reported: set[str] = set()
     timings = Timings()
-    jobs = [_Job(arguments, chunk, {arguments.input: text}, reported, timings) for chunk in chunks]
+    jobs = [_Job(arguments, chunk, {arguments.given.file: text}, reported, timings) for chunk in chunks]
     outputs = [output for job in jobs if (output := job.run(passes)) is not None]
     if outputs:
-        write_text(arguments.output, f"{MARKER}\n".join(outputs))
+        write_text(arguments.given.values.get("o", "-"), f"{MARKER}\n".join(outputs))
     if arguments.has("mlir-timing"):
         print(timings.report(by_time=arguments.times_as_list), file=sys.stderr)
     return SUCCESS if all(job.succeeded for job in jobs) else NO
@@ -118,7 +112,7 @@ class _Job:
         if self._arguments.has("verify-diagnostics"):
             from sdy.tools.command_line.expectations import parse_expectations, unmet
 
-            expected = parse_expectations(self._arguments.input, self._chunk.text, self._chunk.first_line)
+            expected = parse_expectations(self._arguments.given.file, self._chunk.text, self._chunk.first_line)
             diagnostics = unmet(expected, diagnostics)
             self.succeeded = not diagnostics
         else:
@@ -130,7 +124,9 @@ class _Job:
         arguments, chunk = self._arguments, self._chunk
         try:
             with self._timings.measure("Parser"):
-                module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
+                module, locations = parse_module_with_locations(
+                    chunk.text, arguments.given.file, context, chunk.first_line
+                )
             self._verify_and_run(passes, context, module, locations)
         except SdyError as error:
             return None, error.diagnostics

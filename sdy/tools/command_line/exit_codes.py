@@ -31,13 +31,13 @@ TOOL_MEANINGS = {
 }
 
 
-def status_of(run: Callable[[], int]) -> int:
-    """Return the exit code that `run` returns. The diagnostics of an error are printed to standard error."""
+def status_of(run: Callable[[], int], *, failure: int = NOT_RUN) -> int:
+    """Return the exit code that `run` returns, or `failure` after an error, whose diagnostics are printed."""
     try:
         return run()
     except SdyError as error:
         for diagnostic in error.diagnostics:
             print(render(diagnostic), file=sys.stderr)
-        return NOT_RUN
+        return failure
     except KeyboardInterrupt:
         return INTERRUPTED

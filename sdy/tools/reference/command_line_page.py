@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from sdy.report.reference.markdown import page, table
-from sdy.tools.command_line import opt_arguments, run_arguments
+from sdy.tools import sdy_run
+from sdy.tools.command_line import opt_arguments
 from sdy.tools.command_line.environment import VARIABLES
 from sdy.tools.command_line.exit_codes import MEANINGS, TOOL_MEANINGS
+from sdy.tools.command_line.options import ToolOptions
 from sdy.tools.command_line.subcommand_parser import arguments_of
 from sdy.tools.main import COMMANDS, GROUPS, old_names, subcommand
 
@@ -57,9 +59,9 @@ def command_line_page() -> str:
         table(("to", "command", "what it does"), rows),
         old_names(),
         *(block for name in (*COMMANDS, "completion") for block in _command(name)),
-        *_tool("sdy-opt", opt_arguments.VALUES | opt_arguments.FLAGS, _OPT),
+        *_tool("sdy-opt", opt_arguments.TOOL, _OPT),
         "Each pass is a flag too: see [passes](passes.md).",
-        *_tool("sdy-run", run_arguments.VALUES | run_arguments.FLAGS, _RUN),
+        *_tool("sdy-run", sdy_run.TOOL, _RUN),
         _LOAD,
         _EXIT_CODES,
         _codes(MEANINGS),
@@ -125,10 +127,12 @@ def _description(text: str) -> Iterator[str]:
             yield "\n".join(("```text", *indented, "```"))
 
 
-def _tool(name: str, options: Mapping[str, str], purpose: str) -> Iterator[str | list[str]]:
+def _tool(name: str, tool: ToolOptions, purpose: str) -> Iterator[str | list[str]]:
     yield f"## {name}"
     yield purpose
-    yield table(("option", "meaning"), ((f"`--{option}`", text) for option, text in options.items()))
+    yield table(
+        ("option", "meaning"), ((f"`--{option}`", text) for option, text in {**tool.values, **tool.flags}.items())
+    )
 
 
 def _codes(meanings: Mapping[int, str]) -> list[str]:
