@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from sdy.cost.hardware import HARDWARE
@@ -10,7 +9,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.search.applied_tactics import AppliedTactics
 from sdy.search.tactics import Annotation, replicate, search_rest, shard
-from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_json
+from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import with_program
@@ -78,11 +77,7 @@ def _apply_file(arguments: Namespace) -> int:
         return program.apply(*arguments.steps, mesh=arguments.mesh, on=arguments.on)
 
     found = with_program(arguments.file, applied)
-    stream = sys.stderr if arguments.output == "-" else sys.stdout
-    if arguments.json:
-        print_json(found.to_json(), stream)
-    else:
-        print(found.report().rstrip(), file=stream)
+    print_reports(arguments, found.to_json(), found.report())
     if arguments.output is not None:
         write_text(arguments.output, str(found.program))
     return SUCCESS

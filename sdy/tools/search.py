@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
 from dataclasses import replace
 from shutil import get_terminal_size
 
@@ -20,9 +19,9 @@ from sdy.program.program import Program
 from sdy.report.sweep.page import sweep_page
 from sdy.report.sweep.points import Sweep
 from sdy.search.search_request import SECONDS, Goal
-from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_json
+from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS
-from sdy.tools.command_line.files import STANDARD_STREAM, write_text
+from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import with_lines, with_program, with_program_and_text
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument
@@ -122,7 +121,7 @@ def _search(arguments: Namespace) -> int:
     plan = with_program(arguments.file, search)
     explained = {"explanation": plan.explain(time_limit)} if arguments.explain else {}
     document = plan.to_json() | {name: each.to_json() for name, each in explained.items()}
-    _print(arguments, document, *(each.report() for each in (plan, *explained.values())))
+    print_reports(arguments, document, *(each.report() for each in (plan, *explained.values())))
     if arguments.output is not None:
         write_text(arguments.output, str(plan.program))
     return SUCCESS
@@ -149,19 +148,10 @@ def _sweep(arguments: Namespace) -> int:
         return found
 
     found = with_program_and_text(arguments.file, swept)
-    _print(arguments, found.to_json(), replace(found, limit=None).report(get_terminal_size().columns))
+    print_reports(arguments, found.to_json(), replace(found, limit=None).report(get_terminal_size().columns))
     if arguments.output is not None:
         write_text(arguments.output, sweep_page(found, f"{arguments.file} on {arguments.devices} devices"))
     return SUCCESS
-
-
-def _print(arguments: Namespace, document: Mapping[str, object], *reports: str) -> None:
-    """Print the results, to standard error if the program or the page is written to the screen."""
-    stream = sys.stderr if arguments.output == STANDARD_STREAM else sys.stdout
-    if arguments.json:
-        print_json(document, stream)
-    else:
-        print(*(report.rstrip() for report in reports), sep="\n", file=stream)
 
 
 def _fixed(text: str) -> tuple[str, str]:

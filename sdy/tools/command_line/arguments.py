@@ -42,3 +42,12 @@ def check_not_given(arguments: Namespace, reason: str, *options: str) -> None:
 def print_json(document: Mapping[str, object] | Sequence[object], stream: TextIO | None = None) -> None:
     """Print a document as JSON to standard output, or to another stream."""
     print(dumps(document, indent=2, allow_nan=False), file=stream or sys.stdout)
+
+
+def print_reports(arguments: Namespace, document: Mapping[str, object], *reports: str) -> None:
+    """Print reports, or with `--json` their document; to standard error if `--output` writes to the screen."""
+    stream = sys.stderr if arguments.output == "-" else sys.stdout
+    if arguments.json:
+        print_json(document, stream)
+    else:
+        print(*(report.rstrip() for report in reports), sep="\n", file=stream)

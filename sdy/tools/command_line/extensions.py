@@ -152,7 +152,7 @@ def _load(extension: Extension) -> None:
     except ModuleNotFoundError as error:
         raise _error(extension, f"cannot load {named}: {error}", "is it on the Python path?") from None
     except OSError as error:
-        raise _error(extension, f"cannot load {named}: {error}", "check the path of the file") from None
+        raise _error(extension, f"cannot load {named}: {error}", "check the path of the file, or rename it") from None
     except Exception as error:  # the code of the user may raise anything
         sys.modules.pop(Path(module).stem, None)
         raise user_code_error("SDY-T008", f"loading {named}", error, "fix the error in the module") from error
@@ -160,10 +160,13 @@ def _load(extension: Extension) -> None:
 
 def _load_file(path: Path) -> None:
     """Import a file as a module named after it, unless it was imported before: it can register its names only once."""
-    if path.stem in sys.modules:
-        return
     if not path.exists():
         raise FileNotFoundError(f"file {path} does not exist")
+    if path.stem in sys.modules:
+        file = getattr(sys.modules[path.stem], "__file__", None)
+        if file is None or not path.samefile(file):
+            raise FileExistsError(f"another module named {path.stem} is imported already")
+        return
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

@@ -19,7 +19,7 @@ ORDER = "order_of_loaded_extensions"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the working directory, with modules that note that they were imported; each test imports them anew."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)  # pyright: ignore[reportUnknownMemberType]
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv("SDY_LOAD", raising=False)
     (tmp_path / f"{ORDER}.py").write_text("names = []\n")
     for name in ("ext_entry", "ext_project", "ext_environment", "ext_option"):
@@ -92,6 +92,16 @@ def test_a_failing_extension_is_one_diagnostic_with_its_place(
         assert f"cannot load no_such_module, named by {origin}: No module named 'no_such_module' [SDY-T008]" in text
     if place == "pyproject":
         assert text.startswith(f"{folder / 'pyproject.toml'}:2:1: error")
+
+
+def test_a_file_with_the_name_of_another_module_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "signal.py").write_text("")
+    (folder / "time.py").write_text("")
+    assert main(["cost", "--load", "time.py"]) == 2
+    assert main(["cost", "--load", "signal.py"]) == 2
+    assert "another module named signal is imported already [SDY-T008]" in capsys.readouterr().err
+    assert load_extensions(["--load=ext_option.py", "--load=./ext_option.py"])[1] == []
+    assert loaded() == ["ext_option"]
 
 
 def test_a_diagnostic_of_an_extension_says_where_it_is_named(
