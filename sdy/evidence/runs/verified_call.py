@@ -11,7 +11,7 @@ from sdy.compile.signature import Call
 from sdy.dialects.ir.symbols import main_function
 from sdy.evidence.runs.arrays import arrays_of_call, check_arrays, is_empty
 from sdy.evidence.runs.comparison import OutputComparisons
-from sdy.evidence.runs.reduced import check_run, reduced_comparisons
+from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
 from sdy.evidence.runs.verification import compare_runs
 
 
@@ -32,10 +32,10 @@ def compare_call(
     program: Compiled[Any], verified: VerifiedCall, *, exact: bool | None, reduced: bool
 ) -> OutputComparisons:
     """Run a program on one device and on all, and compare the results; see `Program.verify`."""
-    if reduced:
-        given = verified.call.args, verified.call.kwargs, verified.inputs, verified.expected
-        return OutputComparisons(reduced_comparisons(program, verified.seed, given))
-    check_run(program, "verify(reduced=True) runs smaller sizes")
+    given = verified.call.args, verified.call.kwargs, verified.inputs, verified.expected
+    hint = "verify(reduced=True) runs smaller sizes"
+    if choose_sizes(program, reduced=reduced, given=given, hint=hint).is_reduced:
+        return OutputComparisons(verify_reduced(program, verified.seed).comparisons)
     written, origin = program.written, program.origin
     arrays = arrays_of_call(written, origin, verified.call, verified.inputs or {}, verified.seed)
     outputs = None if is_empty(verified.expected) else origin.signature.flat_results(verified.expected)

@@ -11,7 +11,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.elementwise import TanhOp
 from sdy.grammar.write import write_sharding
-from sdy.passes.manager.pipelines import PropagationPipeline
+from sdy.upstream.pipelines import PropagationPipeline
 
 TEXT = """
 sdy.mesh @mesh = <["x"=2]>
