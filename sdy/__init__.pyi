@@ -4,6 +4,7 @@ from sdy.advice.contract import CollectiveBound as CollectiveBound
 from sdy.advice.contract import Contract as Contract
 from sdy.advice.diff_page import diff_page as diff_page
 from sdy.advice.lint.settings import LintSettings as LintSettings
+from sdy.diagnostics.diagnostic import Diagnostic as Diagnostic
 from sdy.diagnostics.diagnostic import SdyError as SdyError
 from sdy.extension import register_custom_call as register_custom_call
 from sdy.extension import register_dialect as register_dialect
