@@ -36,8 +36,8 @@ bench: ## run the benchmarks in tests/benchmarks
 corpus: ## regenerate tests/corpus/README.md: known bugs, and what XLA and Shardy make of them
 	cd tests && python -m support.corpus_page
 
-images: ## draw docs/images anew: what the first command prints, and the packages
-	cd tests && python -m support.terminal_image && python -m support.architecture_page
+images: ## draw docs/images/architecture.svg anew, and list the packages
+	cd tests && python -m support.architecture_page
 
 reference: ## write the generated pages into build/reference, and docs/reference/schema.json
 	python -m sdy.tools.make_reference

@@ -11,10 +11,11 @@ from typing import TextIO
 from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import LintReport
 from sdy.advice.lint.rules import RULES
-from sdy.advice.lint.settings import LintSettings, nearest_pyproject, read_settings
+from sdy.advice.lint.settings import LintSettings, read_settings
 from sdy.advice.lint.similar_findings import one_of_similar
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.toml_tables import nearest_pyproject
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import print_json
 from sdy.tools.command_line.environment import machine
@@ -27,6 +28,7 @@ from sdy.tools.command_line.loading import (
     with_program_and_text,
 )
 from sdy.tools.command_line.output.github import annotation
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 _WIDTH = max(len(rule.name) for rule in RULES)
@@ -44,6 +46,8 @@ Rules:
 The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, machine, trials and
 keep-boundary.
 
+{SEVERAL_FILES}
+
 Machines: {", ".join(HARDWARE)}.
 Exit status: 0 if nothing is found, or if --fix leaves nothing; 1 if something is found; 2 if the program could not be
 examined.
@@ -56,7 +60,7 @@ FORMATS = ("text", "json", "github")
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("lint", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    add_files_argument(parser)
     parser.add_argument("--fix", action="store_true", help="write the program with the fixes into the file")
     parser.add_argument(
         "--output", metavar="OUT", help="with --fix, write the program to another file; - for the screen"
@@ -79,16 +83,26 @@ def parser() -> ArgumentParser:
     )
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--output-format", choices=FORMATS, default="text", help="print findings as text, JSON or GitHub annotations"
+        "--output-format",
+        dest="format",
+        choices=FORMATS,
+        default="text",
+        help="print findings as text, JSON or GitHub annotations",
     )
     group.add_argument(
-        "--json", dest="output_format", action="store_const", const="json", help="the same as --output-format json"
+        "--json", dest="format", action="store_const", const="json", help="the same as --output-format json"
     )
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Report the findings, or fix them."""
+    """Report the findings of each program, or fix them."""
+    title, separator = ("", "") if arguments.format == "github" else ("{}:\n", "\n")
+    is_json = arguments.format == "json"
+    return run_files(arguments, _lint_file, for_one_file=("output",), is_json=is_json, title=title, separator=separator)
+
+
+def _lint_file(arguments: Namespace) -> int:
     settings = _settings(arguments)
     output = _output(arguments)
 
@@ -137,10 +151,10 @@ def _settings(arguments: Namespace) -> LintSettings:
 def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text: str, stream: TextIO) -> None:
     lines = text.splitlines()
     shown = report.findings
-    if arguments.output_format == "text":
+    if arguments.format == "text":
         shown = one_of_similar(shown, verbose=arguments.verbose)
     diagnostics = [with_lines(each.diagnostic(), arguments.file, lines) for each in shown]
-    match arguments.output_format:
+    match arguments.format:
         case "json":
             print_json(_as_json(report, fixed), stream)
         case "github":

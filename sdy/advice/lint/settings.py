@@ -11,7 +11,6 @@ keep-boundary = true
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from sdy.cost.hardware import DEFAULT_MACHINE
@@ -25,8 +24,6 @@ from sdy.diagnostics.toml_tables import (
     read_toml,
     text_value,
 )
-
-PYPROJECT = "pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +41,6 @@ class LintSettings:
     trials: int | None = None
     shows_small: bool = False
     keeps_boundary: bool = False
-
-
-def nearest_pyproject(folder: Path) -> Path | None:
-    """Return the pyproject.toml in a folder, or in the nearest folder around it that has one."""
-    return next((path for each in (folder, *folder.parents) if (path := each / PYPROJECT).is_file()), None)
 
 
 def read_settings(text: str, file_name: str) -> LintSettings:

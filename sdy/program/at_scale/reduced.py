@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -142,14 +142,6 @@ def _is_short(programs: ReducedPrograms) -> bool:
     return _needed(programs, is_freed=False).seconds <= SECONDS_FOR_OTHER_SIZES
 
 
-def reduced_comparisons(
-    written: ModuleOp, partitioned: PartitionedProgram[Any], seed: int, given: Sequence[object]
-) -> list[OutputComparison]:
-    """Return the comparisons of `verify_reduced`. Raises: SdyError SDY-T270 if any arrays are given."""
-    check_no_arrays(*given)
-    return verify_reduced(written, partitioned, seed).comparisons
-
-
 def _verified(
     small: ReducedPrograms,
     written: ModuleOp,
@@ -198,14 +190,36 @@ def _inputs(module: ModuleOp, seed: int, factor: int = 1) -> tuple[Array, ...]:
     return tuple(arrays)
 
 
-def estimate(written: ModuleOp, partitioned: PartitionedProgram[Any]) -> RunEstimate:
-    """Return the estimate of a verification: of the runs of both programs."""
-    return estimate_of_run(written) + estimate_on_devices(partitioned.local, partitioned.boundary)
+class RunSizes(NamedTuple):
+    """The sizes of a verification: reduced ones or those of the program, and what a run in those would take.
+
+    `needed` is None if that did not matter.
+    """
+
+    is_reduced: bool
+    needed: RunEstimate | None = None
 
 
-def check_run(written: ModuleOp, partitioned: PartitionedProgram[Any], hint: str) -> None:
-    """Raise SdyError SDY-X150 if a verification takes more memory than is available."""
-    check_memory(estimate(written, partitioned), written, hint)
+def choose_sizes(
+    written: ModuleOp, partitioned: PartitionedProgram[Any], *, reduced: bool | None, given: Sequence[object], hint: str
+) -> RunSizes:
+    """Choose the sizes in which to verify a program: as `reduced` says, or by what a run in its own sizes would take.
+
+    If `reduced` is None, sizes are reduced if no arrays are given, and a run would take too much time or memory.
+    Raises: SdyError SDY-T270 if sizes are to be reduced but any of `given` is an array, or SDY-X150 with the hint if a
+    run in the sizes of the program takes more memory than is available.
+    """
+    has_arrays = any(each not in (None, ()) and each != {} for each in given)
+    if reduced and has_arrays:
+        message = "a reduced verification draws its own inputs, expected no arrays"
+        raise SdyError(Diagnostic("SDY-T270", message, hint="pass reduced=False to verify with these arrays"))
+    if reduced:
+        return RunSizes(is_reduced=True)
+    needed = estimate_of_run(written) + estimate_on_devices(partitioned.local, partitioned.boundary)
+    if reduced is None and not has_arrays and not is_within_budget(needed):
+        return RunSizes(is_reduced=True, needed=needed)
+    check_memory(needed, written, hint)
+    return RunSizes(is_reduced=False, needed=needed)
 
 
 @garbage_collection_paused()
@@ -226,12 +240,5 @@ def _check_budget(small: ReducedPrograms, written: ModuleOp) -> None:
     largest = max(kept, key=lambda each: each.after, default=None)
     reason = "" if largest is None else f"; the size {largest.before} is kept: {largest.reason}"
     message = f"the program in reduced sizes still takes {needed}{reason}"
-    hint = "sdy verify --full runs the program as it is; sdy prove does not run it"
+    hint = "sdy verify --full runs the program as it is; sdy verify --prove does not run it"
     raise SdyError(Diagnostic("SDY-X151", message, span_of(main_function(written)), hint=hint))
-
-
-def check_no_arrays(*given: object) -> None:
-    """Raise SdyError SDY-T270 if a reduced verification was given arrays, which have the original sizes."""
-    if any(each not in (None, ()) and each != {} for each in given):
-        message = "a reduced verification draws its own inputs, expected no arrays"
-        raise SdyError(Diagnostic("SDY-T270", message, hint="pass reduced=False to verify with these arrays"))

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.program.arrays import arrays_of_call, check_arrays, is_empty
-from sdy.program.at_scale.reduced import check_run, reduced_comparisons
+from sdy.program.at_scale.reduced import choose_sizes, verify_reduced
 from sdy.program.comparison import OutputComparisons
 from sdy.program.partitioned import PartitionedProgram
 from sdy.program.verification import compare_runs
@@ -34,10 +34,10 @@ def compare_call(
     written: ModuleOp, partitioned: PartitionedProgram[Any], call: VerifiedCall, *, exact: bool | None, reduced: bool
 ) -> OutputComparisons:
     """Run a program and its partitioned form, and compare their results; see `Program.verify`."""
-    if reduced:
-        given = call.args, call.kwargs, call.inputs, call.expected
-        return OutputComparisons(reduced_comparisons(written, partitioned, call.seed, given))
-    check_run(written, partitioned, "verify(reduced=True) runs smaller sizes")
+    given = call.args, call.kwargs, call.inputs, call.expected
+    hint = "verify(reduced=True) runs smaller sizes"
+    if choose_sizes(written, partitioned, reduced=reduced, given=given, hint=hint).is_reduced:
+        return OutputComparisons(verify_reduced(written, partitioned, call.seed).comparisons)
     origin = partitioned.origin
     arrays = arrays_of_call(written, origin, call.args, call.kwargs, call.inputs or {}, call.seed)
     outputs = None if is_empty(call.expected) else origin.signature.flat_results(call.expected)

@@ -41,7 +41,8 @@ def test_one_propagation_gives_the_same_partition_and_explanation_as_two(name: s
     assert print_module(partitioned.folded) == print_module(alone.folded)
     assert print_module(partitioned.local) == print_module(alone.local)
     assert partitioned.remarks == alone.remarks
-    apart = Explainer(make_context(), program.module, program.origin.text)
+    origin = program.origin
+    apart = Explainer(make_context(), program.module, origin.text, origin.source_lines, origin.argument_names)
     assert explanations(explainer, program) == explanations(apart, program)
 
 

@@ -69,7 +69,7 @@ def slices_by_track(trace: Trace) -> dict[str, list[Event]]:
 def test_events_are_in_order_and_do_not_overlap_on_their_track(tmp_path: Path) -> None:
     trace = written_trace(tmp_path)
     tracks = slices_by_track(trace)
-    assert list(tracks) == ["loops", "compute", "links of x", "links of y"]
+    assert list(tracks) == ["loops", "compute", "links of data", "links of model"]
     timed = [event for event in trace["traceEvents"] if event["ph"] != "M"]
     assert [event["ts"] for event in timed] == sorted(event["ts"] for event in timed)
     for events in tracks.values():

@@ -84,7 +84,7 @@ COMMAND_LINES: list[tuple[str, int, str, str]] = [
     ("sdy {program.mlir}", 2, "unknown command", "sdy verify"),
     ("sdy --verson", 2, "unknown option --verson", "did you mean --version?"),
     ("sdy verify", 2, "required: file", "sdy verify --help"),
-    ("sdy cost {program.mlir} {program.mlir}", 2, "unexpected argument", "--help"),
+    ("sdy diff {program.mlir} {program.mlir} {program.mlir}", 2, "unexpected argument", "--help"),
     ("sdy verify {program.mlir} --sed 3", 2, "unknown option --sed", "did you mean --seed?"),
     ("sdy verify {program.mlir} --seed many", 2, "invalid int value: 'many'", "--help"),
     ("sdy partition {program.mlir} --stats xml", 2, "'xml'", "--help"),

@@ -46,7 +46,7 @@ def test_stages_of_a_program_are_shown_as_tables() -> None:
     for shown, name in ((propagated, "PropagatedProgram"), (partitioned, "PartitionedProgram")):
         text = text_of(shown)
         assert f"{name}(@main, 10 arguments, 9 results" in text
-        for part in ("x=4 y=2", "%arg8", "16x24xf32", "[{x}, {}]"):
+        for part in ("data=4 model=2", "batch[0]", "16x24xf32", "[{data}, {}]"):
             assert part in text
     assert "all-reduce" not in propagated
     assert "all-reduce" in partitioned
