@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install fmt lint type test pages slow bench reference docs playground package corpus ci
+.PHONY: help install fmt lint type test pages slow bench images reference docs playground package corpus ci
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,8 +36,8 @@ bench: ## run the benchmarks in tests/benchmarks
 corpus: ## regenerate tests/corpus/README.md: known bugs, and what XLA and Shardy make of them
 	cd tests && python -m support.corpus_page
 
-images: ## draw docs/images anew: what the first command prints, and the packages
-	cd tests && python -m support.terminal_image && python -m support.architecture_page
+images: ## draw docs/images/architecture.svg anew, and list the packages
+	cd tests && python -m support.architecture_page
 
 reference: ## write the generated pages into build/reference, and docs/reference/schema.json
 	python -m sdy.tools.make_reference

@@ -5,6 +5,7 @@ from sdy.advice.contract import Contract as Contract
 from sdy.advice.diff_page import diff_page as diff_page
 from sdy.advice.lint.settings import LintSettings as LintSettings
 from sdy.compile.signature import Call as Call
+from sdy.diagnostics.diagnostic import Diagnostic as Diagnostic
 from sdy.diagnostics.diagnostic import SdyError as SdyError
 from sdy.evidence.partitioners.compare import compare_partitioners as compare_partitioners
 from sdy.extension import register_custom_call as register_custom_call

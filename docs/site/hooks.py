@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
@@ -33,9 +34,14 @@ FENCE = re.compile(r"\s*(```|~~~)")
 def on_files(files: Any, config: Any, **_: object) -> Any:
     """Return the files of the site with the generated pages among them."""
     files.append(File.generated(config, "index.md", content=_first_page(config.repo_url)))
-    for name, text in PAGES.items():
-        files.append(File.generated(config, f"reference/{name}", content=text()))
+    for name in PAGES:
+        files.append(File.generated(config, f"reference/{name}", content=_reference_page(name)))
     return files
+
+
+@cache  # `mkdocs serve` builds the site again at each change of a page
+def _reference_page(name: str) -> str:
+    return PAGES[name]()
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: object) -> str:

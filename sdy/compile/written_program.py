@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +16,7 @@ from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import PropagatedProgram, propagated_program
 from sdy.dialects.ir.symbols import main_function
+from sdy.passes.manager.pass_options import pass_of, passes_of
 
 if TYPE_CHECKING:
     from sdy.cost.hardware import Hardware
@@ -74,23 +75,25 @@ class WrittenProgram(Generic[R]):
     def with_passes(
         self,
         *,
-        propagation: ModulePass | None = None,
-        partitioning: Sequence[ModulePass] | None = None,
-        pipeline: Sequence[ModulePass] | None = None,
+        propagation: ModulePass | str | None = None,
+        partitioning: Sequence[ModulePass] | str | None = None,
+        pipeline: Sequence[ModulePass] | str | None = None,
     ) -> Self:
         """Return the program, compiled by passes of your own in place of those of `sdy`; see `CompileOptions`.
 
         `propagation` propagates the shardings. `partitioning` are the passes from closed shardings to collectives on
-        global tensors, and `pipeline` are all passes from the program to there. Every question about the program
-        (verify, cost, explain, search, ...) is then answered for these passes.
+        global tensors, and `pipeline` are all passes from the program to there. Passes are instances, or a text: a pass
+        with its options, or `builtin.module(pass,pass{option=value})`. Every question about the program (verify, cost,
+        explain, search, ...) is then answered for these passes.
+        Raises: SdyError if a text is malformed, or names a pass that does not exist.
         """
-        options = replace(
-            self.options,
-            propagation=propagation or self.options.propagation,
-            partitioning=self.options.partitioning if partitioning is None else tuple(partitioning),
-            pipeline=self.options.pipeline if pipeline is None else tuple(pipeline),
-        )
-        return replace(self, options=options)
+        chosen: dict[str, Any] = {}
+        if propagation is not None:
+            chosen["propagation"] = pass_of(propagation) if isinstance(propagation, str) else propagation
+        for name, passes in (("partitioning", partitioning), ("pipeline", pipeline)):
+            if passes is not None:
+                chosen[name] = passes_of(passes) if isinstance(passes, str) else tuple(passes)
+        return replace(self, options=replace(self.options, **chosen))
 
     def _with_optimizer(self, *, is_on: bool) -> Self:
         return self if self.options.optimize_communication is is_on else self._with_opposite_optimizer

@@ -1,4 +1,5 @@
 from sdy.cost.statistics import statistics_of as statistics_of
+from sdy.dialects.ir.op_location import span_of as span_of
 from sdy.dialects.ir.symbols import functions_of as functions_of
 from sdy.dialects.ir.symbols import main_function as main_function
 from sdy.dialects.module_text import make_context as make_context

@@ -12,8 +12,7 @@ from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.module_text import make_context
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.passes import run
-from sdy.passes.manager.pass_options import build_pass
-from sdy.passes.manager.pipeline_text import parse_pipeline
+from sdy.passes.manager.pass_options import passes_of
 
 
 def run_passes(module: ModuleOp, pipeline: str | Sequence[ModulePass]) -> tuple[Diagnostic, ...]:
@@ -27,7 +26,7 @@ def run_passes(module: ModuleOp, pipeline: str | Sequence[ModulePass]) -> tuple[
     require_type(module, ModuleOp, "sdy.run_passes: module", "sdy.load(path).module is the module of a program")
     hint = "write builtin.module(pass,pass{option=value}), or give a list of passes"
     require_type(pipeline, (str, Sequence), "sdy.run_passes: pipeline", hint)
-    passes = [build_pass(each) for each in parse_pipeline(pipeline)] if isinstance(pipeline, str) else list(pipeline)
+    passes = passes_of(pipeline) if isinstance(pipeline, str) else pipeline
     for each in passes:
         require_type(each, ModulePass, "sdy.run_passes: pass", "a text names passes: builtin.module(cse)")
     context = make_context()

@@ -48,7 +48,8 @@ def sweep(
     text = program.origin.text
     swept = swept_meshes(program, devices)
     tasks = [
-        SweepTask(text, machine, mesh, kind, memory, time_limit) for machine, (mesh, kind) in product(on, swept.cases)
+        SweepTask(text, program.options, machine, mesh, kind, memory, time_limit)
+        for machine, (mesh, kind) in product(on, swept.cases)
     ]
     with Processes(processes) as pool:
         pending = [pool.submit(partial(priced, task)) for task in tasks]

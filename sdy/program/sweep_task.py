@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
+from sdy.compile.options import CompileOptions
 from sdy.cost.program_cost import ProgramCost
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import print_module
@@ -24,6 +25,7 @@ class SweepTask:
     """A point to be priced in a process of its own."""
 
     text: str
+    options: CompileOptions
     machine: str
     mesh: str
     shardings: Origin
@@ -37,13 +39,14 @@ class SweepTask:
 
 def priced(task: SweepTask) -> SweepCost:
     """Return the cost of a task. Raises: SdyError if the program cannot be searched or partitioned on the mesh."""
-    program = Program.from_text(task.text)
+    program = replace(Program.from_text(task.text), options=task.options)
     if task.shardings is Origin.SEARCHED:
         plan = program.search(
             mesh=task.mesh, on=task.machine, memory=task.memory, from_scratch=True, time_limit=task.seconds
         )
         return _cost(plan.cost, plan.gap)
-    sized = Program.from_text(print_module(_resized(program.module, read_mesh(task.mesh))))
+    resized = _resized(program.module, read_mesh(task.mesh))
+    sized = replace(Program.from_text(print_module(resized)), options=task.options)
     return _cost(sized.optimized_for(task.machine).cost(task.machine, task.memory), None)
 
 

@@ -12,7 +12,7 @@ from sdy.search.tactics import Annotation, replicate, search_rest, shard
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import with_program
+from sdy.tools.command_line.loading import add_compile_arguments, with_program
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -57,6 +57,7 @@ def parser() -> ArgumentParser:
         "--search", dest="steps", action="append_const", const=search_rest(), help="search what is left open"
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write the annotated program; - for the screen")
+    add_compile_arguments(parser)
     add_json_argument(parser)
     return parser
 
@@ -76,7 +77,7 @@ def _apply_file(arguments: Namespace) -> int:
     def applied(program: Program) -> AppliedTactics[Program]:
         return program.apply(*arguments.steps, mesh=arguments.mesh, on=arguments.on)
 
-    found = with_program(arguments.file, applied)
+    found = with_program(arguments, applied)
     print_reports(arguments, found.to_json(), found.report())
     if arguments.output is not None:
         write_text(arguments.output, str(found.program))

@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _audit_file(arguments: Namespace) -> int:
-    audits = with_program(arguments.file, lambda program: audit_program(program.module, learn=arguments.learn))
+    audits = with_program(arguments, lambda program: audit_program(program.module, learn=arguments.learn))
     done = [each for each in audits if each.audit or each.proposal]
     if not done:
         notes = tuple(Note(f"{each.name}: {each.reason}", each.span) for each in audits)

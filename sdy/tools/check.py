@@ -15,9 +15,8 @@ from sdy.tools.command_line.arguments import default_machine, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import (
-    NO_OPTIMIZER_HELP,
+    add_compile_arguments,
     with_lines,
-    with_optimizer_option,
     with_program,
     with_program_and_text,
 )
@@ -48,7 +47,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--contract", metavar="TOML", required=True, help="the file of the contract")
     parser.add_argument("--update", action="store_true", help="write the contract that the program keeps now")
     parser.add_argument("--on", metavar="MACHINE", help="with --update, the machine of the predicted time")
-    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    add_compile_arguments(parser)
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--format", choices=FORMATS, default="text", help="print the broken bounds as text, JSON or GitHub annotations"
@@ -65,21 +64,19 @@ def run(arguments: Namespace) -> int:
 
 def _check_file(arguments: Namespace) -> int:
     if arguments.update:
-        contract = with_program(arguments.file, lambda program: _contract(program, arguments))
+        contract = with_program(arguments, lambda program: _contract(program, arguments))
         write_text(arguments.contract, write_contract(contract))
         if arguments.format == "json":
             _print([], arguments, "")
         return SUCCESS
     contract = _read(arguments)
-    found, text = with_program_and_text(
-        arguments.file, lambda program, text: (with_optimizer_option(program, arguments).breaches(contract), text)
-    )
+    found, text = with_program_and_text(arguments, lambda program, text: (program.breaches(contract), text))
     _print(found, arguments, text)
     return NO if found else SUCCESS
 
 
 def _contract(program: Program, arguments: Namespace) -> Contract:
-    return contract_of(with_optimizer_option(program, arguments).partition_summary(arguments.on or default_machine()))
+    return contract_of(program.partition_summary(arguments.on or default_machine()))
 
 
 def _read(arguments: Namespace) -> Contract:

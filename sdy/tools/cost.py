@@ -18,9 +18,8 @@ from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
-    add_optimizer_arguments,
+    add_compile_arguments,
     partition,
-    with_optimizer_option,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.console import console_of
@@ -55,7 +54,7 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--trace", metavar="OUT", help="also write the schedule of the ops as a trace for Chrome and ui.perfetto.dev"
     )
-    add_optimizer_arguments(parser)
+    add_compile_arguments(parser, savings=True)
     parser.add_argument(
         "--minimize",
         choices=("bytes", "time"),
@@ -86,15 +85,14 @@ def _cost_file(arguments: Namespace) -> int:
     hardware = resolve_hardware(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
-        chosen = with_optimizer_option(program, arguments)
         if arguments.minimize == "time" and not arguments.no_optimizer:
-            chosen = chosen.optimized_for(hardware)
-        partitioned = partition(chosen, arguments.file, text, savings=arguments.savings)
+            program = program.optimized_for(hardware)
+        partitioned = partition(program, arguments.file, text, savings=arguments.savings)
         if arguments.trace is not None:
-            write_text(arguments.trace, dumps(chosen.schedule_trace(hardware)))
+            write_text(arguments.trace, dumps(program.schedule_trace(hardware)))
         return partitioned.cost(hardware, arguments.free_bytes)
 
-    found = with_program_and_text(arguments.file, cost)
+    found = with_program_and_text(arguments, cost)
     if arguments.json:
         print_json(found.to_json())
     else:

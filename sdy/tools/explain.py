@@ -17,9 +17,8 @@ from sdy.report.similar_entries import groups_of_similar, without_names
 from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.loading import (
-    NO_OPTIMIZER_HELP,
     VERBOSE_HELP,
-    with_optimizer_option,
+    add_compile_arguments,
     with_program_and_text,
 )
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -53,7 +52,7 @@ def parser() -> ArgumentParser:
     )
     parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")
     parser.add_argument("--collectives", action="store_true", help="list the collectives with their causes")
-    parser.add_argument("--no-optimizer", action="store_true", help=f"with --collectives, {NO_OPTIMIZER_HELP}")
+    add_compile_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help=VERBOSE_HELP)
     add_json_argument(parser)
     return parser
@@ -66,7 +65,7 @@ def run(arguments: Namespace) -> int:
         raise SdyError(Diagnostic("SDY-T204", message, hint="see sdy explain --help"))
     if arguments.value is None and arguments.why_not is not None:
         raise SdyError(Diagnostic("SDY-T204", "--why-not requires a value", hint="see sdy explain --help"))
-    with_program_and_text(arguments.file, lambda program, text: _answer(program, text, arguments))
+    with_program_and_text(arguments, lambda program, text: _answer(program, text, arguments))
     return SUCCESS
 
 
@@ -80,11 +79,7 @@ def _answer(program: Program, text: str, arguments: Namespace) -> None:
     names = [] if arguments.value is None or asks_why_not else origin.names_in_text(arguments.value)
     values = [each for name in names for each in explainer.explanations(name)]
     why_not = _why_not_lines(program, arguments) if asks_why_not else None
-    facts = (
-        with_optimizer_option(program, arguments).partition_summary(default_machine())
-        if arguments.collectives
-        else None
-    )
+    facts = program.partition_summary(default_machine()) if arguments.collectives else None
     if arguments.json:
         print_json(
             {

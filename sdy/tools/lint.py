@@ -22,9 +22,8 @@ from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import STANDARD_STREAM, read_text, write_text
 from sdy.tools.command_line.loading import (
-    NO_OPTIMIZER_HELP,
+    add_compile_arguments,
     with_lines,
-    with_optimizer_option,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.github import annotation
@@ -77,7 +76,7 @@ def parser() -> ArgumentParser:
         help="suggest no fix that changes the sharding of an argument or a result of the program",
     )
     parser.add_argument("--show-small", action="store_true", help="also report findings that cost very little")
-    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    add_compile_arguments(parser)
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="list all findings, also those that differ only in names and lines"
     )
@@ -107,12 +106,12 @@ def _lint_file(arguments: Namespace) -> int:
     output = _output(arguments)
 
     def examine(program: Program, text: str) -> tuple[LintReport, list[Finding], str, bool]:
-        chosen, fixed = with_optimizer_option(program, arguments), list[Finding]()
+        fixed = list[Finding]()
         if arguments.fix:
-            chosen, fixed = chosen.with_lint_fixes(settings)
-        return chosen.lint(settings), fixed, str(chosen), str(chosen) != text
+            program, fixed = program.with_lint_fixes(settings)
+        return program.lint(settings), fixed, str(program), str(program) != text
 
-    report, fixed, text, is_changed = with_program_and_text(arguments.file, examine)
+    report, fixed, text, is_changed = with_program_and_text(arguments, examine)
     if output is not None and (is_changed or output != arguments.file):
         write_text(output, text)
     _print(report, fixed, arguments, text, sys.stderr if output == STANDARD_STREAM else sys.stdout)

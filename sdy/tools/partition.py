@@ -12,9 +12,8 @@ from sdy.tools.command_line.arguments import JSON_HELP, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import MARKER, STANDARD_STREAM, write_text
 from sdy.tools.command_line.loading import (
-    add_optimizer_arguments,
+    add_compile_arguments,
     partition,
-    with_optimizer_option,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
@@ -47,7 +46,7 @@ def parser() -> ArgumentParser:
         "write the program only if --output names a file",
     )
     group.add_argument("--json", action="store_true", help=JSON_HELP)
-    add_optimizer_arguments(parser)
+    add_compile_arguments(parser, savings=True)
     return parser
 
 
@@ -69,10 +68,9 @@ def _partition_file(arguments: Namespace) -> int:
     path: str = arguments.file
 
     def partitioned_program(program: Program, text: str) -> Compiled:
-        chosen = with_optimizer_option(program, arguments)
-        return partition(chosen, path, text, savings=arguments.savings)
+        return partition(program, path, text, savings=arguments.savings)
 
-    partitioned = with_program_and_text(path, partitioned_program)
+    partitioned = with_program_and_text(arguments, partitioned_program)
     text = print_module(partitioned.global_module if arguments.is_global else partitioned.local)
     output: str = arguments.output or STANDARD_STREAM
     is_printed = output == STANDARD_STREAM

@@ -14,7 +14,7 @@ from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, VERBOSE_HELP, with_optimizer_option, with_program
+from sdy.tools.command_line.loading import VERBOSE_HELP, add_compile_arguments, with_program
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -57,7 +57,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--compare", action="store_true", help=SUPPRESS)  # the old command of this name
     parser.add_argument("--seed", type=int, help="with --with: seed of the random inputs (default: 0)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="with --with: for each of the partitioners")
-    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    add_compile_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help=VERBOSE_HELP)
     return parser
 
@@ -76,19 +76,18 @@ def _report_file(arguments: Namespace) -> int:
     hardware = resolve_hardware(arguments.on)
 
     def report(program: Program) -> int:
-        chosen = with_optimizer_option(program, arguments)
-        results = _compared(chosen, arguments)
+        results = _compared(program, arguments)
         if arguments.html is not None:
-            write_text(arguments.html, chosen.report_html(hardware, results))
+            write_text(arguments.html, program.report_html(hardware, results))
         elif arguments.json:
-            _print_json(chosen, hardware, results, arguments)
+            _print_json(program, hardware, results, arguments)
         else:
-            _print(chosen, arguments, results)
+            _print(program, arguments, results)
         if results and results[0].problem:
             return NOT_RUN
         return SUCCESS if not results or all(each.agrees for each in results[0].comparisons) else NO
 
-    return with_program(arguments.file, report)
+    return with_program(arguments, report)
 
 
 def _compared(program: Program, arguments: Namespace) -> Sequence[PartitionerResult]:

@@ -22,7 +22,7 @@ from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import with_lines, with_program, with_program_and_text
+from sdy.tools.command_line.loading import add_compile_arguments, with_lines, with_program, with_program_and_text
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -83,6 +83,7 @@ def parser() -> ArgumentParser:
         metavar="OUT",
         help="write the annotated program, or with --sweep an HTML page with a picture; - for the screen",
     )
+    add_compile_arguments(parser)
     add_json_argument(parser)
     return parser
 
@@ -118,7 +119,7 @@ def _search(arguments: Namespace) -> int:
             time_limit=time_limit,
         )
 
-    plan = with_program(arguments.file, search)
+    plan = with_program(arguments, search)
     explained = {"explanation": plan.explain(time_limit)} if arguments.explain else {}
     document = plan.to_json() | {name: each.to_json() for name, each in explained.items()}
     print_reports(arguments, document, *(each.report() for each in (plan, *explained.values())))
@@ -147,7 +148,7 @@ def _sweep(arguments: Namespace) -> int:
             print(render(with_lines(found.limit, arguments.file, text.splitlines())), file=sys.stderr)
         return found
 
-    found = with_program_and_text(arguments.file, swept)
+    found = with_program_and_text(arguments, swept)
     print_reports(arguments, found.to_json(), replace(found, limit=None).report(get_terminal_size().columns))
     if arguments.output is not None:
         write_text(arguments.output, sweep_page(found, f"{arguments.file} on {arguments.devices} devices"))

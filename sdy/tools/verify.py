@@ -33,10 +33,9 @@ from sdy.tools.command_line.arguments import add_json_argument, check_not_given,
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import (
-    add_optimizer_arguments,
+    add_compile_arguments,
     partition,
     with_lines,
-    with_optimizer_option,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.console import console_of
@@ -107,7 +106,7 @@ def parser() -> ArgumentParser:
     )
     add_json_argument(parser)
     add_processes_argument(parser)
-    add_optimizer_arguments(parser)
+    add_compile_arguments(parser, savings=True)
     return parser
 
 
@@ -128,11 +127,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _verify_file(arguments: Namespace) -> int:
-    return with_program_and_text(arguments.file, lambda program, text: _verify(program, text, arguments))
+    return with_program_and_text(arguments, lambda program, text: _verify(program, text, arguments))
 
 
 def _verify(program: Program, text: str, arguments: Namespace) -> int:
-    program = with_optimizer_option(program, arguments)
     partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))

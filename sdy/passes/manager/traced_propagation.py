@@ -78,16 +78,17 @@ def trace_propagation(ctx: Context, module: ModuleOp, passes: Sequence[ModulePas
     before = list(takewhile(lambda each: not isinstance(each, ScheduledPass), flattened(passes)))
     propagation = next((each for each in flattened(passes) if isinstance(each, ScheduledPass)), None)
     if propagation is None:
-        raise SdyError(_nothing_to_record(passes))
+        raise SdyError(_NOTHING_TO_RECORD)
     run = propagation.propagation_run()
     run_passes(ctx, imported, before, verify_each=False)
     return _traced(imported, flatten(ctx, imported, conservative=run.schedule.conservative), run)
 
 
-def _nothing_to_record(passes: Sequence[ModulePass]) -> Diagnostic:
-    names = ", ".join(each.name for each in passes)
-    message = f"no pass of the pipeline propagates shardings by a schedule, so nothing can be explained: {names}"
-    return Diagnostic("SDY-T013", message, hint="derive the pass that propagates from sdy.extend.CustomPropagatePass")
+_NOTHING_TO_RECORD = Diagnostic(
+    "SDY-T013",
+    "no pass of the pipeline propagates shardings by a schedule, so nothing can be explained",
+    hint="derive the pass that propagates from sdy.extend.CustomPropagatePass",
+)
 
 
 def with_trace(passes: Sequence[ModulePass]) -> tuple[list[ModulePass], TracedPropagatePass]:
@@ -101,4 +102,4 @@ def with_trace(passes: Sequence[ModulePass]) -> tuple[list[ModulePass], TracedPr
             traced = TracedPropagatePass(each.propagation_run())
             replaced[index] = traced
             return replaced, traced
-    raise SdyError(_nothing_to_record(passes))
+    raise SdyError(_NOTHING_TO_RECORD)

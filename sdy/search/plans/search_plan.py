@@ -73,7 +73,7 @@ def search_plan(program: P, request: SearchRequest) -> ShardingPlan[P]:
 
     Raises: SdyError SDY-T253 if the program has no mesh and the request neither; errors of the search.
     """
-    end = monotonic() + request.seconds
+    end, request = monotonic() + request.seconds, replace(request, options=program.options)
     meshes = required_meshes(program.module, request.meshes)
     on_mesh = partial(_search_on, program, request, prepared_module(program.module))
     searches, untried = ([on_mesh(meshes[0])], 0) if len(meshes) == 1 else _most_promising(meshes, on_mesh, request)

@@ -27,6 +27,8 @@ class SubcommandParser(ArgumentParser):
 
     def __init__(self, name: str, description: str) -> None:
         super().__init__(f"sdy {name}", description=description, formatter_class=WrappedHelp, allow_abbrev=False)
+        # The program is compiled by the passes of sdy, unless the command has the arguments that choose others.
+        self.set_defaults(no_optimizer=False, propagation=None, pass_pipeline=None)
         every = self.add_argument_group("options of every command")
         every.add_argument("--load", metavar="MODULE", action="append", default=[], help=LOAD_HELP)
         every.add_argument(
