@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeGuard
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.ir.traits import terminator_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.control import CaseOp, OptimizationBarrierOp, WhileOp

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
-from sdy.dialects.ir.traits import is_terminator
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers

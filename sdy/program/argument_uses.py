@@ -10,8 +10,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 
 from sdy.dialects.data_flow import index_of, op_of
+from sdy.dialects.facts.traits import is_terminator, terminator_of
 from sdy.dialects.ir.symbols import functions_of, main_block
-from sdy.dialects.ir.traits import is_terminator, terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.contraction import DotGeneralOp

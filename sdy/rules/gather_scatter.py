@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
+from sdy.dialects.facts.traits import as_combiner
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import gather_scatter as ops
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.elementwise import MultiplyOp
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 NEED_REPLICATION = FactorKind.NEED_REPLICATION
-COMMUTATIVE_OPS = (elementwise.AddOp, elementwise.MultiplyOp, elementwise.MaximumOp, elementwise.MinimumOp)
-COMMUTATIVE_BOOLEAN_OPS = (elementwise.AndOp, elementwise.OrOp)
 
 
 def _other_dims(rank: int, *left_out: Sequence[int]) -> list[int]:
@@ -122,4 +120,6 @@ def _is_commutative(op: Operation) -> bool:
     tensor = as_tensor(op.results[0].type)
     if tensor is None or len(op.operands) != 2:
         return False
-    return isinstance(op, COMMUTATIVE_OPS) or (isinstance(op, COMMUTATIVE_BOOLEAN_OPS) and tensor.element_type == i1)
+    combiner = as_combiner(type(op))
+    # Shardy counts products, which no reduction of partial values combines.
+    return isinstance(op, MultiplyOp) or (combiner is not None and combiner.kind_for(tensor.element_type) is not None)

@@ -11,13 +11,13 @@ from sdy.advice.lint.finding import Candidate, Fix
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
 from sdy.cost.communication import COLLECTIVE_KINDS
+from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
 from sdy.model.sharding import TensorSharding
-from sdy.rules import elementwise
 
 SAME_DATA = (ConvertOp, ReshapeOp, TransposeOp)
 
@@ -124,7 +124,8 @@ def is_unchanged(value: SSAValue, loop: WhileOp) -> bool:
         else:
             op = each.owner
             assert isinstance(op, Operation)
-            if op.regions or (not isinstance(op, (*SAME_DATA, CollectiveOp)) and type(op) not in elementwise.RULES):
+            is_followed = isinstance(op, (*SAME_DATA, CollectiveOp)) or is_elementwise(op) or passes_through(op)
+            if op.regions or not is_followed:
                 return False
             waiting += op.operands
     return True

@@ -7,6 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from sdy.dialects.facts.traits import Elementwise
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.element_kinds import (
     check_float_operand,
@@ -22,7 +23,7 @@ class ChloOp(FormattedOp):
     """Base class of elementwise ops: `chlo.square %0 : tensor<2xf32> -> tensor<2xf32>`."""
 
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type,)
     FORM: ClassVar[Form] = Form(signature=ARROW)
 

@@ -27,6 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
+from sdy.dialects.facts.traits import PassesThrough
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import BarrierDirection, enum_attr
@@ -65,6 +66,7 @@ class ShardingConstraintOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
+    traits = traits_def(PassesThrough())
     SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
@@ -85,7 +87,7 @@ class ReshardOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PassesThrough())
     SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
@@ -180,6 +182,7 @@ class DataFlowEdgeOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = opt_prop_def(TensorShardingAttr)
     result = result_def(T)
+    traits = traits_def(PassesThrough())
     SYNTAX: ClassVar[str] = "$input (`sharding` `` `=` `` $sharding^)? attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding | None = None) -> None:
@@ -201,6 +204,7 @@ class FuncDataFlowEdgeOp(DeclaredSyntaxOp):
     T: ClassVar = VarConstraint("T", Shaped)
     input = operand_def(T)
     result = result_def(T)
+    traits = traits_def(PassesThrough())
     SYNTAX: ClassVar[str] = "$input attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue) -> None:
@@ -219,7 +223,7 @@ class PropagationBarrierOp(DeclaredSyntaxOp):
     input = operand_def(T)
     allowed_direction = prop_def(IntegerAttr.constr(i32))
     result = result_def(T)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PassesThrough())
     SYNTAX: ClassVar[str] = (
         "$input `allowed_direction` `` `=` `` custom<BarrierDirectionDirective>($allowed_direction) "
         "attr-dict `:` type($result)"

@@ -21,6 +21,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
+from sdy.dialects.facts.traits import PassesThrough
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.control import check_if_or_case, check_map, check_optimization_barrier, check_while
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
@@ -175,7 +176,7 @@ class OptimizationBarrierOp(StablehloOp):
     name = "stablehlo.optimization_barrier"
     operand = var_operand_def()
     result = var_result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PassesThrough())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_optimization_barrier,)
 
     @classmethod

@@ -7,7 +7,7 @@ from dataclasses import replace
 from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
 
-from sdy.dialects.ir.traits import is_elementwise_by_trait
+from sdy.dialects.facts.traits import is_elementwise
 from sdy.evidence.proof.factors import attributes_of, batched, elementwise
 from sdy.evidence.proof.relations import NotProvedError, Relation
 from sdy.evidence.proof.structured import compute, known_operands
@@ -31,6 +31,6 @@ def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     others = sorted((name, each) for name, each in op.attributes.items() if not name.startswith(("sdy.", "mhlo.")))
     attributes = (attributes_of(op), tuple(others))
     known = known_operands(operands)
-    if is_elementwise_by_trait(op):
+    if is_elementwise(op):
         return compute(walk, op, replace(elementwise(op), attributes=attributes), known, is_elementwise=True)
     return compute(walk, op, batched(op, (), attributes), known)

@@ -9,8 +9,8 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.sdy.ops import MeshOp, ShardingGroupOp
 from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp

@@ -15,11 +15,10 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.chlo import elementwise as chlo
+from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
-from sdy.dialects.stablehlo import elementwise, shape
-from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
+from sdy.dialects.stablehlo import shape
+from sdy.dialects.stablehlo.control import CaseOp, IfOp, WhileOp
 from sdy.model.shape import StaticShape
 from sdy.partitioner.padding import contraction, reduction, regions, slicing
 from sdy.partitioner.padding import data_movement as movement_rules
@@ -29,19 +28,8 @@ from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.rules.all import RULE_ATTRIBUTE
 
 CONTROL = (WhileOp, CaseOp, IfOp)
-SAME_PADDING = frozenset[type[Operation]](
-    (
-        *elementwise.OPS,
-        *chlo.OPS,
-        *CONTROL,
-        shape.BroadcastInDimOp,
-        shape.IotaOp,
-        shape.TransposeOp,
-        OptimizationBarrierOp,
-        PropagationBarrierOp,
-        ReshardOp,
-    )
-)
+# Ops that compute padding from padding, beside elementwise ones and those that pass their operands on.
+SAME_PADDING = frozenset[type[Operation]]((*CONTROL, shape.BroadcastInDimOp, shape.IotaOp, shape.TransposeOp))
 RULES = OpTable[Rule](contraction.RULES, movement_rules.RULES, reduction.RULES, shape_rules.RULES, slicing.RULES)
 
 
@@ -95,7 +83,8 @@ def _padded_blocks(op: WhileOp | CaseOp | IfOp, padder: Padder) -> Iterator[Bloc
 
 def _pad_op(op: Operation, padder: Padder, called: Collection[str]) -> None:
     rule = RULES.get(op)
-    if type(op) in SAME_PADDING or (isinstance(op, CallOp) and op.callee.root_reference.data in called):
+    is_call = isinstance(op, CallOp) and op.callee.root_reference.data in called
+    if type(op) in SAME_PADDING or is_elementwise(op) or passes_through(op) or is_call:
         padder.resize_to_targets(op.results)
     elif rule is None:
         compute_unpadded(op, padder)

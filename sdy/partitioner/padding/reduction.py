@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from sdy.dialects.constants.elements import Scalar
+from sdy.dialects.facts.traits import are_combiners
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import gather_scatter, reduction, window
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
-from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
+from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant
 from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar, identity_element, index_bounds
@@ -25,8 +26,6 @@ from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
 
 RULES = OpTable[Rule]()
-
-WITH_IDENTITY = frozenset[type[Operation]]((AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp))
 
 
 @RULES.of(reduction.ReduceOp)
@@ -55,7 +54,7 @@ def _neutral_elements(op: reduction.ReduceOp) -> Sequence[Scalar] | None:
         inits = [constant_scalar(init) for init in op.init_values]
         known = [init for init in inits if init is not None]
         return known if len(known) == len(inits) and ignores_trailing_inits(op.body.block, inits) else None
-    if not WITH_IDENTITY.issuperset(combiners):
+    if not are_combiners(combiners):
         return None
     # A sum that begins with 0.0 is never -0.0, so the padding may be 0.0, which it usually is.
     return [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
+from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.traits import is_terminator
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape

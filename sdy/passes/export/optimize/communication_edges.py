@@ -13,8 +13,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.data_flow import EdgeSource, other_targets_of, sources_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import blocks_of, ops_in, ops_of, pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding

@@ -1,0 +1,102 @@
+"""Traits that state facts about an op, and the questions by which every stage asks for them.
+
+Declare the traits that are true of an op of your own dialect, and it is treated like the ops of StableHLO:
+
+    class ScaleOp(IRDLOperation):
+        name = "mine.scale"
+        traits = traits_def(Pure(), Elementwise())
+
+What a stage does with an op stands in its `OpTable`. A set of ops in a stage is its policy, not a fact, and says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.traits import IsTerminator, OpTrait
+
+from sdy.model.sharding import ReductionKind
+
+
+class Elementwise(OpTrait):
+    """A trait of ops that compute each result element from the operand elements at the same index.
+
+    All tensors have the same shape and sharding, apart from scalars. The op needs no sharding rule, and is propagated
+    through before other ops, like StableHLO's elementwise ops.
+    """
+
+
+class PassesThrough(OpTrait):
+    """A trait of ops whose results are their operands: result i is operand i. They annotate, or order other ops."""
+
+
+class Identity(Enum):
+    """The element that a combiner combines with any other to that other one."""
+
+    ZERO = auto()  # for floats -0.0, since -0.0 + 0.0 is 0.0
+    ONE = auto()
+    ALL_ONES = auto()  # bits
+    LEAST = auto()
+    LARGEST = auto()
+
+
+@dataclass(frozen=True)
+class Combiner(OpTrait):
+    """A trait of binary ops that may combine many elements in any order: they are associative and commutative.
+
+    `kind` is the reduction of partial values that combines them like the op, and `kind_of_booleans` the same for
+    booleans.
+    """
+
+    identity: Identity
+    is_idempotent: bool = False  # a value may be combined several times
+    kind: ReductionKind | None = None
+    kind_of_booleans: ReductionKind | None = None
+
+    def kind_for(self, element_type: Attribute) -> ReductionKind | None:
+        """Return the reduction that combines partial values of an element type like the op; None if there is none."""
+        return self.kind or (self.kind_of_booleans if element_type == i1 else None)
+
+
+def is_elementwise(op: Operation) -> bool:
+    """Return whether each result element depends only on the operand elements at its index."""
+    return has_fact(type(op), Elementwise)
+
+
+def passes_through(op: Operation) -> bool:
+    """Return whether result i of an op is its operand i."""
+    return has_fact(type(op), PassesThrough)
+
+
+@cache
+def as_combiner(op_class: type[Operation]) -> Combiner | None:
+    """Return how ops of a class combine many elements, or None if they cannot."""
+    return op_class.get_trait(Combiner)
+
+
+def are_combiners(op_classes: Iterable[type[Operation]]) -> bool:
+    """Return whether ops of all these classes may combine many elements in any order."""
+    return all(map(as_combiner, op_classes))
+
+
+def is_terminator(op: Operation) -> bool:
+    """Return whether the op's class is a terminator. Cached, because xDSL searches all traits at each call."""
+    return has_fact(type(op), IsTerminator)
+
+
+def terminator_of(region: Region) -> Operation:
+    """Return the op that ends the only block of a region. The module was verified: there is one."""
+    last = region.block.last_op
+    assert last is not None
+    return last
+
+
+@cache
+def has_fact(op_class: type[Operation], trait: type[OpTrait]) -> bool:
+    """Return whether ops of a class have a trait. Cached, because xDSL searches all traits at each call."""
+    return op_class.has_trait(trait, value_if_unregistered=False)
