@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
-from xdsl.traits import IsTerminator
 
 from sdy.cost.flops import CONTRACTIONS, contraction_flops
 from sdy.cost.hardware import Hardware, MatrixRates
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.cost.traffic import COLLECTIVE_KINDS
 from sdy.dialects.constants.elements import IntCodec, codec_of
+from sdy.dialects.facts.traits import collective_kind, is_terminator
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -56,12 +55,12 @@ class OpTime:
 
 
 NO_TIME = OpTime(0.0, 0.0)
-_WITHOUT_TIME = frozenset[type[Operation]]((*FREE_OPS, *COLLECTIVE_KINDS))  # op classes have no subclasses
 
 
 def op_time(op: Operation, hardware: Hardware) -> OpTime:
     """Return the time of an op on one device; 0 for collectives and for shapes that are not static."""
-    if type(op) in _WITHOUT_TIME or (not op.results and op.has_trait(IsTerminator)):
+    is_free = type(op) in FREE_OPS or collective_kind(type(op)) is not None
+    if is_free or (not op.results and is_terminator(op)):
         return NO_TIME
     types = [type_of(value) for value in (*operands_of(op), *op.results)]
     flops = 0

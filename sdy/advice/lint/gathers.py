@@ -10,8 +10,7 @@ from sdy.advice.edits import Edit
 from sdy.advice.lint.finding import Candidate, Fix
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
-from sdy.cost.communication import COLLECTIVE_KINDS
-from sdy.dialects.facts.traits import is_elementwise, passes_through
+from sdy.dialects.facts.traits import collective_kind, is_elementwise, passes_through
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp
 from sdy.dialects.stablehlo.control import WhileOp
@@ -81,7 +80,7 @@ def _constrained(linted: LintedProgram, value: SSAValue, sharding: TensorShardin
 def unchanged_in_loops(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the collectives in loops whose operand is the same in every trip."""
     for op in linted.final_ops:
-        loop = _loop_around(op) if type(op) in COLLECTIVE_KINDS else None
+        loop = _loop_around(op) if collective_kind(type(op)) else None
         if loop is None or not is_unchanged(op.operands[0], loop):
             continue
         collectives = linted.collectives_of(op)

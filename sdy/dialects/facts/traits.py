@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.traits import IsTerminator, OpTrait
 
+from sdy.model.collective import CollectiveKind
 from sdy.model.sharding import ReductionKind
 
 
@@ -33,6 +34,20 @@ class Elementwise(OpTrait):
 
 class PassesThrough(OpTrait):
     """A trait of ops whose results are their operands: result i is operand i. They annotate, or order other ops."""
+
+
+@dataclass(frozen=True)
+class CollectiveOf(OpTrait):
+    """A trait of ops that communicate between devices, by a collective of this kind."""
+
+    kind: CollectiveKind
+
+
+@dataclass(frozen=True)
+class StoresShardings(OpTrait):
+    """A trait of ops that store shardings in these properties, not in the attribute `sdy.sharding`."""
+
+    properties: tuple[str, ...]
 
 
 class Identity(Enum):
@@ -71,6 +86,20 @@ def is_elementwise(op: Operation) -> bool:
 def passes_through(op: Operation) -> bool:
     """Return whether result i of an op is its operand i."""
     return has_fact(type(op), PassesThrough)
+
+
+@cache
+def collective_kind(op_class: type[Operation]) -> CollectiveKind | None:
+    """Return the kind of collective that ops of a class are; None if they do not communicate."""
+    found = op_class.get_trait(CollectiveOf)
+    return None if found is None else found.kind
+
+
+@cache
+def sharding_properties(op_class: type[Operation]) -> tuple[str, ...]:
+    """Return the properties in which ops of a class store shardings; none for the attribute `sdy.sharding`."""
+    found = op_class.get_trait(StoresShardings)
+    return () if found is None else found.properties
 
 
 @cache

@@ -27,7 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
-from sdy.dialects.facts.traits import PassesThrough
+from sdy.dialects.facts.traits import PassesThrough, StoresShardings
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import BarrierDirection, enum_attr
@@ -66,7 +66,7 @@ class ShardingConstraintOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
-    traits = traits_def(PassesThrough())
+    traits = traits_def(PassesThrough(), StoresShardings(("sharding",)))
     SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
@@ -87,7 +87,7 @@ class ReshardOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
-    traits = traits_def(Pure(), PassesThrough())
+    traits = traits_def(Pure(), PassesThrough(), StoresShardings(("sharding",)))
     SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
@@ -182,7 +182,7 @@ class DataFlowEdgeOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = opt_prop_def(TensorShardingAttr)
     result = result_def(T)
-    traits = traits_def(PassesThrough())
+    traits = traits_def(PassesThrough(), StoresShardings(("sharding",)))
     SYNTAX: ClassVar[str] = "$input (`sharding` `` `=` `` $sharding^)? attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding | None = None) -> None:

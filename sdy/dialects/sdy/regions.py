@@ -24,12 +24,14 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMemoryEffect
 
+from sdy.dialects.facts.traits import StoresShardings
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.notation import is_at_attribute, read_bracketed
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
 from sdy.model.sharding import TensorSharding
 
+_AT_BOUNDARY = StoresShardings(("in_shardings", "out_shardings"))
 ComputationT = TypeVar("ComputationT", bound=IRDLOperation)
 
 
@@ -52,7 +54,7 @@ class ManualComputationOp(IRDLOperation):
     manual_axes = prop_def(ManualAxesAttr)
     body = region_def("single_block")
     outputs = var_result_def()
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), _AT_BOUNDARY)
 
     def __init__(
         self,
@@ -113,7 +115,12 @@ class NamedComputationOp(IRDLOperation):
     out_shardings = opt_prop_def(TensorShardingPerValueAttr)
     body = region_def("single_block")
     outputs = var_result_def()
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable())
+    traits = traits_def(
+        IsolatedFromAbove(),
+        RecursiveMemoryEffect(),
+        RecursivelySpeculatable(),
+        _AT_BOUNDARY,
+    )
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import CollectiveOf
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
@@ -37,6 +38,7 @@ from sdy.dialects.stablehlo.checks.collectives import (
 )
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY
+from sdy.model.collective import CollectiveKind
 
 REPLICA_GROUPS = DenseElementsAttr | ReplicaGroupMeshAxesAttr
 
@@ -46,6 +48,7 @@ class AllGatherOp(StablehloOp):
     """Concatenate the operands of all devices of a group along a dim."""
 
     name = "stablehlo.all_gather"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_GATHER))
     inputs = var_operand_def()
     all_gather_dim = prop_def(IntegerAttr.constr(i64))
     replica_groups = prop_def(REPLICA_GROUPS)
@@ -60,6 +63,7 @@ class AllReduceOp(StablehloOp):
     """Reduce the operands of all devices of a group elementwise with a region."""
 
     name = "stablehlo.all_reduce"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_REDUCE))
     inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -74,6 +78,7 @@ class ReduceScatterOp(StablehloOp):
     """Reduce the operands of all devices of a group, and return to each device one slice along a dim."""
 
     name = "stablehlo.reduce_scatter"
+    traits = traits_def(CollectiveOf(CollectiveKind.REDUCE_SCATTER))
     operand = operand_def()
     scatter_dimension = prop_def(IntegerAttr.constr(i64))
     replica_groups = prop_def(REPLICA_GROUPS)
@@ -89,6 +94,7 @@ class AllToAllOp(StablehloOp):
     """Split the operand along a dim, send slice i to device i of the group, and concatenate the received slices."""
 
     name = "stablehlo.all_to_all"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_TO_ALL))
     inputs = var_operand_def()
     split_dimension = prop_def(IntegerAttr.constr(i64))
     concat_dimension = prop_def(IntegerAttr.constr(i64))
@@ -104,6 +110,7 @@ class CollectivePermuteOp(StablehloOp):
     """Send the operand of the source of each pair to its target; devices that are not a target get zeros."""
 
     name = "stablehlo.collective_permute"
+    traits = traits_def(CollectiveOf(CollectiveKind.COLLECTIVE_PERMUTE))
     operand = operand_def()
     source_target_pairs = prop_def(DenseElementsAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
