@@ -6,6 +6,7 @@ A stored `q` represents `(q - zero_point) * scale`. Source: StableHLO's `dequant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +15,16 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.facts.traits import moves_elements
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.quant import UniformQuantization, UniformQuantizedType
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo import (
     calls,
-    collectives,
     contraction,
     control,
     elementwise,
-    gather_scatter,
     shape,
-    slicing,
     window,
 )
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -35,33 +34,16 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 
 Floats = NDArray[np.float64]
 
-MOVING_ELEMENTS: tuple[type[Operation], ...] = (
-    shape.BroadcastInDimOp,
-    shape.BroadcastOp,
-    shape.ReshapeOp,
-    shape.ReverseOp,
-    shape.TransposeOp,
-    slicing.ConcatenateOp,
-    slicing.DynamicSliceOp,
-    slicing.DynamicUpdateSliceOp,
-    slicing.PadOp,
-    slicing.SliceOp,
-    elementwise.SelectOp,
-    collectives.AllGatherOp,
-    collectives.AllToAllOp,
-    collectives.CollectivePermuteOp,
-    gather_scatter.GatherOp,
-)
-FORWARDING: tuple[type[Operation], ...] = (  # stored elements; operands and results may have different types
+# Ops that return stored elements as they are; operands and results may have different types.
+FORWARDING = (
     shape.BitcastConvertOp,
     shape.ConstantOp,
     calls.CompositeOp,
     CallOp,
-    control.CaseOp,
-    control.IfOp,
     control.OptimizationBarrierOp,
-    control.WhileOp,
+    *get_args(control.ControlFlowOp),
 )
+# The ops that StableHLO defines for quantized elements: on the floats that they represent.
 COMPUTING: tuple[type[Operation], ...] = (
     elementwise.AbsOp,
     elementwise.AddOp,
@@ -112,7 +94,7 @@ def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
     results = [_quantization(value.type) for value in op.results]
     if isinstance(op, FORWARDING) or op.name.startswith(f"{SDY.name}."):
         return kernels.get(op)
-    if isinstance(op, MOVING_ELEMENTS):
+    if moves_elements(op):
         different = sorted({str(UniformQuantizedType(each)) for each in (*operands, *results) if each is not None})
         if len(different) > 1:
             raise _unsupported(op, f"cannot move elements between {different[0]} and {different[1]}")

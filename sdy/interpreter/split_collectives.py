@@ -15,10 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
+from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.interpreter.compiled_block import CompiledOp
-
-OPERAND_BY_OPERAND = frozenset({AllGatherOp, AllReduceOp})
 
 
 def split_collectives(steps: Sequence[CompiledOp]) -> list[CompiledOp]:
@@ -35,7 +33,7 @@ def split_collectives(steps: Sequence[CompiledOp]) -> list[CompiledOp]:
 
 def _parts(step: CompiledOp) -> Iterator[CompiledOp]:
     # A computation that captures values has them as further operands; such collectives stay as they are.
-    if type(step.op) in OPERAND_BY_OPERAND and len(step.operands) == len(step.results) > 1:
+    if isinstance(step.op, CombinableOp) and len(step.operands) == len(step.results) > 1:
         for operand, result in zip(step.operands, step.results, strict=True):
             yield replace(step, operands=(operand,), results=(result,))
     else:

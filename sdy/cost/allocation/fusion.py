@@ -20,7 +20,7 @@ from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.facts.traits import Elementwise, has_fact
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo import elementwise
-from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.contraction import DotLikeOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import (
@@ -49,7 +49,6 @@ _FUSIBLE = frozenset(
         TransposeOp,
     )
 )
-_CONTRACTIONS = frozenset((DotGeneralOp, DotOp))
 # As XLA's `InstructionFusion::IsExpensive`: a second computation would cost more than memory accesses.
 _EXPENSIVE = frozenset(
     (
@@ -153,7 +152,7 @@ class _Kernels:
         kernel = kernels.pop() if len(kernels) == 1 else None
         if is_view:
             is_fused, takes_in = True, is_taken_in and bool(readers)
-        elif type(op) is TransposeOp and any(type(reader) in _CONTRACTIONS for reader in readers):
+        elif type(op) is TransposeOp and any(isinstance(reader, DotLikeOp) for reader in readers):
             is_fused = all(use.operation in self.takes_in or _reads_transposed(use) for use in op.results[0].uses)
             takes_in = not is_fused
         else:
@@ -170,7 +169,7 @@ class _Kernels:
 def _reads_transposed(use: Use) -> bool:
     """Return whether a contraction reads the operand of a transposition as it is stored."""
     transpose = use.operation.operands[use.index].owner
-    if type(use.operation) not in _CONTRACTIONS or not isinstance(transpose, TransposeOp):
+    if not isinstance(use.operation, DotLikeOp) or not isinstance(transpose, TransposeOp):
         return False
     order = list(transpose.permutation.get_values())
     return reads_in_place(use.operation, use.index, [order.index(dim) for dim in range(len(order))])

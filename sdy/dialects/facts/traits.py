@@ -36,6 +36,43 @@ class PassesThrough(OpTrait):
     """A trait of ops whose results are their operands: result i is operand i. They annotate, or order other ops."""
 
 
+class Generates(OpTrait):
+    """A trait of ops whose results depend on attributes alone: any device can compute any part of them."""
+
+
+@dataclass(frozen=True)
+class MovesElements(OpTrait):
+    """A trait of ops each of whose result elements is an element of an operand or a given padding value.
+
+    `is_selection`: the op reads, of its first operand, only the elements of the result; other operands are indices.
+    """
+
+    is_selection: bool = False
+
+
+class Contraction(OpTrait):
+    """A trait of ops that multiply elements of two operands and add many products."""
+
+
+class RegionOnElements(OpTrait):
+    """A trait of ops whose region is a function of single elements, such as the body of a reduction, not of tensors."""
+
+
+class Linearity(Enum):
+    """The operands in which an op is linear: f(a) + f(b) = f(a + b)."""
+
+    FIRST = auto()  # in the first; the others are indices or sizes
+    ALL = auto()  # in all together, like a sum
+    EACH = auto()  # in each alone, like a product
+
+
+@dataclass(frozen=True)
+class LinearIn(OpTrait):
+    """A trait of ops that are linear, so that partial sums may pass through them."""
+
+    operands: Linearity
+
+
 @dataclass(frozen=True)
 class CollectiveOf(OpTrait):
     """A trait of ops that communicate between devices, by a collective of this kind."""
@@ -86,6 +123,35 @@ def is_elementwise(op: Operation) -> bool:
 def passes_through(op: Operation) -> bool:
     """Return whether result i of an op is its operand i."""
     return has_fact(type(op), PassesThrough)
+
+
+def generates(op: Operation) -> bool:
+    """Return whether the results of an op depend on its attributes alone."""
+    return has_fact(type(op), Generates)
+
+
+def moves_elements(op: Operation) -> bool:
+    """Return whether each result element is an element of an operand or a given padding value."""
+    return has_fact(type(op), MovesElements)
+
+
+@cache
+def selects_elements(op_class: type[Operation]) -> bool:
+    """Return whether ops of a class read only those elements of their first operand that they return."""
+    found = op_class.get_trait(MovesElements)
+    return found is not None and found.is_selection
+
+
+def has_region_on_elements(op: Operation | None) -> bool:
+    """Return whether the region of an op is a function of single elements."""
+    return op is not None and has_fact(type(op), RegionOnElements)
+
+
+@cache
+def linearity(op_class: type[Operation]) -> Linearity | None:
+    """Return the operands in which ops of a class are linear; None if they are not."""
+    found = op_class.get_trait(LinearIn)
+    return None if found is None else found.operands
 
 
 @cache

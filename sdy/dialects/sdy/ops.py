@@ -27,7 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
-from sdy.dialects.facts.traits import PassesThrough, StoresShardings
+from sdy.dialects.facts.traits import Generates, PassesThrough, StoresShardings
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import BarrierDirection, enum_attr
@@ -138,7 +138,7 @@ class ConstantOp(IRDLOperation):
     name = "sdy.constant"
     value = prop_def()
     result = result_def(BaseAttr(TensorType))
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Generates())
 
     def __init__(self, value: Attribute, result_type: Attribute | None = None) -> None:
         super().__init__(result_types=[result_type or type_of_elements(value)], properties={"value": value})

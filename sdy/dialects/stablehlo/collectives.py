@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.facts.traits import CollectiveOf
+from sdy.dialects.facts.traits import CollectiveOf, MovesElements, RegionOnElements
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
@@ -48,7 +48,7 @@ class AllGatherOp(StablehloOp):
     """Concatenate the operands of all devices of a group along a dim."""
 
     name = "stablehlo.all_gather"
-    traits = traits_def(CollectiveOf(CollectiveKind.ALL_GATHER))
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_GATHER), MovesElements())
     inputs = var_operand_def()
     all_gather_dim = prop_def(IntegerAttr.constr(i64))
     replica_groups = prop_def(REPLICA_GROUPS)
@@ -63,7 +63,7 @@ class AllReduceOp(StablehloOp):
     """Reduce the operands of all devices of a group elementwise with a region."""
 
     name = "stablehlo.all_reduce"
-    traits = traits_def(CollectiveOf(CollectiveKind.ALL_REDUCE))
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_REDUCE), RegionOnElements())
     inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -78,7 +78,7 @@ class ReduceScatterOp(StablehloOp):
     """Reduce the operands of all devices of a group, and return to each device one slice along a dim."""
 
     name = "stablehlo.reduce_scatter"
-    traits = traits_def(CollectiveOf(CollectiveKind.REDUCE_SCATTER))
+    traits = traits_def(CollectiveOf(CollectiveKind.REDUCE_SCATTER), RegionOnElements())
     operand = operand_def()
     scatter_dimension = prop_def(IntegerAttr.constr(i64))
     replica_groups = prop_def(REPLICA_GROUPS)
@@ -94,7 +94,7 @@ class AllToAllOp(StablehloOp):
     """Split the operand along a dim, send slice i to device i of the group, and concatenate the received slices."""
 
     name = "stablehlo.all_to_all"
-    traits = traits_def(CollectiveOf(CollectiveKind.ALL_TO_ALL))
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_TO_ALL), MovesElements())
     inputs = var_operand_def()
     split_dimension = prop_def(IntegerAttr.constr(i64))
     concat_dimension = prop_def(IntegerAttr.constr(i64))
@@ -110,7 +110,7 @@ class CollectivePermuteOp(StablehloOp):
     """Send the operand of the source of each pair to its target; devices that are not a target get zeros."""
 
     name = "stablehlo.collective_permute"
-    traits = traits_def(CollectiveOf(CollectiveKind.COLLECTIVE_PERMUTE))
+    traits = traits_def(CollectiveOf(CollectiveKind.COLLECTIVE_PERMUTE), MovesElements())
     operand = operand_def()
     source_target_pairs = prop_def(DenseElementsAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -128,6 +128,7 @@ class CollectiveBroadcastOp(StablehloOp):
     """
 
     name = "stablehlo.collective_broadcast"
+    traits = traits_def(MovesElements())
     inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -141,6 +142,7 @@ class CollectiveReduceOp(StablehloOp):
     """Reduce like `all_reduce`, but return the result only to the first device of a group, and zeros to others."""
 
     name = "stablehlo.collective_reduce"
+    traits = traits_def(RegionOnElements())
     operand = operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -249,6 +251,8 @@ def is_grouped(op: Operation) -> TypeGuard[GroupedOp]:
     """Return whether the op is a collective with replica groups. `isinstance` takes long where every op is asked."""
     return type(op) in _GROUPED
 
+
+CombinableOp: TypeAlias = AllGatherOp | AllReduceOp  # one of several operands is like several of one
 
 OPS = (
     AllGatherOp,

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from sdy.dialects.facts.traits import Combiner, Elementwise, Identity
+from sdy.dialects.facts.traits import Combiner, Elementwise, Identity, LinearIn, Linearity, MovesElements
 from sdy.dialects.stablehlo.attributes.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
@@ -167,6 +167,7 @@ class NegateOp(UnaryOp):
     """Negation."""
 
     name = "stablehlo.negate"
+    traits = traits_def(LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
@@ -258,7 +259,7 @@ class AddOp(BinaryOp):
     """Sum; logical or for booleans."""
 
     name = "stablehlo.add"
-    traits = traits_def(Combiner(Identity.ZERO, kind=ReductionKind.SUM))
+    traits = traits_def(Combiner(Identity.ZERO, kind=ReductionKind.SUM), LinearIn(Linearity.ALL))
 
 
 @irdl_op_definition
@@ -307,7 +308,7 @@ class MultiplyOp(BinaryOp):
     """Product; logical and for booleans."""
 
     name = "stablehlo.multiply"
-    traits = traits_def(Combiner(Identity.ONE))
+    traits = traits_def(Combiner(Identity.ONE), LinearIn(Linearity.EACH))
 
 
 @irdl_op_definition
@@ -364,6 +365,7 @@ class SubtractOp(BinaryOp):
     """Difference."""
 
     name = "stablehlo.subtract"
+    traits = traits_def(LinearIn(Linearity.ALL))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
@@ -421,7 +423,7 @@ class SelectOp(FormattedOp):
     on_true = operand_def()
     on_false = operand_def()
     result = result_def()
-    traits = traits_def(Pure(), Elementwise())
+    traits = traits_def(Pure(), Elementwise(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_select,)
     FORM: ClassVar[Form] = Form(signature=SELECT_TYPES)
 

@@ -20,7 +20,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
-from sdy.dialects.facts.traits import as_combiner
+from sdy.dialects.facts.traits import RegionOnElements, as_combiner
 from sdy.dialects.ir.fast_ops import append_op, make_op
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
@@ -52,7 +52,7 @@ class ReduceOp(StablehloOp, HasImplicitRegions):
     result = var_result_def()
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reduce,)
 
     @classmethod

@@ -11,6 +11,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import Generates, LinearIn, Linearity, MovesElements
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices
 from sdy.dialects.stablehlo.checks.shape import (
@@ -41,7 +42,7 @@ class LiteralOp(StablehloOp):
 
     value = prop_def(DenseElementsAttr)
     output = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Generates())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_constant,)
 
     @classmethod
@@ -87,7 +88,7 @@ class IotaOp(FormattedOp):
     name = "stablehlo.iota"
     iota_dimension = prop_def(IntegerAttr.constr(i64))
     output = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Generates())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota,)
     FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "iota_dimension"),), signature=RESULT_ONLY)
 
@@ -119,7 +120,7 @@ class BroadcastInDimOp(FormattedOp):
     operand = operand_def()
     broadcast_dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
@@ -138,7 +139,7 @@ class DynamicBroadcastInDimOp(FormattedOp):
     known_expanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     known_nonexpanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim, check_dynamic_broadcast_in_dim, check_indices(1))
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
@@ -154,7 +155,7 @@ class BroadcastOp(FormattedOp):
     operand = operand_def()
     broadcast_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("sizes", "broadcast_sizes"),))
 
@@ -169,7 +170,7 @@ class ReshapeOp(FormattedOp):
     name = "stablehlo.reshape"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape,)
     FORM: ClassVar[Form] = Form()
 
@@ -185,7 +186,7 @@ class DynamicReshapeOp(FormattedOp):
     operand = operand_def()
     output_shape = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape, check_indices(1))
     FORM: ClassVar[Form] = Form()
 
@@ -201,7 +202,7 @@ class TransposeOp(FormattedOp):
     operand = operand_def()
     permutation = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_transpose,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "permutation"),))
 
@@ -217,7 +218,7 @@ class ReverseOp(FormattedOp):
     operand = operand_def()
     dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reverse,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "dimensions"),), signature=SAME)
 

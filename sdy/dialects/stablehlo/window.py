@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import Contraction, LinearIn, Linearity, RegionOnElements
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
@@ -60,7 +61,7 @@ class ConvolutionOp(StablehloOp):
     batch_group_count = prop_def(IntegerAttr.constr(i64))
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction(), LinearIn(Linearity.EACH))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_convolution,)
 
     @classmethod
@@ -114,7 +115,7 @@ class DynamicConvOp(StablehloOp):
     batch_group_count = prop_def(IntegerAttr.constr(i64))
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction())
 
 
 @irdl_op_definition
@@ -132,7 +133,7 @@ class ReduceWindowOp(StablehloOp):
     result = var_result_def()
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reduce_window,)
 
 
@@ -150,7 +151,7 @@ class SelectAndScatterOp(StablehloOp):
     result = result_def()
     select = region_def("single_block")
     scatter = region_def("single_block")
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_select_and_scatter,)
 
 
@@ -185,5 +186,8 @@ def _window_text(value: Attribute) -> str:
         return f"[{', '.join('true' if flag else 'false' for flag in ints_of(value))}]"
     return ints_text(value)
 
+
+PoolingOp: TypeAlias = ReduceWindowOp | SelectAndScatterOp
+WindowOp: TypeAlias = ConvolutionOp | PoolingOp
 
 OPS = (ConvolutionOp, DynamicConvOp, ReduceWindowOp, SelectAndScatterOp)

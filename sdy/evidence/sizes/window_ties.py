@@ -6,7 +6,7 @@ from xdsl.ir import Attribute
 
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.evidence.sizes.attribute_numbers import Ints, ints_in
 from sdy.evidence.sizes.ties import Ties, TieTable
 
@@ -31,7 +31,7 @@ def _convolution(ties: Ties, op: ConvolutionOp) -> None:
 
 
 @TABLE.of(ReduceWindowOp, SelectAndScatterOp)
-def _windows(ties: Ties, op: ReduceWindowOp | SelectAndScatterOp) -> None:
+def _windows(ties: Ties, op: PoolingOp) -> None:
     """Tie the dims along which windows have one element, or all elements up to theirs, and keep the others."""
     shape = shape_of(op.operands[0])
     values = [each for each in (*op.operands, *op.results) if rank_of(each)]
@@ -49,7 +49,7 @@ def _windows(ties: Ties, op: ReduceWindowOp | SelectAndScatterOp) -> None:
         ties.lock(value, f"a window of {op.name} moves along it", moving)
 
 
-def _window(op: ReduceWindowOp | SelectAndScatterOp, dim: int) -> tuple[int, tuple[int, int]]:
+def _window(op: PoolingOp, dim: int) -> tuple[int, tuple[int, int]]:
     """Return the size and the padding of windows that move element by element along a dim; others have size -1."""
 
     def ints(name: str) -> Ints:

@@ -10,23 +10,21 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
+from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.partitioner.emit.emitter import Channels
 from sdy.passes.rewriting.device_counts import last_channel
 from sdy.passes.rewriting.insertion import erase, insert_before
-
-Combined = AllGatherOp | AllReduceOp
 
 
 def split_combined_collectives(module: ModuleOp) -> None:
     """Replace each collective with several operands by one collective per operand, each on a separate channel."""
     channels = Channels(last_channel(module))
     for op in pre_order(module):
-        if isinstance(op, Combined) and len(op.result) > 1:
+        if isinstance(op, CombinableOp) and len(op.result) > 1:
             _split(op, channels)
 
 
-def _split(op: Combined, channels: Channels) -> None:
+def _split(op: CombinableOp, channels: Channels) -> None:
     for operand, result in zip(op.inputs, op.result, strict=True):
         properties = dict(op.properties)
         if op.channel_handle is not None:

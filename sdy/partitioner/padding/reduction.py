@@ -64,7 +64,7 @@ def _neutral_elements(op: reduction.ReduceOp) -> Sequence[Scalar] | None:
 
 
 @RULES.of(window.ReduceWindowOp, window.SelectAndScatterOp)
-def windows(op: window.ReduceWindowOp | window.SelectAndScatterOp) -> Rule:
+def windows(op: window.PoolingOp) -> Rule:
     """Keep the padding of dims along which windows have size 1; compute without padding otherwise."""
     sizes = op.window_dimensions
     strides = op.window_strides
@@ -84,7 +84,7 @@ def windows(op: window.ReduceWindowOp | window.SelectAndScatterOp) -> Rule:
     return pad
 
 
-def _pads_equally(op: window.ReduceWindowOp | window.SelectAndScatterOp, padder: Padder) -> bool:
+def _pads_equally(op: window.PoolingOp, padder: Padder) -> bool:
     """Return whether all tensors have the same true and target sizes along each dim with padding in any of them."""
     ranked = [value for value in (*op.operands, *op.results) if shape_of(value)]
     targets = [padder.facts.target_sizes(value) for value in ranked]

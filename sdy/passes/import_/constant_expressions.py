@@ -15,7 +15,7 @@ from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.passes.rewriting.call_graph import callee_name, original_name
 from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable
 
-SOURCES = frozenset[type[Operation]]((ConstantOp, IotaOp))
+# The ops that move elements and that Shardy copies with the constants that they move.
 MOVERS = frozenset[type[Operation]]((BroadcastInDimOp, ReshapeOp, SliceOp))
 
 
@@ -39,7 +39,7 @@ class ConstantClassifier:
 
     def is_constant(self, op: Operation, constants: set[int]) -> bool:
         """Return whether `op` is a constant expression, given the identities of the constants before it."""
-        if type(op) in SOURCES:
+        if type(op) is ConstantOp or type(op) is IotaOp:
             return True
         return constants.issuperset(map(id, operands_of(op))) and self.preserves_constants(op)
 

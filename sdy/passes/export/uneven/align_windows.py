@@ -29,7 +29,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp, WindowOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
@@ -38,7 +38,6 @@ from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_sca
 from sdy.partitioner.on_shards.combiners import combiners_of
 from sdy.partitioner.on_shards.windows import (
     Window,
-    WindowOp,
     windows_of,
     with_equal_kernel_shards,
     with_equal_shards,
