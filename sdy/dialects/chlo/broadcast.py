@@ -15,6 +15,7 @@ from sdy.dialects.chlo.checks import (
     check_broadcast_complex,
     check_broadcast_select,
 )
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
@@ -191,26 +192,4 @@ class BroadcastSelectOp(FormattedOp):
     FORM: ClassVar[Form] = Form()
 
 
-OPS = (
-    BroadcastAddOp,
-    BroadcastAndOp,
-    BroadcastAtan2Op,
-    BroadcastComplexOp,
-    BroadcastDivideOp,
-    BroadcastMaximumOp,
-    BroadcastMinimumOp,
-    BroadcastMultiplyOp,
-    BroadcastNextAfterOp,
-    BroadcastOrOp,
-    BroadcastPolygammaOp,
-    BroadcastPowerOp,
-    BroadcastRemainderOp,
-    BroadcastShiftLeftOp,
-    BroadcastShiftRightArithmeticOp,
-    BroadcastShiftRightLogicalOp,
-    BroadcastSubtractOp,
-    BroadcastXorOp,
-    BroadcastZetaOp,
-    BroadcastCompareOp,
-    BroadcastSelectOp,
-)
+OPS = declared_ops(__name__)

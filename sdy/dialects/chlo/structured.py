@@ -25,6 +25,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
 from sdy.dialects.chlo.checks import check_constant_like, check_ragged_dot, check_scan, check_top_k
 from sdy.dialects.facts.traits import Contraction
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.shape import LiteralOp
@@ -182,4 +183,4 @@ class ScanOp(StablehloOp, SuggestsArgumentNames):
         return ["input"] * inputs + ["carry"] * (count - inputs)
 
 
-OPS = (ConstantOp, ConstantLikeOp, TopKOp, RaggedDotOp, ScanOp)
+OPS = declared_ops(__name__)

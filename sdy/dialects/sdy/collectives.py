@@ -10,10 +10,11 @@ from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from sdy.dialects.facts.traits import CollectiveOf, StoresShardings
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import AllToAllParamsAttr, AxesPerDimAttr, AxisListAttr, TensorShardingAttr
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import enum_attr, enum_value
@@ -204,13 +205,4 @@ class ReplicatedToUnreducedOp(CollectiveOp):
         super().__init__(tensor, out_sharding, axes=AxisListAttr(axes))
 
 
-OPS: list[type[Operation]] = [
-    AllGatherOp,
-    AllReduceOp,
-    AllSliceOp,
-    AllToAllOp,
-    CollectivePermuteOp,
-    ReduceScatterOp,
-    ReplicatedToUnreducedOp,
-    ShardedToUnreducedOp,
-]
+OPS = declared_ops(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     BaseAttr,
@@ -28,6 +28,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
 from sdy.dialects.facts.traits import Generates, PassesThrough, StoresShardings
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import BarrierDirection, enum_attr
@@ -237,14 +238,4 @@ class PropagationBarrierOp(DeclaredSyntaxOp):
         )
 
 
-OPS: list[type[Operation]] = [
-    ConstantOp,
-    DataFlowEdgeOp,
-    FuncDataFlowEdgeOp,
-    MeshOp,
-    PropagationBarrierOp,
-    ReshardOp,
-    ReturnOp,
-    ShardingConstraintOp,
-    ShardingGroupOp,
-]
+OPS = declared_ops(__name__)

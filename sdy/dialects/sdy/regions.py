@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMemoryEffect
 
 from sdy.dialects.facts.traits import StoresShardings
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.notation import is_at_attribute, read_bracketed
 from sdy.grammar.parse import SHARDING_LIST
@@ -230,4 +231,4 @@ def _print_rest(op: ManualComputationOp | NamedComputationOp, printer: Printer) 
     printer.print_function_type(op.tensors.types, op.outputs.types)
 
 
-OPS: list[type[Operation]] = [ManualComputationOp, NamedComputationOp]
+OPS = declared_ops(__name__)

@@ -21,6 +21,7 @@ from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import CollectiveOf, MovesElements, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
@@ -254,19 +255,4 @@ def is_grouped(op: Operation) -> TypeGuard[GroupedOp]:
 
 CombinableOp: TypeAlias = AllGatherOp | AllReduceOp  # one of several operands is like several of one
 
-OPS = (
-    AllGatherOp,
-    AllReduceOp,
-    ReduceScatterOp,
-    AllToAllOp,
-    CollectivePermuteOp,
-    CollectiveBroadcastOp,
-    CollectiveReduceOp,
-    CrossReplicaSumOp,
-    PartitionIdOp,
-    ReplicaIdOp,
-    SendOp,
-    RecvOp,
-    InfeedOp,
-    OutfeedOp,
-)
+OPS = declared_ops(__name__)

@@ -9,6 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from sdy.dialects.facts.traits import Contraction, LinearIn, Linearity
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import DotDimensionNumbersAttr
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
@@ -93,4 +94,4 @@ class UnaryEinsumOp(FormattedOp):
 
 DotLikeOp: TypeAlias = DotGeneralOp | DotOp
 
-OPS = (DotGeneralOp, DotOp, EinsumOp, UnaryEinsumOp)
+OPS = declared_ops(__name__)

@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
 from sdy.dialects.facts.traits import PassesThrough, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.control import check_if_or_case, check_map, check_optimization_barrier, check_while
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
@@ -209,4 +210,4 @@ class OptimizationBarrierOp(StablehloOp):
 
 ControlFlowOp: TypeAlias = CaseOp | IfOp | WhileOp  # their regions run on tensors: one of them, or one many times
 
-OPS = (ReturnOp, WhileOp, IfOp, CaseOp, MapOp, OptimizationBarrierOp)
+OPS = declared_ops(__name__)

@@ -9,6 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from sdy.dialects.facts.traits import Combiner, Elementwise, Identity, LinearIn, Linearity, MovesElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
@@ -501,53 +502,4 @@ class UniformDequantizeOp(FormattedOp):
     FORM: ClassVar[Form] = Form()
 
 
-OPS = (
-    AbsOp,
-    AddOp,
-    AndOp,
-    Atan2Op,
-    CbrtOp,
-    CeilOp,
-    ClampOp,
-    CompareOp,
-    ComplexOp,
-    ConvertOp,
-    CosineOp,
-    CountLeadingZerosOp,
-    DivideOp,
-    ExponentialMinusOneOp,
-    ExponentialOp,
-    FloorOp,
-    ImagOp,
-    IsFiniteOp,
-    LogOp,
-    LogPlusOneOp,
-    LogisticOp,
-    MaximumOp,
-    MinimumOp,
-    MultiplyOp,
-    NegateOp,
-    NotOp,
-    OrOp,
-    PopcntOp,
-    PowerOp,
-    RealOp,
-    ReducePrecisionOp,
-    RemainderOp,
-    RoundNearestAfzOp,
-    RoundNearestEvenOp,
-    RsqrtOp,
-    SelectOp,
-    ShiftLeftOp,
-    ShiftRightArithmeticOp,
-    ShiftRightLogicalOp,
-    SignOp,
-    SineOp,
-    SqrtOp,
-    SubtractOp,
-    TanOp,
-    TanhOp,
-    UniformDequantizeOp,
-    UniformQuantizeOp,
-    XorOp,
-)
+OPS = declared_ops(__name__)

@@ -20,6 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.facts.traits import LinearIn, Linearity, MovesElements, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices, check_scatter_indices
@@ -89,4 +90,4 @@ class TorchIndexSelectOp(StablehloOp):
     traits = traits_def(Pure(), MovesElements(is_selection=True))
 
 
-OPS = (GatherOp, DynamicGatherOp, ScatterOp, TorchIndexSelectOp)
+OPS = declared_ops(__name__)

@@ -19,6 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.facts.traits import RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.enums import FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.element_kinds import check_float_or_complex_operand
@@ -160,12 +161,4 @@ class BatchNormGradOp(BatchNormOp, SuggestsResultNames):
         return ("grad_operand", "grad_scale", "grad_offset")
 
 
-OPS = (
-    CholeskyOp,
-    TriangularSolveOp,
-    FftOp,
-    SortOp,
-    BatchNormTrainingOp,
-    BatchNormInferenceOp,
-    BatchNormGradOp,
-)
+OPS = declared_ops(__name__)

@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
 from sdy.dialects.facts.traits import RegionOnElements, as_combiner
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.fast_ops import append_op, make_op
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
@@ -183,4 +184,4 @@ def _scalar_of(tensor: Attribute) -> Attribute | None:
     return scalar_of(tensor_type) if tensor_type is not None else None
 
 
-OPS = (ReduceOp,)
+OPS = declared_ops(__name__)

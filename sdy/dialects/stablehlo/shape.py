@@ -12,6 +12,7 @@ from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import Generates, LinearIn, Linearity, MovesElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices
 from sdy.dialects.stablehlo.checks.shape import (
@@ -271,18 +272,4 @@ class SetDimensionSizeOp(FormattedOp):
     FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "dimension"),))
 
 
-OPS = (
-    ConstantOp,
-    IotaOp,
-    DynamicIotaOp,
-    BroadcastInDimOp,
-    DynamicBroadcastInDimOp,
-    BroadcastOp,
-    ReshapeOp,
-    DynamicReshapeOp,
-    TransposeOp,
-    ReverseOp,
-    BitcastConvertOp,
-    GetDimensionSizeOp,
-    SetDimensionSizeOp,
-)
+OPS = declared_ops(__name__)

@@ -11,6 +11,7 @@ from xdsl.parser import Parser
 from xdsl.traits import Pure
 
 from sdy.dialects.facts.traits import LinearIn, Linearity, MovesElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices
@@ -177,12 +178,4 @@ class DynamicPadOp(FormattedOp):
     FORM: ClassVar[Form] = Form()
 
 
-OPS = (
-    SliceOp,
-    DynamicSliceOp,
-    DynamicUpdateSliceOp,
-    RealDynamicSliceOp,
-    ConcatenateOp,
-    PadOp,
-    DynamicPadOp,
-)
+OPS = declared_ops(__name__)

@@ -24,6 +24,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import Contraction, LinearIn, Linearity, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
@@ -190,4 +191,4 @@ def _window_text(value: Attribute) -> str:
 PoolingOp: TypeAlias = ReduceWindowOp | SelectAndScatterOp
 WindowOp: TypeAlias = ConvolutionOp | PoolingOp
 
-OPS = (ConvolutionOp, DynamicConvOp, ReduceWindowOp, SelectAndScatterOp)
+OPS = declared_ops(__name__)
