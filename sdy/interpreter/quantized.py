@@ -6,7 +6,6 @@ A stored `q` represents `(q - zero_point) * scale`. Source: StableHLO's `dequant
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.facts.traits import moves_elements
+from sdy.dialects.facts.traits import generates, moves_elements, passes_through
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.quant import UniformQuantization, UniformQuantizedType
 from sdy.dialects.sdy.dialect import SDY
@@ -34,15 +33,6 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 
 Floats = NDArray[np.float64]
 
-# Ops that return stored elements as they are; operands and results may have different types.
-FORWARDING = (
-    shape.BitcastConvertOp,
-    shape.ConstantOp,
-    calls.CompositeOp,
-    CallOp,
-    control.OptimizationBarrierOp,
-    *get_args(control.ControlFlowOp),
-)
 # The ops that StableHLO defines for quantized elements: on the floats that they represent.
 COMPUTING: tuple[type[Operation], ...] = (
     elementwise.AbsOp,
@@ -92,7 +82,7 @@ def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
     """
     operands = [_quantization(value.type) for value in op.operands]
     results = [_quantization(value.type) for value in op.results]
-    if isinstance(op, FORWARDING) or op.name.startswith(f"{SDY.name}."):
+    if _returns_stored(op):
         return kernels.get(op)
     if moves_elements(op):
         different = sorted({str(UniformQuantizedType(each)) for each in (*operands, *results) if each is not None})
@@ -105,6 +95,13 @@ def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
         raise _unsupported(op, "does not support quantized elements here")
     kernel = kernels.get(_in_floats(op))
     return None if kernel is None else _with_conversions(kernel, operands, results)
+
+
+def _returns_stored(op: Operation) -> bool:
+    """Return whether an op returns stored elements as they are; operands and results may have different types."""
+    is_call = isinstance(op, calls.CompositeOp | CallOp | control.ControlFlowOp)
+    is_known = is_call or generates(op) or passes_through(op) or op.name.startswith(f"{SDY.name}.")
+    return is_known or isinstance(op, shape.BitcastConvertOp)
 
 
 def _in_floats(op: Operation) -> Operation:

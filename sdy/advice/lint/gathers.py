@@ -10,15 +10,13 @@ from sdy.advice.edits import Edit
 from sdy.advice.lint.finding import Candidate, Fix
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
-from sdy.dialects.facts.traits import collective_kind, is_elementwise, passes_through
+from sdy.dialects.facts.traits import collective_kind, is_elementwise, moves_elements, passes_through
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
 from sdy.model.sharding import TensorSharding
-
-SAME_DATA = (ConvertOp, ReshapeOp, TransposeOp)
 
 # SDY-S403
 
@@ -40,7 +38,7 @@ def repeated_gathers(linted: LintedProgram) -> Iterator[Candidate]:
 
 def _root(value: SSAValue) -> SSAValue:
     """Return the value that another one has the data of."""
-    while isinstance(value.owner, (*SAME_DATA, CollectiveOp)):
+    while isinstance(value.owner, ConvertOp | ReshapeOp | TransposeOp | CollectiveOp):
         value = value.owner.operands[0]
     return value
 
@@ -123,7 +121,8 @@ def is_unchanged(value: SSAValue, loop: WhileOp) -> bool:
         else:
             op = each.owner
             assert isinstance(op, Operation)
-            is_followed = isinstance(op, (*SAME_DATA, CollectiveOp)) or is_elementwise(op) or passes_through(op)
+            questions = (is_elementwise, moves_elements, passes_through)
+            is_followed = isinstance(op, CollectiveOp) or any(question(op) for question in questions)
             if op.regions or not is_followed:
                 return False
             waiting += op.operands

@@ -16,7 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
 from sdy.cost.allocation.fusion import Fusion
-from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers, reads_of
+from sdy.cost.allocation.loop_buffers import LoopBuffers, keeps_buffers, loop_buffers, reads_of
 from sdy.dialects.facts.traits import has_region_on_elements
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
@@ -114,7 +114,7 @@ class Buffers:
 
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
         """Return the values whose memory the results take over, unless another op reads them later."""
-        carried = operands_of(op) if type(op) in CARRYING else ()
+        carried = operands_of(op) if keeps_buffers(op) else ()
         if not carried and op not in self._overwritten and op not in self._loops.overwritten:
             return ()
         return [*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ())]
@@ -234,7 +234,7 @@ def _first_in_memory(value: SSAValue) -> SSAValue:
         op = value.op
         if isinstance(op, ReshapeOp):
             value = op.operand
-        elif isinstance(op, CARRYING) and _may_carry(op.operands[value.index], op):
+        elif keeps_buffers(op) and _may_carry(op.operands[value.index], op):
             value = op.operands[value.index]
         else:
             break

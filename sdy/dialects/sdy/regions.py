@@ -6,7 +6,7 @@ Source: docs/spec/01, 5.5 and 5.6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Region, SSAValue
@@ -230,5 +230,7 @@ def _print_rest(op: ManualComputationOp | NamedComputationOp, printer: Printer) 
     printer.print_string(" : ")
     printer.print_function_type(op.tensors.types, op.outputs.types)
 
+
+ComputationOp: TypeAlias = ManualComputationOp | NamedComputationOp
 
 OPS = declared_ops(__name__)
