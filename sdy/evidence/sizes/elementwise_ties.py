@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.chlo import elementwise as chlo
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.types import rank_of
@@ -16,9 +17,9 @@ from sdy.dialects.stablehlo.linalg import BatchNormGradOp, BatchNormInferenceOp,
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.evidence.sizes.index_values import literal
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 
-TABLE = TieTable()
+TABLE = OpTable[None, [Ties]]()
 MEASURED_ALIKE = (
     ops.AbsOp,
     ops.AddOp,
@@ -38,33 +39,33 @@ SPECIAL = (*MEASURED_ALIKE, ops.ClampOp, ops.SelectOp, ops.MultiplyOp, ops.Divid
 
 
 @TABLE.of(*(each for each in (*ops.OPS, *chlo.OPS) if each not in SPECIAL), MapOp)
-def _pointwise(ties: Ties, op: Operation) -> None:
+def _pointwise(op: Operation, ties: Ties) -> None:
     ties.same_dims(*op.operands, *op.results)
 
 
 @TABLE.of(*MEASURED_ALIKE)
-def _measured_alike(ties: Ties, op: Operation) -> None:
+def _measured_alike(op: Operation, ties: Ties) -> None:
     ties.same(*op.operands, *op.results)
 
 
 @TABLE.of(ops.MultiplyOp)
-def _multiply(ties: Ties, op: ops.MultiplyOp) -> None:
+def _multiply(op: ops.MultiplyOp, ties: Ties) -> None:
     """A constant times the index of a shard or of a trip is a position."""
-    _pointwise(ties, op)
+    _pointwise(op, ties)
     for constant in (op.lhs, op.rhs):
         if literal(constant) is not None and not _is_float(constant):
             ties.values.same(constant, op.result)
 
 
 @TABLE.of(ops.DivideOp)
-def _divide(ties: Ties, op: ops.DivideOp) -> None:
-    _pointwise(ties, op)
+def _divide(op: ops.DivideOp, ties: Ties) -> None:
+    _pointwise(op, ties)
     if not _is_float(op.result):
         ties.values.same(op.lhs, op.rhs)
 
 
 @TABLE.of(ops.ClampOp)
-def _clamp(ties: Ties, op: ops.ClampOp) -> None:
+def _clamp(op: ops.ClampOp, ties: Ties) -> None:
     ties.same_dims(op.operand, op.result)
     for bound in (op.min, op.max):
         if rank_of(bound):
@@ -73,19 +74,19 @@ def _clamp(ties: Ties, op: ops.ClampOp) -> None:
 
 
 @TABLE.of(ops.SelectOp)
-def _select(ties: Ties, op: ops.SelectOp) -> None:
+def _select(op: ops.SelectOp, ties: Ties) -> None:
     ties.same(op.on_true, op.on_false, op.result)
     if rank_of(op.pred):
         ties.same_dims(op.pred, op.result)
 
 
 @TABLE.of(OptimizationBarrierOp, DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp)
-def _identity(ties: Ties, op: Operation) -> None:
+def _identity(op: Operation, ties: Ties) -> None:
     ties.all_same(op.operands, op.results)
 
 
 @TABLE.of(CustomCallOp)
-def _custom_call(ties: Ties, op: CustomCallOp) -> None:
+def _custom_call(op: CustomCallOp, ties: Ties) -> None:
     if is_identity_call(op):
         ties.all_same(op.inputs, op.result)
     else:
@@ -93,7 +94,7 @@ def _custom_call(ties: Ties, op: CustomCallOp) -> None:
 
 
 @TABLE.of(DotGeneralOp)
-def _dot_general(ties: Ties, op: DotGeneralOp) -> None:
+def _dot_general(op: DotGeneralOp, ties: Ties) -> None:
     numbers = op.dot_dimension_numbers.data
     lhs, rhs, result = ties.of(op.lhs), ties.of(op.rhs), list(ties.of(op.result))
     for one, other in zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions, strict=True):
@@ -113,7 +114,7 @@ def _dot_general(ties: Ties, op: DotGeneralOp) -> None:
 
 
 @TABLE.of(DotOp)
-def _dot(ties: Ties, op: DotOp) -> None:
+def _dot(op: DotOp, ties: Ties) -> None:
     lhs, rhs = ties.of(op.lhs), ties.of(op.rhs)
     ties.tie(lhs[-1], rhs[0])
     for one, other in zip((*lhs[:-1], *rhs[1:]), ties.of(op.result), strict=True):
@@ -121,7 +122,7 @@ def _dot(ties: Ties, op: DotOp) -> None:
 
 
 @TABLE.of(ReduceOp)
-def _reduce(ties: Ties, op: ReduceOp) -> None:
+def _reduce(op: ReduceOp, ties: Ties) -> None:
     dims = ints_of(op.dimensions)
     for operand, initial, result in zip(op.inputs, op.init_values, op.result, strict=True):
         kept = [each for dim, each in enumerate(ties.of(operand)) if dim not in dims]
@@ -132,14 +133,14 @@ def _reduce(ties: Ties, op: ReduceOp) -> None:
 
 
 @TABLE.of(SortOp)
-def _sort(ties: Ties, op: SortOp) -> None:
+def _sort(op: SortOp, ties: Ties) -> None:
     ties.same_dims(*op.operands, *op.results)
     for operand, result in zip(op.inputs, op.result, strict=True):
         ties.values.same(operand, result)
 
 
 @TABLE.of(BatchNormTrainingOp, BatchNormInferenceOp, BatchNormGradOp)
-def _batch_norm(ties: Ties, op: BatchNormTrainingOp | BatchNormInferenceOp | BatchNormGradOp) -> None:
+def _batch_norm(op: BatchNormTrainingOp | BatchNormInferenceOp | BatchNormGradOp, ties: Ties) -> None:
     first, feature = ties.of(op.operand), op.feature_index.value.data
     for value in (*op.operands, *op.results):
         dims = ties.of(value)

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.evidence.sizes.movement_ties import tie_window
 from sdy.evidence.sizes.size_classes import Variable
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 
-TABLE = TieTable()
+TABLE = OpTable[None, [Ties]]()
 
 
 @TABLE.of(GatherOp)
-def _gather(ties: Ties, op: GatherOp) -> None:
+def _gather(op: GatherOp, ties: Ties) -> None:
     numbers = op.dimension_numbers.data
     operand, result = ties.of(op.operand), ties.of(op.result)
     indices = _batch_dims(ties, op.start_indices, numbers.index_vector_dim)
@@ -42,7 +43,7 @@ def _gather(ties: Ties, op: GatherOp) -> None:
 
 
 @TABLE.of(ScatterOp)
-def _scatter(ties: Ties, op: ScatterOp) -> None:
+def _scatter(op: ScatterOp, ties: Ties) -> None:
     numbers = op.scatter_dimension_numbers.data
     indices = _batch_dims(ties, op.scatter_indices, numbers.index_vector_dim)
     removed = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
@@ -87,22 +88,22 @@ def _tie_batching(ties: Ties, operand: SSAValue, indices: SSAValue, dims: Sequen
 
 
 @TABLE.of(ops.AllReduceOp, ops.CollectivePermuteOp, ops.CollectiveBroadcastOp, ops.CrossReplicaSumOp)
-def _same(ties: Ties, op: Operation) -> None:
+def _same(op: Operation, ties: Ties) -> None:
     ties.all_same(op.operands, op.results)
 
 
 @TABLE.of(ops.AllGatherOp)
-def _all_gather(ties: Ties, op: ops.AllGatherOp) -> None:
+def _all_gather(op: ops.AllGatherOp, ties: Ties) -> None:
     _multiples(ties, op, op.all_gather_dim.value.data)
 
 
 @TABLE.of(ops.ReduceScatterOp)
-def _reduce_scatter(ties: Ties, op: ops.ReduceScatterOp) -> None:
+def _reduce_scatter(op: ops.ReduceScatterOp, ties: Ties) -> None:
     _multiples(ties, op, op.scatter_dimension.value.data)
 
 
 @TABLE.of(ops.AllToAllOp)
-def _all_to_all(ties: Ties, op: ops.AllToAllOp) -> None:
+def _all_to_all(op: ops.AllToAllOp, ties: Ties) -> None:
     split, concat = op.split_dimension.value.data, op.concat_dimension.value.data
     _multiples(ties, op, split, concat)
     if split == concat:
@@ -130,12 +131,12 @@ def _multiples(ties: Ties, op: Operation, *dims: int) -> None:
 
 
 @TABLE.of(ops.PartitionIdOp, ops.ReplicaIdOp)
-def _device_id(ties: Ties, op: Operation) -> None:
+def _device_id(op: Operation, ties: Ties) -> None:
     """Tie nothing: the result is the number of a device."""
 
 
 @TABLE.of(RngBitGeneratorOp)
-def _rng_bit_generator(ties: Ties, op: RngBitGeneratorOp) -> None:
+def _rng_bit_generator(op: RngBitGeneratorOp, ties: Ties) -> None:
     ties.lock(op.initial_state, "the state of a random generator")
     ties.same_dims(op.initial_state, op.output_state)
     ties.of(op.output)

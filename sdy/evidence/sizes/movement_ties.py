@@ -7,6 +7,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.chlo.structured import ConstantOp as ChloConstantOp
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.stablehlo import shape as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -15,14 +16,14 @@ from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, Dynami
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.evidence.sizes.devices import Table
 from sdy.evidence.sizes.size_classes import Variable
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 
-TABLE = TieTable()
+TABLE = OpTable[None, [Ties]]()
 Shape = tuple[int, ...]
 
 
 @TABLE.of(ops.ConstantOp, SdyConstantOp, ChloConstantOp)
-def _constant(ties: Ties, op: ops.ConstantOp | SdyConstantOp | ChloConstantOp) -> None:
+def _constant(op: ops.ConstantOp | SdyConstantOp | ChloConstantOp, ties: Ties) -> None:
     is_splat = bool(getattr(op.value, "is_splat", False))
     ties.of(op.results[0])
     if op in ties.mesh.tables:
@@ -35,12 +36,12 @@ def _constant(ties: Ties, op: ops.ConstantOp | SdyConstantOp | ChloConstantOp) -
 
 
 @TABLE.of(ops.IotaOp)
-def _iota(ties: Ties, op: ops.IotaOp) -> None:
+def _iota(op: ops.IotaOp, ties: Ties) -> None:
     ties.values.position(op.output, ties.of(op.output)[op.iota_dimension.value.data])
 
 
 @TABLE.of(ops.BroadcastInDimOp)
-def _broadcast_in_dim(ties: Ties, op: ops.BroadcastInDimOp) -> None:
+def _broadcast_in_dim(op: ops.BroadcastInDimOp, ties: Ties) -> None:
     result = ties.of(op.result)
     for one, dim in zip(ties.of(op.operand), ints_of(op.broadcast_dimensions), strict=True):
         if ties.classes.sizes[one] != 1:
@@ -49,7 +50,7 @@ def _broadcast_in_dim(ties: Ties, op: ops.BroadcastInDimOp) -> None:
 
 
 @TABLE.of(ops.BroadcastOp)
-def _broadcast(ties: Ties, op: ops.BroadcastOp) -> None:
+def _broadcast(op: ops.BroadcastOp, ties: Ties) -> None:
     result = ties.of(op.result)
     count = len(ints_of(op.broadcast_sizes))
     for index in range(count):
@@ -60,7 +61,7 @@ def _broadcast(ties: Ties, op: ops.BroadcastOp) -> None:
 
 
 @TABLE.of(ops.ReshapeOp)
-def _reshape(ties: Ties, op: ops.ReshapeOp) -> None:
+def _reshape(op: ops.ReshapeOp, ties: Ties) -> None:
     """Tie the dims that are split or merged; a group of several dims on both sides keeps its sizes."""
     operand, result = ties.of(op.operand), ties.of(op.result)
     groups = reshape_groups(shape_of(op.operand), shape_of(op.result))
@@ -98,7 +99,7 @@ def reshape_groups(operand: Shape, result: Shape) -> list[tuple[list[int], list[
 
 
 @TABLE.of(ops.TransposeOp)
-def _transpose(ties: Ties, op: ops.TransposeOp) -> None:
+def _transpose(op: ops.TransposeOp, ties: Ties) -> None:
     operand = ties.of(op.operand)
     for dim, other in zip(ints_of(op.permutation), ties.of(op.result), strict=True):
         ties.tie(operand[dim], other)
@@ -106,12 +107,12 @@ def _transpose(ties: Ties, op: ops.TransposeOp) -> None:
 
 
 @TABLE.of(ops.ReverseOp)
-def _reverse(ties: Ties, op: ops.ReverseOp) -> None:
+def _reverse(op: ops.ReverseOp, ties: Ties) -> None:
     ties.same(op.operand, op.result)
 
 
 @TABLE.of(ops.BitcastConvertOp)
-def _bitcast_convert(ties: Ties, op: ops.BitcastConvertOp) -> None:
+def _bitcast_convert(op: ops.BitcastConvertOp, ties: Ties) -> None:
     for one, other in zip(ties.of(op.operand), ties.of(op.result), strict=False):
         ties.tie(one, other)
     longer = max(op.operand, op.result, key=lambda value: len(shape_of(value)))
@@ -120,12 +121,12 @@ def _bitcast_convert(ties: Ties, op: ops.BitcastConvertOp) -> None:
 
 
 @TABLE.of(ops.GetDimensionSizeOp)
-def _get_dimension_size(ties: Ties, op: ops.GetDimensionSizeOp) -> None:
+def _get_dimension_size(op: ops.GetDimensionSizeOp, ties: Ties) -> None:
     ties.values.position(op.result, ties.of(op.operand)[op.dimension.value.data])
 
 
 @TABLE.of(SliceOp)
-def _slice(ties: Ties, op: SliceOp) -> None:
+def _slice(op: SliceOp, ties: Ties) -> None:
     operand, result = ties.of(op.operand), ties.of(op.result)
     starts, limits, strides = map(ints_of, (op.start_indices, op.limit_indices, op.strides))
     for dim, (one, other) in enumerate(zip(operand, result, strict=True)):
@@ -145,7 +146,7 @@ def _slice(ties: Ties, op: SliceOp) -> None:
 
 
 @TABLE.of(PadOp)
-def _pad(ties: Ties, op: PadOp) -> None:
+def _pad(op: PadOp, ties: Ties) -> None:
     operand, result, interior = ties.of(op.operand), ties.of(op.result), ints_of(op.interior_padding)
     for dim, (one, other) in enumerate(zip(operand, result, strict=True)):
         low, high = (ties.attribute(op, name, dim, one, other) for name in ("edge_padding_low", "edge_padding_high"))
@@ -155,7 +156,7 @@ def _pad(ties: Ties, op: PadOp) -> None:
 
 
 @TABLE.of(ConcatenateOp)
-def _concatenate(ties: Ties, op: ConcatenateOp) -> None:
+def _concatenate(op: ConcatenateOp, ties: Ties) -> None:
     dim, result = op.dimension.value.data, ties.of(op.result)
     ties.same_dims(op.result, *op.inputs, but=(dim,))
     ties.classes.tie_sum(((-1, result[dim]), *((1, ties.of(each)[dim]) for each in op.inputs)), 0)
@@ -163,7 +164,7 @@ def _concatenate(ties: Ties, op: ConcatenateOp) -> None:
 
 
 @TABLE.of(DynamicSliceOp)
-def _dynamic_slice(ties: Ties, op: DynamicSliceOp) -> None:
+def _dynamic_slice(op: DynamicSliceOp, ties: Ties) -> None:
     operand, result = ties.of(op.operand), ties.of(op.result)
     for dim, start in enumerate(op.start_indices):
         ties.tie(ties.attribute(op, "slice_sizes", dim), result[dim])
@@ -172,7 +173,7 @@ def _dynamic_slice(ties: Ties, op: DynamicSliceOp) -> None:
 
 
 @TABLE.of(DynamicUpdateSliceOp)
-def _dynamic_update_slice(ties: Ties, op: DynamicUpdateSliceOp) -> None:
+def _dynamic_update_slice(op: DynamicUpdateSliceOp, ties: Ties) -> None:
     ties.same_dims(op.operand, op.result)
     for window, whole, start in zip(ties.of(op.update), ties.of(op.operand), op.start_indices, strict=True):
         tie_window(ties, window, whole, start)

@@ -11,40 +11,41 @@ from xdsl.ir import Operation, Region, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import MeshOp, ShardingGroupOp
 from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, ReturnOp, WhileOp
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 
-TABLE = TieTable()
+TABLE = OpTable[None, [Ties]]()
 
 
 @TABLE.of(WhileOp)
-def _while(ties: Ties, op: WhileOp) -> None:
+def _while(op: WhileOp, ties: Ties) -> None:
     body = _returned(op.body)
     ties.all_same(op.operand, op.result, op.body.block.args, op.cond.block.args, body)
 
 
 @TABLE.of(IfOp, CaseOp)
-def _branches(ties: Ties, op: IfOp | CaseOp) -> None:
+def _branches(op: IfOp | CaseOp, ties: Ties) -> None:
     ties.all_same(op.result, *map(_returned, op.regions))
 
 
 @TABLE.of(NamedComputationOp)
-def _named_computation(ties: Ties, op: NamedComputationOp) -> None:
+def _named_computation(op: NamedComputationOp, ties: Ties) -> None:
     ties.all_same(op.tensors, op.body.block.args)
     ties.all_same(op.outputs, _returned(op.body))
 
 
 @TABLE.of(CallOp)
-def _call(ties: Ties, op: CallOp) -> None:
+def _call(op: CallOp, ties: Ties) -> None:
     _tie_call(ties, op, op.callee.string_value(), op.arguments, op.res)
 
 
 @TABLE.of(CompositeOp)
-def _composite(ties: Ties, op: CompositeOp) -> None:
+def _composite(op: CompositeOp, ties: Ties) -> None:
     _tie_call(ties, op, op.decomposition.string_value(), op.inputs, op.result)
 
 
@@ -58,7 +59,7 @@ def _tie_call(ties: Ties, op: Operation, name: str, arguments: Sequence[SSAValue
 
 
 @TABLE.of(ManualComputationOp)
-def _manual_computation(ties: Ties, op: ManualComputationOp) -> None:
+def _manual_computation(op: ManualComputationOp, ties: Ties) -> None:
     """Tie each dim outside to the multiple of the dim inside that the manual axes make it."""
     inside = (*op.body.block.args, *_returned(op.body))
     for outer, inner in zip((*op.tensors, *op.outputs), inside, strict=True):
@@ -68,7 +69,7 @@ def _manual_computation(ties: Ties, op: ManualComputationOp) -> None:
 
 
 @TABLE.of(ReturnOp, SdyReturnOp, FuncReturnOp, MeshOp, ShardingGroupOp)
-def _nothing(ties: Ties, op: Operation) -> None:
+def _nothing(op: Operation, ties: Ties) -> None:
     """The op around a terminator ties its operands."""
 
 

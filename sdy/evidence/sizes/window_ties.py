@@ -5,16 +5,17 @@ from __future__ import annotations
 from xdsl.ir import Attribute
 
 from sdy.dialects.chlo.structured import TopKOp
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
 from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.evidence.sizes.attribute_numbers import Ints, ints_in
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 
-TABLE = TieTable()
+TABLE = OpTable[None, [Ties]]()
 
 
 @TABLE.of(ConvolutionOp)
-def _convolution(ties: Ties, op: ConvolutionOp) -> None:
+def _convolution(op: ConvolutionOp, ties: Ties) -> None:
     """Tie batch and features; windows keep the spatial sizes, and groups keep all."""
     if op.feature_group_count.value.data != 1 or op.batch_group_count.value.data != 1:
         ties.lock_all(op)
@@ -31,7 +32,7 @@ def _convolution(ties: Ties, op: ConvolutionOp) -> None:
 
 
 @TABLE.of(ReduceWindowOp, SelectAndScatterOp)
-def _windows(ties: Ties, op: PoolingOp) -> None:
+def _windows(op: PoolingOp, ties: Ties) -> None:
     """Tie the dims along which windows have one element, or all elements up to theirs, and keep the others."""
     shape = shape_of(op.operands[0])
     values = [each for each in (*op.operands, *op.results) if rank_of(each)]
@@ -71,7 +72,7 @@ def _tie_cumulative(ties: Ties, op: ReduceWindowOp, dim: int, padding: tuple[int
 
 
 @TABLE.of(TopKOp)
-def _top_k(ties: Ties, op: TopKOp) -> None:
+def _top_k(op: TopKOp, ties: Ties) -> None:
     """Tie all dims but the last one, of which fewer elements stay than there are."""
     rank = rank_of(op.operand)
     ties.same_dims(op.operand, op.values, op.indices, but=(rank - 1,))
