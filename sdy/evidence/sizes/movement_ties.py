@@ -40,15 +40,6 @@ def _iota(op: ops.IotaOp, ties: Ties) -> None:
     ties.values.position(op.output, ties.of(op.output)[op.iota_dimension.value.data])
 
 
-@TABLE.of(ops.BroadcastInDimOp)
-def _broadcast_in_dim(op: ops.BroadcastInDimOp, ties: Ties) -> None:
-    result = ties.of(op.result)
-    for one, dim in zip(ties.of(op.operand), ints_of(op.broadcast_dimensions), strict=True):
-        if ties.classes.sizes[one] != 1:
-            ties.tie(one, result[dim])
-    ties.values.same(op.operand, op.result)
-
-
 @TABLE.of(ops.BroadcastOp)
 def _broadcast(op: ops.BroadcastOp, ties: Ties) -> None:
     result = ties.of(op.result)
@@ -96,19 +87,6 @@ def reshape_groups(operand: Shape, result: Shape) -> list[tuple[list[int], list[
             (left if one < other else right).append((ones if one < other else others).pop(0))
         groups.append((left, right))
     return groups
-
-
-@TABLE.of(ops.TransposeOp)
-def _transpose(op: ops.TransposeOp, ties: Ties) -> None:
-    operand = ties.of(op.operand)
-    for dim, other in zip(ints_of(op.permutation), ties.of(op.result), strict=True):
-        ties.tie(operand[dim], other)
-    ties.values.same(op.operand, op.result)
-
-
-@TABLE.of(ops.ReverseOp)
-def _reverse(op: ops.ReverseOp, ties: Ties) -> None:
-    ties.same(op.operand, op.result)
 
 
 @TABLE.of(ops.BitcastConvertOp)

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
@@ -127,6 +128,8 @@ def _ties_of(module: ModuleOp, classes: SizeClasses, values: IndexValues, progra
             continue
         if type(op) in TABLE:
             TABLE.get(op, ties)
+        elif is_elementwise(op):
+            elementwise_ties.by_rule(op, ties)
         elif op.regions or any(as_tensor(each.type) is None for each in (*op.operands, *op.results)):
             message = f"a program with {op.name} cannot be reduced"
             raise SdyError(Diagnostic("SDY-X152", message, span_of(op)))

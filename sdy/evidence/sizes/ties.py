@@ -17,6 +17,7 @@ from sdy.evidence.sizes.attribute_numbers import ints_in
 from sdy.evidence.sizes.devices import SmallerMesh
 from sdy.evidence.sizes.index_values import IndexValues
 from sdy.evidence.sizes.size_classes import Positions, SizeClasses, Variable
+from sdy.model.rule import FactorIndex, OpShardingRule
 
 AttributeKey = tuple[Operation, str, int]
 
@@ -71,6 +72,14 @@ class Ties:
             for dim, pair in enumerate(zip(first, self.of(value), strict=True)):
                 if dim not in but:
                     self.tie(*pair)
+
+    def same_factors(self, op: Operation, rule: OpShardingRule) -> None:
+        """Tie the dims that are the same factor of the sharding rule of an op, and nothing else."""
+        firsts: dict[FactorIndex, Variable] = {}
+        for value, dims in zip((*op.operands, *op.results), (*rule.operands, *rule.results), strict=True):
+            for variable, factors in zip(self.of(value), dims, strict=True):
+                if len(factors) == 1:
+                    self.tie(firsts.setdefault(factors[0], variable), variable)
 
     def same(self, *values: SSAValue) -> None:
         """Tie the dims of values of one shape, which are measured alike too."""
