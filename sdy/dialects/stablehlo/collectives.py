@@ -245,6 +245,7 @@ GroupedOp: TypeAlias = (
     | CrossReplicaSumOp
     | ReduceScatterOp
 )
+# The classes of `GroupedOp`, of which every op is asked.
 _GROUPED = frozenset[type[Operation]](get_args(GroupedOp))
 
 

@@ -35,6 +35,7 @@ from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attr
 from sdy.dialects.text.line_templates import HasImplicitRegions
 
 _UNKNOWN = UnknownLoc()
+# The ops that the short form can name.
 COMMUTATIVE = {op.name: op for op in elementwise.OPS if issubclass(op, BinaryOp) and as_combiner(op)}
 
 

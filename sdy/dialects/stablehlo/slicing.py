@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Operation
@@ -177,5 +177,7 @@ class DynamicPadOp(FormattedOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type, check_indices(2))
     FORM: ClassVar[Form] = Form()
 
+
+ShiftingOp: TypeAlias = ConcatenateOp | PadOp | SliceOp  # elements keep their order, and move by fixed distances
 
 OPS = declared_ops(__name__)

@@ -62,6 +62,7 @@ class Fold:
 
 _MINUS_ZERO = {"f": -0.0, "c": complex(-0.0, -0.0)}
 
+# NumPy's functions of the combiners.
 FOLDS: dict[type[Operation], Fold] = {
     ops.AddOp: Fold(arithmetic.add, np.add),
     ops.MultiplyOp: Fold(arithmetic.multiply, np.multiply),

@@ -19,6 +19,7 @@ from sdy.partitioner.local.shard_checks import LocalCheck
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
 
+# Ops that their operand replaces.
 FORWARDING = tuple(each for each in ops.OPS if has_fact(each, PassesThrough))
 
 
