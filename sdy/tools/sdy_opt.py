@@ -52,6 +52,9 @@ def _run(arguments: OptArguments) -> int:
     if arguments.has("list-passes"):
         write_text("-", import_module("sdy.tools.command_line.pass_list").pass_list())  # imports all passes
         return SUCCESS
+    if arguments.listed_op is not None:
+        write_text("-", import_module("sdy.tools.command_line.op_homes").op_page(arguments.listed_op))  # imports all
+        return SUCCESS
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))
         return SUCCESS

@@ -65,9 +65,13 @@ class OpTable(Generic[R, P]):
         entry = self._entries.get(type(op))
         return None if entry is None else entry(op, *args, **kwargs)
 
+    def entry(self, op_class: type[Operation]) -> Callable[Concatenate[Operation, P], R] | None:
+        """Return the function registered for the class, or None if there is none."""
+        return self._entries.get(op_class)
+
     def documentation(self, op_class: type[Operation]) -> str | None:
         """Return the docstring of the function registered for the class, or None if there is none."""
-        entry = self._entries.get(op_class)
+        entry = self.entry(op_class)
         return None if entry is None else entry.__doc__ or ""
 
     def __contains__(self, op_class: type[Operation]) -> bool:

@@ -44,6 +44,7 @@ VALUES = {
     "pass-pipeline": "the passes to run: builtin.module(pass,pass{option=value})",
     "mlir-print-ir-before": "print the module to stderr before these passes (comma-separated names)",
     "mlir-print-ir-after": "print the module to stderr after these passes (comma-separated names)",
+    "list-op": "list what each stage knows about an op, such as stablehlo.reverse, and exit",
     "mlir-timing-display": "the order in --mlir-timing: as the passes ran (tree, the default) or by time (list)",
     "load": "import a Python module or a .py file first, which may register dialects and passes",
     "server": "answer calls of sdy/tools/lit/client.py at this socket until standard input is closed",
@@ -57,6 +58,7 @@ class OptArguments(NamedTuple):
     input: str
     output: str
     dump_dir: str | None
+    listed_op: str | None
     server: str | None
     times_as_list: bool
     shown_before: frozenset[str]
@@ -107,6 +109,7 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
         input=only_file(files),
         output=values.get("o", "-"),
         dump_dir=values.get("dump-dir"),
+        listed_op=values.get("list-op"),
         server=values.get("server"),
         times_as_list=_times_as_list(values.get("mlir-timing-display", "tree")),
         shown_before=_pass_names(values.get("mlir-print-ir-before")),
