@@ -21,8 +21,7 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import shape
 from sdy.dialects.stablehlo.control import ControlFlowOp
 from sdy.model.shape import StaticShape
-from sdy.partitioner.padding import contraction, reduction, regions, slicing
-from sdy.partitioner.padding import data_movement as movement_rules
+from sdy.partitioner.padding import contraction, control, gather_scatter, reduction, slicing, window
 from sdy.partitioner.padding import shape as shape_rules
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
@@ -32,7 +31,15 @@ from sdy.rules.all import RULE_ATTRIBUTE
 SAME_PADDING = frozenset[type[Operation]](
     (*get_args(ControlFlowOp), shape.BroadcastInDimOp, shape.IotaOp, shape.TransposeOp)
 )
-RULES = OpTable[Rule](contraction.RULES, movement_rules.RULES, reduction.RULES, shape_rules.RULES, slicing.RULES)
+RULES = OpTable[Rule](
+    contraction.RULES,
+    gather_scatter.RULES,
+    reduction.RULES,
+    shape_rules.RULES,
+    slicing.RULES,
+    slicing.MOVING_RULES,
+    window.RULES,
+)
 
 
 def pad_as_planned(
@@ -76,7 +83,7 @@ def _pad_block(block: Block, padder: Padder, called: Collection[str]) -> None:
 
 def _padded_blocks(op: ControlFlowOp, padder: Padder) -> Iterator[Block]:
     """Pad the arguments of the bodies of an op, then yield the bodies."""
-    argument_rule = regions.ARGUMENT_RULES.get(op)
+    argument_rule = control.ARGUMENT_RULES.get(op)
     if argument_rule is not None:
         argument_rule(padder)
     for region in op.regions:
