@@ -63,12 +63,16 @@ def _op_sets() -> Iterator[OpSet]:
 
 
 def _assigned(module: ast.Module) -> Iterator[tuple[str, int, int]]:
-    """Yield the names that a module assigns, with the first and the last line of each assignment."""
+    """Yield the names that a module assigns, with the first and the last line of each assignment.
+
+    Not those of caches, which are empty at first.
+    """
     for statement in module.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else ()
         targets = (statement.target,) if isinstance(statement, ast.AnnAssign) else targets
         for target in targets:
-            if isinstance(target, ast.Name):
+            is_empty = isinstance(value := getattr(statement, "value", None), ast.Dict) and not value.keys
+            if isinstance(target, ast.Name) and not is_empty:
                 yield target.id, statement.lineno, statement.end_lineno or statement.lineno
 
 

@@ -26,7 +26,7 @@ from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.evidence.audit.catalogue.all import NOT_AUDITED, programs
 from sdy.evidence.proof.lemmas import LEMMAS
-from sdy.evidence.sizes.reduce_sizes import TABLE as SIZES
+from sdy.evidence.sizes.ops.all import TABLE as SIZES
 from sdy.interpreter.ops.all import KERNELS
 from sdy.partitioner.layout_search.linearity import PARTIAL_SETS
 from sdy.partitioner.local.all import CHECKS, FORMS

@@ -1,21 +1,17 @@
-"""Ties of loops, branches, calls and manual computations."""
+"""Ties of loops, branches and manual computations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.func import CallOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation, Region, SSAValue
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.facts.traits import terminator_of
-from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import MeshOp, ShardingGroupOp
 from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
-from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, ReturnOp, WhileOp
 from sdy.evidence.sizes.ties import Ties
 
@@ -24,44 +20,25 @@ TABLE = OpTable[None, [Ties]]()
 
 @TABLE.of(WhileOp)
 def _while(op: WhileOp, ties: Ties) -> None:
-    body = _returned(op.body)
+    body = returned(op.body)
     ties.all_same(op.operand, op.result, op.body.block.args, op.cond.block.args, body)
 
 
 @TABLE.of(IfOp, CaseOp)
 def _branches(op: IfOp | CaseOp, ties: Ties) -> None:
-    ties.all_same(op.result, *map(_returned, op.regions))
+    ties.all_same(op.result, *map(returned, op.regions))
 
 
 @TABLE.of(NamedComputationOp)
 def _named_computation(op: NamedComputationOp, ties: Ties) -> None:
     ties.all_same(op.tensors, op.body.block.args)
-    ties.all_same(op.outputs, _returned(op.body))
-
-
-@TABLE.of(CallOp)
-def _call(op: CallOp, ties: Ties) -> None:
-    _tie_call(ties, op, op.callee.string_value(), op.arguments, op.res)
-
-
-@TABLE.of(CompositeOp)
-def _composite(op: CompositeOp, ties: Ties) -> None:
-    _tie_call(ties, op, op.decomposition.string_value(), op.inputs, op.result)
-
-
-def _tie_call(ties: Ties, op: Operation, name: str, arguments: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
-    func = ties.functions.get(name)
-    if func is None or not func.body.blocks:
-        message = f"a program that calls @{name}, which has no body, cannot be reduced"
-        raise SdyError(Diagnostic("SDY-X152", message, span_of(op)))
-    ties.all_same(arguments, func.body.block.args)
-    ties.all_same(results, _returned(func.body))
+    ties.all_same(op.outputs, returned(op.body))
 
 
 @TABLE.of(ManualComputationOp)
 def _manual_computation(op: ManualComputationOp, ties: Ties) -> None:
     """Tie each dim outside to the multiple of the dim inside that the manual axes make it."""
-    inside = (*op.body.block.args, *_returned(op.body))
+    inside = (*op.body.block.args, *returned(op.body))
     for outer, inner in zip((*op.tensors, *op.outputs), inside, strict=True):
         for whole, shard in zip(ties.of(outer), ties.of(inner), strict=True):
             ties.tie_ratio(shard, whole)
@@ -73,5 +50,6 @@ def _nothing(op: Operation, ties: Ties) -> None:
     """The op around a terminator ties its operands."""
 
 
-def _returned(region: Region) -> Sequence[SSAValue]:
+def returned(region: Region) -> Sequence[SSAValue]:
+    """Return the values that a region returns."""
     return terminator_of(region).operands

@@ -1,10 +1,9 @@
-"""Ties of ops on windows, and of those that choose the largest elements along a dim."""
+"""Ties of ops on windows."""
 
 from __future__ import annotations
 
 from xdsl.ir import Attribute
 
-from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
 from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp, SelectAndScatterOp
@@ -69,20 +68,3 @@ def _tie_cumulative(ties: Ties, op: ReduceWindowOp, dim: int, padding: tuple[int
     ties.tie(ties.attribute(op, "window_dimensions", dim, size), size)
     edge = ties.attribute(op, "padding", 2 * dim + (padding[0] == 0), size)
     ties.classes.tie_sum(((1, size), (-1, edge)), 1)
-
-
-@TABLE.of(TopKOp)
-def _top_k(op: TopKOp, ties: Ties) -> None:
-    """Tie all dims but the last one, of which fewer elements stay than there are."""
-    rank = rank_of(op.operand)
-    ties.same_dims(op.operand, op.values, op.indices, but=(rank - 1,))
-    whole, (chosen, other) = ties.of(op.operand)[-1], (ties.of(each)[-1] for each in (op.values, op.indices))
-    count = ties.attribute(op, "k", 0, whole)
-    ties.tie(count, chosen)
-    ties.tie(count, other)
-    if ties.classes.sizes[count] == ties.classes.sizes[whole]:
-        ties.tie(count, whole)
-    else:
-        ties.classes.order(count, whole)
-    ties.values.same(op.operand, op.values)
-    ties.values.position(op.indices, whole)

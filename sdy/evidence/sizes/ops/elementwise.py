@@ -1,22 +1,15 @@
-"""Ties of elementwise ops, contractions, reductions and ops that keep shapes."""
+"""Ties of elementwise ops whose values are positions."""
 
 from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo import shape
-from sdy.dialects.stablehlo.call_targets import is_identity_call
-from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.control import MapOp, OptimizationBarrierOp
-from sdy.dialects.stablehlo.linalg import BatchNormGradOp, BatchNormInferenceOp, BatchNormTrainingOp, SortOp
-from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.evidence.sizes.index_values import literal
+from sdy.evidence.sizes.ops.by_rule import by_rule
 from sdy.evidence.sizes.ties import Ties
-from sdy.rules.partitioner_rules import own_rule
 
 TABLE = OpTable[None, [Ties]]()
 # Ops whose result is a position along a dim if an operand is one, as far as other ops here do not say otherwise.
@@ -35,16 +28,6 @@ MEASURED_ALIKE = (
     ops.RoundNearestEvenOp,
     ops.SubtractOp,
 )
-
-
-def by_rule(op: Operation, ties: Ties) -> None:
-    """Tie the dims that share a factor of the sharding rule. Elementwise ops are not in the table: all are tied so."""
-    rule = own_rule(op)
-    assert rule is not None
-    ties.same_factors(op, rule)
-
-
-TABLE.of(MapOp, DotOp, DotGeneralOp, BatchNormTrainingOp, BatchNormInferenceOp, BatchNormGradOp)(by_rule)
 
 
 @TABLE.of(*MEASURED_ALIKE, shape.TransposeOp, shape.ReverseOp, shape.BroadcastInDimOp)
@@ -79,33 +62,6 @@ def _clamp(op: ops.ClampOp, ties: Ties) -> None:
 def _select(op: ops.SelectOp, ties: Ties) -> None:
     by_rule(op, ties)
     ties.values.same(op.on_true, op.on_false, op.result)
-
-
-@TABLE.of(OptimizationBarrierOp, DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp)
-def _identity(op: Operation, ties: Ties) -> None:
-    ties.all_same(op.operands, op.results)
-
-
-@TABLE.of(CustomCallOp)
-def _custom_call(op: CustomCallOp, ties: Ties) -> None:
-    if is_identity_call(op):
-        ties.all_same(op.inputs, op.result)
-    else:
-        ties.lock_all(op)
-
-
-@TABLE.of(ReduceOp)
-def _reduce(op: ReduceOp, ties: Ties) -> None:
-    by_rule(op, ties)
-    for operand, initial, result in zip(op.inputs, op.init_values, op.result, strict=True):
-        ties.values.same(operand, result, initial)
-
-
-@TABLE.of(SortOp)
-def _sort(op: SortOp, ties: Ties) -> None:
-    by_rule(op, ties)
-    for operand, result in zip(op.inputs, op.result, strict=True):
-        ties.values.same(operand, result)
 
 
 def _is_float(value: SSAValue) -> bool:
