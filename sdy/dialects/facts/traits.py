@@ -17,7 +17,7 @@ from enum import Enum, auto
 from functools import cache
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.traits import IsTerminator, OpTrait
 
 from sdy.model.collective import CollectiveKind
@@ -172,6 +172,23 @@ def sharding_properties(op_class: type[Operation]) -> tuple[str, ...]:
 def as_combiner(op_class: type[Operation]) -> Combiner | None:
     """Return how ops of a class combine many elements, or None if they cannot."""
     return op_class.get_trait(Combiner)
+
+
+def combiners_of(body: Block) -> tuple[type[Operation], ...] | None:
+    """Return the class of the op that defines each value that a body returns.
+
+    The block arguments are the accumulated values, one per result, then the new ones. Returns None if a returned value
+    is not the result of a binary op on its two arguments.
+    """
+    end = body.last_op
+    count = len(body.args) // 2
+    if end is None or 2 * len(end.operands) != len(body.args):
+        return None
+    found = [value.owner for value in end.operands]
+    pairs = zip(found, body.args[:count], body.args[count:], strict=True)
+    if any(isinstance(op, Block) or len(op.operands) != 2 or {*op.operands} != {*pair} for op, *pair in pairs):
+        return None
+    return tuple(type(op) for op in found if isinstance(op, Operation))
 
 
 def are_combiners(op_classes: Iterable[type[Operation]]) -> bool:

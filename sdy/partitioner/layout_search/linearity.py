@@ -12,14 +12,14 @@ import cmath
 from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.dialects.facts.traits import Linearity, linearity, passes_through
+from sdy.dialects.facts.traits import Linearity, combiners_of, linearity, passes_through
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo import elementwise, gather_scatter, reduction, slicing
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.partitioner.layout_search.node import PartialOperands
-from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar
+from sdy.partitioner.on_shards.combiners import constant_scalar
 
 PartialSets = tuple[PartialOperands, ...]
 
@@ -98,7 +98,7 @@ def _linear_in_branches(op: elementwise.SelectOp) -> PartialSets:
 
 @PARTIAL_SETS.of(reduction.ReduceOp)
 def _linear_in_inputs(op: reduction.ReduceOp) -> PartialSets:
-    is_sum = combiners_of(op.body) == (elementwise.AddOp,)
+    is_sum = combiners_of(op.body.block) == (elementwise.AddOp,)
     return ((True, False),) if is_sum and is_zero(op.init_values[0]) else NONE
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from sdy.dialects.facts.traits import combiners_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
@@ -19,7 +20,7 @@ from sdy.partitioner.emit.device_position import is_first_device
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck
-from sdy.partitioner.on_shards.combiners import CombinerClass, combiners_of, may_repeat
+from sdy.partitioner.on_shards.combiners import CombinerClass, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 
 FORMS = OpTable[LocalForm]()
@@ -35,7 +36,7 @@ def check_reduce(op: ReduceOp) -> LocalCheck:
 @FORMS.of(ReduceOp)
 def reduce(op: ReduceOp) -> LocalForm:
     """Reduce the shard; if no all-reduce completes the op, also gather and reduce the results of all shards."""
-    combiners = combiners_of(op.body)
+    combiners = combiners_of(op.body.block)
     is_complete = reduction_kinds(op) is not None
     dims = ints_of(op.dimensions)
 

@@ -85,33 +85,6 @@ def _largest_finite(codec: FloatCodec, infinity: float) -> float:
     return max(finite) if infinity > 0 else min(finite)
 
 
-def combiners_of(body: Region) -> tuple[type[Operation], ...] | None:
-    """Return the class of the op that defines each returned value of a body.
-
-    The block arguments are the accumulated values, one per result, then the new ones. Returns None if a returned value
-    is not the result of a binary op on its two arguments.
-    """
-    terminator = body.block.last_op
-    arguments = tuple(body.block.args)
-    if terminator is None or 2 * len(terminator.operands) != len(arguments):
-        return None
-    found: list[type[Operation]] = []
-    for index, returned in enumerate(terminator.operands):
-        pair = (arguments[index], arguments[index + len(terminator.operands)])
-        combiner = _combiner_of(returned, pair)
-        if combiner is None:
-            return None
-        found.append(combiner)
-    return tuple(found)
-
-
-def _combiner_of(returned: SSAValue, arguments: tuple[SSAValue, SSAValue]) -> type[Operation] | None:
-    op = returned.owner
-    if not isinstance(op, Operation) or len(op.operands) != 2 or set(op.operands) != set(arguments):
-        return None
-    return type(op)
-
-
 def constant_scalar(value: SSAValue) -> Scalar | None:
     """Return the element of a splat constant, also through broadcasts and reshapes, None for every other value."""
     found = splat_of(value)

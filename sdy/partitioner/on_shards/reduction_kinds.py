@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, Region
 
-from sdy.dialects.facts.traits import as_combiner
+from sdy.dialects.facts.traits import as_combiner, combiners_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.model.sharding import ReductionKind
-from sdy.partitioner.on_shards.combiners import combiners_of
 
 ReductionKinds = tuple[ReductionKind, ...]  # one per result
 
@@ -32,7 +31,7 @@ def reduction_kinds(op: Operation) -> ReductionKinds | None:
 def body_kinds(body: Region) -> ReductionKinds | None:
     """Return the reduction kinds of a body, None if some result is not one op on its two arguments."""
     kinds: list[ReductionKind] = []
-    for argument, op_class in zip(body.block.args, combiners_of(body) or (), strict=False):
+    for argument, op_class in zip(body.block.args, combiners_of(body.block) or (), strict=False):
         combiner = as_combiner(op_class)
         kind = None if combiner is None else combiner.kind_for(element_type_of(argument))
         if kind is None:

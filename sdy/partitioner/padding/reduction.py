@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sdy.dialects.constants.elements import Scalar
-from sdy.dialects.facts.traits import are_combiners
+from sdy.dialects.facts.traits import are_combiners, combiners_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import reduction
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
-from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar, identity_element
+from sdy.partitioner.on_shards.combiners import constant_scalar, identity_element
 from sdy.partitioner.on_shards.selecting_bodies import ignores_trailing_inits
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
@@ -44,7 +44,7 @@ def reduce(op: reduction.ReduceOp) -> Rule:
 
 def _neutral_elements(op: reduction.ReduceOp) -> Sequence[Scalar] | None:
     """Return, for each input, an element that can follow its elements without changing the result, or None."""
-    combiners = combiners_of(op.body)
+    combiners = combiners_of(op.body.block)
     if combiners is None:
         inits = [constant_scalar(init) for init in op.init_values]
         known = [init for init in inits if init is not None]
