@@ -10,7 +10,7 @@ from sdy.advice.edits import Edit
 from sdy.advice.lint.finding import Candidate, Fix
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
-from sdy.dialects.facts.traits import collective_kind, is_elementwise, moves_elements, passes_through
+from sdy.dialects.facts.traits import collective_kind, is_elementwise, passes_through
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp
 from sdy.dialects.stablehlo.control import WhileOp
@@ -121,8 +121,8 @@ def is_unchanged(value: SSAValue, loop: WhileOp) -> bool:
         else:
             op = each.owner
             assert isinstance(op, Operation)
-            questions = (is_elementwise, moves_elements, passes_through)
-            is_followed = isinstance(op, CollectiveOp) or any(question(op) for question in questions)
+            is_moved = isinstance(op, ReshapeOp | TransposeOp | CollectiveOp)
+            is_followed = is_moved or is_elementwise(op) or passes_through(op)
             if op.regions or not is_followed:
                 return False
             waiting += op.operands
