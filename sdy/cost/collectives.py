@@ -7,17 +7,7 @@ Source: ring bounds.
 
 from __future__ import annotations
 
-from enum import Enum
-
-
-class CollectiveKind(Enum):
-    """The kind of a collective. The enum value is its name in reports."""
-
-    ALL_GATHER = "all-gather"
-    ALL_REDUCE = "all-reduce"
-    ALL_TO_ALL = "all-to-all"
-    COLLECTIVE_PERMUTE = "collective-permute"
-    REDUCE_SCATTER = "reduce-scatter"
+from sdy.model.collective import CollectiveKind
 
 
 def bytes_sent(kind: CollectiveKind, group_size: int, result_bytes: float) -> float:

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.tensor_bytes import element_bytes
+from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy import collectives as ops
@@ -25,14 +26,6 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.axis_moves import AxesPerDim
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import local_shape
-
-COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
-    ops.AllGatherOp: CollectiveKind.ALL_GATHER,
-    ops.AllReduceOp: CollectiveKind.ALL_REDUCE,
-    ops.AllToAllOp: CollectiveKind.ALL_TO_ALL,
-    ops.CollectivePermuteOp: CollectiveKind.COLLECTIVE_PERMUTE,
-    ops.ReduceScatterOp: CollectiveKind.REDUCE_SCATTER,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +46,7 @@ def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, GlobalCo
 
 
 def _use(op: ops.CollectiveOp, meshes: MeshTable) -> GlobalCollective | None:
-    kind, described = COLLECTIVE_KINDS.get(type(op)), _describe(op)
+    kind, described = collective_kind(type(op)), _describe(op)
     mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
     tensor = as_tensor(op.result.type)
     if kind is None or described is None or mesh is None or tensor is None:

@@ -35,9 +35,6 @@ def _of_convolution(op: ConvolutionOp) -> int:
     return 2 * prod(shape_of(op.result)) * prod(kernel) // max(features, 1)
 
 
-CONTRACTIONS = frozenset(FLOPS)
-
-
 def contraction_flops(op: Operation) -> int:
     """Return the operations of a `dot_general`, `dot` or `convolution`; 0 for any other op.
 

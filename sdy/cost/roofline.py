@@ -10,31 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation
-from xdsl.traits import IsTerminator
 
-from sdy.cost.flops import CONTRACTIONS, contraction_flops
+from sdy.cost.flops import FLOPS, contraction_flops
 from sdy.cost.hardware import Hardware, MatrixRates
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.cost.traffic import COLLECTIVE_KINDS
 from sdy.dialects.constants.elements import IntCodec, codec_of
+from sdy.dialects.facts.traits import collective_kind, is_terminator, selects_elements
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
-from sdy.dialects.stablehlo.gather_scatter import DynamicGatherOp, GatherOp, ScatterOp, TorchIndexSelectOp
+from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
+from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
-from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp, RealDynamicSliceOp, SliceOp
+from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 
-# Ops that pass values on, or stand for the ops in their regions.
-FREE_OPS = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, WhileOp, IfOp, CaseOp)
-OPS_WITH_TIMED_BODIES = (FuncOp, WhileOp, IfOp, CaseOp)
-# Ops whose result consists of elements of the first operand; the other operands are indices.
-_SLICES = frozenset[type[Operation]](
-    (GatherOp, DynamicGatherOp, TorchIndexSelectOp, SliceOp, DynamicSliceOp, RealDynamicSliceOp)
-)
+# Ops that take no time themselves: they pass values on, or stand for the ops that they call or have in regions.
+FREE_OPS = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, *get_args(ControlFlowOp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +51,16 @@ class OpTime:
 
 
 NO_TIME = OpTime(0.0, 0.0)
-_WITHOUT_TIME = frozenset[type[Operation]]((*FREE_OPS, *COLLECTIVE_KINDS))  # op classes have no subclasses
 
 
 def op_time(op: Operation, hardware: Hardware) -> OpTime:
     """Return the time of an op on one device; 0 for collectives and for shapes that are not static."""
-    if type(op) in _WITHOUT_TIME or (not op.results and op.has_trait(IsTerminator)):
+    is_free = type(op) in FREE_OPS or collective_kind(type(op)) is not None
+    if is_free or (not op.results and is_terminator(op)):
         return NO_TIME
     types = [type_of(value) for value in (*operands_of(op), *op.results)]
     flops = 0
-    if type(op) in CONTRACTIONS and all(static_shape(each) is not None for each in types):
+    if type(op) in FLOPS and all(static_shape(each) is not None for each in types):
         flops = contraction_flops(op)
     compute = flops / rate_of(types[0], hardware.rates) if flops else 0.0
     return OpTime(compute, accessed_bytes(op, [tensor_bytes(each) for each in types]) / hardware.hbm_bandwidth)
@@ -77,7 +72,7 @@ def accessed_bytes(op: Operation, sizes: Sequence[float]) -> float:
     An update of a slice and a scatter write into the memory of their operand, of which they read and write no more
     than the updates. Source: `HloCostAnalysis` of XLA, which counts slices, gathers, scatters and updates alike.
     """
-    if type(op) in _SLICES:
+    if selects_elements(type(op)):
         operand, *indices, result = sizes
         return min(operand, result) + sum(indices) + result
     if isinstance(op, DynamicUpdateSliceOp):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
@@ -16,8 +17,9 @@ from sdy.cost.device_groups import groups_of
 from sdy.cost.executions import Visit, visits
 from sdy.cost.hardware import Hardware
 from sdy.cost.network.machine_layout import MachineLayout
-from sdy.cost.roofline import NO_TIME, OPS_WITH_TIMED_BODIES, OpTime, op_time
+from sdy.cost.roofline import NO_TIME, OpTime, op_time
 from sdy.cost.traffic import group_size, kind_of, result_bytes
+from sdy.dialects.stablehlo.control import ControlFlowOp
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
 
@@ -86,7 +88,7 @@ class _OpCosts:
         if kind is not None:
             return self._collective_run(op, kind)
         # The bodies of reductions and similar ops are part of the op around them.
-        return op_time(op, self._hardware) if type(op.parent_op()) in OPS_WITH_TIMED_BODIES else NO_TIME
+        return op_time(op, self._hardware) if isinstance(op.parent_op(), FuncOp | ControlFlowOp) else NO_TIME
 
     def _collective_run(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
         groups = groups_of(op, self._mesh)

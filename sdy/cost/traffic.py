@@ -15,16 +15,8 @@ from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import group_table
 from sdy.cost.executions import executions
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.dialects.stablehlo import collectives as ops
+from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all
-
-COLLECTIVE_KINDS: dict[type[Operation], CollectiveKind] = {
-    ops.AllGatherOp: CollectiveKind.ALL_GATHER,
-    ops.AllReduceOp: CollectiveKind.ALL_REDUCE,
-    ops.AllToAllOp: CollectiveKind.ALL_TO_ALL,
-    ops.CollectivePermuteOp: CollectiveKind.COLLECTIVE_PERMUTE,
-    ops.ReduceScatterOp: CollectiveKind.REDUCE_SCATTER,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
 
 def kind_of(op: Operation) -> CollectiveKind | None:
     """Return the kind of a collective of a local program; None for other ops."""
-    return CollectiveKind.ALL_TO_ALL if is_ragged_all_to_all(op) else COLLECTIVE_KINDS.get(type(op))
+    return CollectiveKind.ALL_TO_ALL if is_ragged_all_to_all(op) else collective_kind(type(op))
 
 
 def result_bytes(op: Operation) -> float:

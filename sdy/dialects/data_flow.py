@@ -8,20 +8,19 @@ Source: docs/spec/01, 6.3 and 6.4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard, get_args
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.ir.traits import terminator_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
-from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.regions import ComputationOp, ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.control import CaseOp, OptimizationBarrierOp, WhileOp
 
-DataFlowOp: TypeAlias = ManualComputationOp | NamedComputationOp | WhileOp | CaseOp | OptimizationBarrierOp
+DataFlowOp: TypeAlias = ComputationOp | WhileOp | CaseOp | OptimizationBarrierOp
 
-_REGION_OPS = (ManualComputationOp, NamedComputationOp)
-DATA_FLOW_OPS = frozenset[type[Operation]]((*_REGION_OPS, WhileOp, CaseOp, OptimizationBarrierOp))
+DATA_FLOW_OPS = frozenset[type[Operation]](get_args(DataFlowOp))  # `isinstance` takes long where every op is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def result_owners(op: DataFlowOp) -> tuple[SSAValue, ...]:
 
 def argument_owners(op: DataFlowOp) -> tuple[SSAValue, ...]:
     """Return the block arguments of `op` that own an edge: those of manual and named computations."""
-    return tuple(op.body.block.args) if isinstance(op, _REGION_OPS) else ()
+    return tuple(op.body.block.args) if isinstance(op, ComputationOp) else ()
 
 
 def sources_of(owner: SSAValue) -> tuple[EdgeSource, ...]:
@@ -96,7 +95,7 @@ def owner_of_target(target: SSAValue) -> SSAValue | None:
     op = op_of(target)
     if not has_data_flow_edges(op):
         return None
-    if isinstance(target, OpResult) or isinstance(op, _REGION_OPS):
+    if isinstance(target, OpResult) or isinstance(op, ComputationOp):
         return target
     return op.results[index_of(target)] if isinstance(op, WhileOp) else None
 
@@ -107,7 +106,7 @@ def owner_of_source(source: EdgeSource) -> SSAValue | None:
     For an operand of a manual or named computation, return the operand itself, as Shardy does: its edge is not found.
     """
     op, index = source.op, source.index
-    if isinstance(op, _REGION_OPS):
+    if isinstance(op, ComputationOp):
         return source.value
     if isinstance(op, WhileOp | OptimizationBarrierOp):
         return op.results[index]

@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.dialects.data_flow import DATA_FLOW_OPS, edge_of_owner, has_data_flow_edges, index_of, op_of, owner_of_target
+from sdy.dialects.facts.traits import sharding_properties
 from sdy.dialects.ir.func_attrs import attribute_of, with_attribute
 from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import CollectiveOp
@@ -31,17 +32,7 @@ ValueShardings = tuple[TensorSharding, ...]  # one per value
 
 _ASYNC_START = "stablehlo.async_start"  # compared by name, since few programs use its family
 # Ops that store shardings elsewhere than in the attribute `sdy.sharding`.
-_SPECIAL = frozenset[type[Operation] | type[None]](
-    (
-        FuncOp,
-        DataFlowEdgeOp,
-        ShardingConstraintOp,
-        ReshardOp,
-        ManualComputationOp,
-        NamedComputationOp,
-        *(op for op in SDY.operations if issubclass(op, CollectiveOp)),
-    )
-)
+_SPECIAL = frozenset[type[Operation] | type[None]]((FuncOp, *filter(sharding_properties, SDY.operations)))
 STORED_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # for ops with data flow edges, on the owner of an edge
 
 

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
-from sdy.dialects.ir.traits import is_terminator
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
+from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers
 from sdy.interpreter.failure import check_size, failure, out_of_memory
@@ -139,9 +139,6 @@ def _nested(op: Operation) -> Iterator[Operation]:
     return (nested for nested in op.walk() if nested is not op)
 
 
-OPERAND_BY_OPERAND = frozenset({AllGatherOp, AllReduceOp})
-
-
 def split_collectives(steps: Sequence[CompiledOp]) -> list[CompiledOp]:
     """Return the steps of a block reordered, with one step per operand of a collective of several operands.
 
@@ -165,7 +162,7 @@ def split_collectives(steps: Sequence[CompiledOp]) -> list[CompiledOp]:
 
 def _parts(step: CompiledOp) -> Iterator[CompiledOp]:
     # A computation that captures values has them as further operands; such collectives stay as they are.
-    if type(step.op) in OPERAND_BY_OPERAND and len(step.operands) == len(step.results) > 1:
+    if isinstance(step.op, CombinableOp) and len(step.operands) == len(step.results) > 1:
         for operand, result in zip(step.operands, step.results, strict=True):
             yield replace(step, operands=(operand,), results=(result,))
     else:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from sdy.dialects.ir.traits import terminator_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.kernel import leaf_count

@@ -14,18 +14,16 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.facts.traits import generates, moves_elements, passes_through
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.quant import UniformQuantization, UniformQuantizedType
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo import (
     calls,
-    collectives,
     contraction,
     control,
     elementwise,
-    gather_scatter,
     shape,
-    slicing,
     window,
 )
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -35,33 +33,7 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 
 Floats = NDArray[np.float64]
 
-MOVING_ELEMENTS: tuple[type[Operation], ...] = (
-    shape.BroadcastInDimOp,
-    shape.BroadcastOp,
-    shape.ReshapeOp,
-    shape.ReverseOp,
-    shape.TransposeOp,
-    slicing.ConcatenateOp,
-    slicing.DynamicSliceOp,
-    slicing.DynamicUpdateSliceOp,
-    slicing.PadOp,
-    slicing.SliceOp,
-    elementwise.SelectOp,
-    collectives.AllGatherOp,
-    collectives.AllToAllOp,
-    collectives.CollectivePermuteOp,
-    gather_scatter.GatherOp,
-)
-FORWARDING: tuple[type[Operation], ...] = (  # stored elements; operands and results may have different types
-    shape.BitcastConvertOp,
-    shape.ConstantOp,
-    calls.CompositeOp,
-    CallOp,
-    control.CaseOp,
-    control.IfOp,
-    control.OptimizationBarrierOp,
-    control.WhileOp,
-)
+# The ops that StableHLO defines for quantized elements: on the floats that they represent.
 COMPUTING: tuple[type[Operation], ...] = (
     elementwise.AbsOp,
     elementwise.AddOp,
@@ -110,9 +82,9 @@ def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
     """
     operands = [_quantization(value.type) for value in op.operands]
     results = [_quantization(value.type) for value in op.results]
-    if isinstance(op, FORWARDING) or op.name.startswith(f"{SDY.name}."):
+    if _returns_stored(op):
         return kernels.get(op)
-    if isinstance(op, MOVING_ELEMENTS):
+    if moves_elements(op):
         different = sorted({str(UniformQuantizedType(each)) for each in (*operands, *results) if each is not None})
         if len(different) > 1:
             raise _unsupported(op, f"cannot move elements between {different[0]} and {different[1]}")
@@ -123,6 +95,13 @@ def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
         raise _unsupported(op, "does not support quantized elements here")
     kernel = kernels.get(_in_floats(op))
     return None if kernel is None else _with_conversions(kernel, operands, results)
+
+
+def _returns_stored(op: Operation) -> bool:
+    """Return whether an op returns stored elements as they are; operands and results may have different types."""
+    is_call = isinstance(op, calls.CompositeOp | CallOp | control.ControlFlowOp)
+    is_known = is_call or generates(op) or passes_through(op) or op.name.startswith(f"{SDY.name}.")
+    return is_known or isinstance(op, shape.BitcastConvertOp)
 
 
 def _in_floats(op: Operation) -> Operation:

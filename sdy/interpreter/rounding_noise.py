@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from sdy.dialects.chlo.structured import RaggedDotOp
+from sdy.dialects.facts.traits import Contraction, has_fact, has_region_on_elements
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
-from sdy.dialects.stablehlo.collectives import AllReduceOp, CollectiveReduceOp, ReduceScatterOp
-from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.elementwise import (
     AccuracyOp,
     AddOp,
@@ -26,33 +24,21 @@ from sdy.dialects.stablehlo.elementwise import (
     PowerOp,
     SubtractOp,
 )
-from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.linalg import (
     BatchNormGradOp,
     BatchNormTrainingOp,
     CholeskyOp,
     FftOp,
+    SortOp,
     TriangularSolveOp,
 )
-from sdy.dialects.stablehlo.reduction import ReduceOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, DynamicConvOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_complex, is_float
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 
+# Ops of many sums and products, whose sizes only the results show.
 _FACTORIZATIONS = frozenset({BatchNormGradOp, BatchNormTrainingOp, CholeskyOp, FftOp, TriangularSolveOp})
-_CONTRACTIONS = frozenset({ConvolutionOp, DotGeneralOp, DotOp, DynamicConvOp, RaggedDotOp})
+# Elementwise ops that round; the others are exact.
 _ELEMENTWISE = (AccuracyOp, AddOp, Atan2Op, DivideOp, MultiplyOp, PowerOp, SubtractOp)
-_REDUCTIONS = frozenset(
-    {
-        AllReduceOp,
-        CollectiveReduceOp,
-        ReduceOp,
-        ReduceScatterOp,
-        ReduceWindowOp,
-        ScatterOp,
-        SelectAndScatterOp,
-    }
-)
 
 
 class RoundingNoise:
@@ -122,6 +108,6 @@ def _is_factorization(op: Operation) -> bool:
 
 
 def _is_sum(op: Operation) -> bool:
-    if type(op) in _REDUCTIONS:  # a maximum does not depend on the order
+    if has_region_on_elements(op) and not isinstance(op, SortOp):  # a maximum does not depend on the order
         return any(isinstance(inner, AddOp | MultiplyOp) for inner in pre_order(op))
-    return type(op) in _CONTRACTIONS or _is_factorization(op)
+    return has_fact(type(op), Contraction) or _is_factorization(op)

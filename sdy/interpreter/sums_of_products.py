@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
-from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotLikeOp, DotOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
 from sdy.interpreter.compiled_block import CompiledOp, SlotNumbers
@@ -32,7 +32,6 @@ from sdy.interpreter.ops.reducer import FOLDS, Reducer
 from sdy.interpreter.reuse import DTYPES
 
 Slots = dict[int, Array]
-_PARTS = frozenset({DotGeneralOp, DotOp, AddOp})
 
 
 def with_sums_of_products(steps: Sequence[CompiledOp], results: SlotNumbers) -> list[CompiledOp]:
@@ -42,7 +41,11 @@ def with_sums_of_products(steps: Sequence[CompiledOp], results: SlotNumbers) -> 
     """
     uses = Counter([*(slot for step in steps for slot in step.operands), *results])
     temporary: dict[int, CompiledOp] = {
-        slot: step for step in steps if type(step.op) in _PARTS for slot in step.results if uses[slot] == 1
+        slot: step
+        for step in steps
+        if isinstance(step.op, DotLikeOp | AddOp)
+        for slot in step.results
+        if uses[slot] == 1
     }
     all_parts = {step.results: _parts(step, temporary) for step in steps if _is_sum_of_floats(step)}
     joined = {slot for parts in all_parts.values() for part in parts for slot in part.results}

@@ -1,8 +1,9 @@
-"""The collectives that change a sharding, with their parameters. Source: docs/spec/01, 1.4.11."""
+"""The kinds of collectives, and those that change a sharding, with their parameters. Source: docs/spec/01, 1.4.11."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from sdy.model.axis_moves import AllToAllParam, AxesPerDim
 
@@ -34,6 +35,16 @@ class CollectivePermute:
 
     The number of shards of each dim stays the same; the device order of the mesh may change.
     """
+
+
+class CollectiveKind(Enum):
+    """The kind of a communication between devices. The enum value is its name in reports."""
+
+    ALL_GATHER = "all-gather"
+    ALL_REDUCE = "all-reduce"
+    ALL_TO_ALL = "all-to-all"
+    COLLECTIVE_PERMUTE = "collective-permute"
+    REDUCE_SCATTER = "reduce-scatter"
 
 
 Collective = AllGather | AllSlice | AllToAll | CollectivePermute

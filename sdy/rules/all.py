@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,11 +17,11 @@ from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.data_flow import has_data_flow_edges
+from sdy.dialects.facts.traits import Elementwise, has_fact
 from sdy.dialects.ir.context import emit_once
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.ir.traits import is_elementwise_by_trait
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sharded_types import static_shape
@@ -108,7 +109,17 @@ def sharding_rule(op: Operation, *, conservative: bool = False) -> OpShardingRul
         return attribute.data
     if conservative and type(op) in CONSERVATIVE:
         return CONSERVATIVE.get(op)
-    return elementwise.pointwise(op) if is_elementwise_by_trait(op) else RULES.get(op)
+    return elementwise.pointwise(op) if has_rule_by_trait(type(op)) else RULES.get(op)
+
+
+@cache
+def has_rule_by_trait(op_class: type[Operation]) -> bool:
+    """Return whether ops of a class, of a dialect other than StableHLO and CHLO, have a rule as elementwise ops.
+
+    Shardy has rules for the ops of StableHLO that are in `RULES`, and for none of CHLO.
+    """
+    is_known_dialect = op_class.name.partition(".")[0] in ("stablehlo", "chlo")
+    return has_fact(op_class, Elementwise) and not is_known_dialect
 
 
 def is_known(op: Operation) -> bool:
@@ -119,7 +130,7 @@ def is_known(op: Operation) -> bool:
         return custom_calls.is_known(op.call_target_name.data)
     return (
         type(op) in RULES
-        or is_elementwise_by_trait(op)
+        or has_rule_by_trait(type(op))
         or has_data_flow_edges(op)
         or op.has_trait(IsTerminator, value_if_unregistered=False)
     )

@@ -15,7 +15,10 @@ RULES = OpTable[OpShardingRule | None]()
 
 
 def pointwise(op: Operation) -> OpShardingRule | None:
-    """`([i, j], [i, j]) -> ([i, j])`, with the sizes of the first result; none if that is a token."""
+    """`([i, j], [i, j]) -> ([i, j])`, with the sizes of the first result; none if that is a token.
+
+    Scalars, such as the bounds of a clamp, have no factors.
+    """
     if not is_shaped(op.results[0]):
         return None
     builder = RuleBuilder(*operand_and_result_ranks(op))
@@ -25,56 +28,6 @@ def pointwise(op: Operation) -> OpShardingRule | None:
     return builder.build()
 
 
-RULES.of(
-    ops.AbsOp,
-    ops.AddOp,
-    ops.AndOp,
-    ops.Atan2Op,
-    ops.CbrtOp,
-    ops.CeilOp,
-    ops.CompareOp,
-    ops.ComplexOp,
-    ops.ConvertOp,
-    ops.CosineOp,
-    ops.CountLeadingZerosOp,
-    ops.DivideOp,
-    ops.ExponentialMinusOneOp,
-    ops.ExponentialOp,
-    ops.FloorOp,
-    ops.ImagOp,
-    ops.IsFiniteOp,
-    ops.LogOp,
-    ops.LogPlusOneOp,
-    ops.LogisticOp,
-    ops.MaximumOp,
-    ops.MinimumOp,
-    ops.MultiplyOp,
-    ops.NegateOp,
-    ops.NotOp,
-    ops.OrOp,
-    ops.PopcntOp,
-    ops.PowerOp,
-    ops.RealOp,
-    ops.ReducePrecisionOp,
-    ops.RemainderOp,
-    ops.RoundNearestAfzOp,
-    ops.RoundNearestEvenOp,
-    ops.RsqrtOp,
-    ops.ShiftLeftOp,
-    ops.ShiftRightArithmeticOp,
-    ops.ShiftRightLogicalOp,
-    ops.SignOp,
-    ops.SineOp,
-    ops.SqrtOp,
-    ops.SubtractOp,
-    ops.TanOp,
-    ops.TanhOp,
-    ops.XorOp,
-    ShardingConstraintOp,
-)(pointwise)
-
-
-@RULES.of(ops.ClampOp, ops.SelectOp)
-def with_scalars(op: ops.ClampOp | ops.SelectOp) -> OpShardingRule:
-    """`([], [i, j], [i, j]) -> ([i, j])`: scalar bounds, or a scalar predicate, have no factors."""
-    return RuleBuilder(*operand_and_result_ranks(op)).pointwise(shape_or_empty(op.results[0])).build()
+# Shardy propagates nothing through these ops; the partitioner has a rule for them.
+QUANTIZING = (ops.UniformQuantizeOp, ops.UniformDequantizeOp)
+RULES.of(*(each for each in ops.OPS if each not in QUANTIZING), ShardingConstraintOp)(pointwise)

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1
-from xdsl.ir import Operation
-
+from sdy.dialects.facts.traits import as_combiner, combiners_of
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo import gather_scatter as ops
-from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.attributes.types import element_type_of
+from sdy.dialects.stablehlo.elementwise import MultiplyOp
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 NEED_REPLICATION = FactorKind.NEED_REPLICATION
-COMMUTATIVE_OPS = (elementwise.AddOp, elementwise.MultiplyOp, elementwise.MaximumOp, elementwise.MinimumOp)
-COMMUTATIVE_BOOLEAN_OPS = (elementwise.AndOp, elementwise.OrOp)
 
 
 def _other_dims(rank: int, *left_out: Sequence[int]) -> list[int]:
@@ -105,21 +101,11 @@ def scatter(op: ops.ScatterOp) -> OpShardingRule:
 
 def is_mergeable(op: ops.ScatterOp) -> bool:
     """Return whether the body is one commutative op, so that partial results of the scatter can be combined."""
-    body, count = op.update_computation.block, len(op.inputs)
-    terminator = body.last_op
-    if terminator is None or len(body.args) != 2 * count or len(terminator.operands) != count:
+    body = op.update_computation.block
+    combiners = combiners_of(body)
+    if combiners is None or len(set(combiners)) != 1:
         return False
-    body_ops = [value.owner for value in terminator.operands if isinstance(value.owner, Operation)]
-    if len(body_ops) != count or len({type(body_op) for body_op in body_ops}) != 1:
-        return False
-    return all(
-        _is_commutative(body_op) and set(body_op.operands) == {body.args[index], body.args[index + count]}
-        for index, body_op in enumerate(body_ops)
-    )
-
-
-def _is_commutative(op: Operation) -> bool:
-    tensor = as_tensor(op.results[0].type)
-    if tensor is None or len(op.operands) != 2:
-        return False
-    return isinstance(op, COMMUTATIVE_OPS) or (isinstance(op, COMMUTATIVE_BOOLEAN_OPS) and tensor.element_type == i1)
+    combiner = as_combiner(combiners[0])
+    kinds = [combiner and combiner.kind_for(element_type_of(value)) for value in body.args[: len(combiners)]]
+    # Shardy counts products, which no reduction of partial values combines.
+    return combiners[0] is MultiplyOp or all(kinds)

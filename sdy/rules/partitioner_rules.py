@@ -5,6 +5,8 @@ Only the partitioner uses them; propagation does not. Source: docs/spec/06, 8.1.
 
 from __future__ import annotations
 
+from xdsl.ir import Operation
+
 from sdy.dialects.chlo import elementwise as chlo
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.ir.op_table import OpTable
@@ -12,7 +14,7 @@ from sdy.dialects.stablehlo import control, elementwise, linalg, shape, window
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
-from sdy.rules.all import RULES
+from sdy.rules.all import RULES, has_rule_by_trait
 from sdy.rules.elementwise import pointwise
 from sdy.rules.linalg import rule_of_triangular_solve
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
@@ -82,6 +84,12 @@ def tiled_select_and_scatter(op: window.SelectAndScatterOp) -> OpShardingRule | 
             own = (dim, None, None)
             builder.factor(size // windows, own, results=(dim,), kind=FactorKind.NEED_REPLICATION)
     return builder.build()
+
+
+def own_rule(op: Operation) -> OpShardingRule | None:
+    """Return the rule of an op by its class, whatever its attributes say; None if there is none."""
+    by_trait = pointwise(op) if has_rule_by_trait(type(op)) else None
+    return RULES.get(op) or PARTITIONER_RULES.get(op) or by_trait
 
 
 def _tiles(op: window.SelectAndScatterOp, dim: int) -> bool:

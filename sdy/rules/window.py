@@ -13,7 +13,6 @@ from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
 CONSERVATIVE = OpTable[OpShardingRule | None]()
-WindowOp = ops.ReduceWindowOp | ops.SelectAndScatterOp
 
 
 @RULES.of(ops.ReduceWindowOp)
@@ -69,7 +68,7 @@ def _select_and_scatter(op: ops.SelectAndScatterOp, *, is_blocked: bool) -> OpSh
     return builder.build()
 
 
-def _has_window(op: WindowOp, dim: int) -> bool:
+def _has_window(op: ops.PoolingOp, dim: int) -> bool:
     """Return whether a window along `dim` covers more than one element, is padded or strided. Dilations are ignored."""
     padding = op.padding.get_ints()[2 * dim : 2 * dim + 2] if op.padding is not None else (0, 0)
     stride = op.window_strides.get_values()[dim] if op.window_strides is not None else 1

@@ -34,7 +34,6 @@ from sdy.passes.run import run_passes
 
 MESH_NAME = "mesh"
 _ANY_MESH = Mesh((MeshAxis("x", 2),))  # without shardings, no pass depends on the mesh
-_FIXED = (ManualComputationOp, ReshardOp, CollectiveOp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,8 @@ class PreparedModule:
 
 def first_op_that_depends_on_mesh(module: ModuleOp) -> Operation | None:
     """Return the first op because of which no other shardings can be searched, or None if there is none."""
-    return next((op for op in pre_order(module) if isinstance(op, _FIXED)), None)
+    fixed = ManualComputationOp | ReshardOp | CollectiveOp
+    return next((op for op in pre_order(module) if isinstance(op, fixed)), None)
 
 
 def unsearchable(op: Operation) -> Diagnostic:

@@ -25,8 +25,8 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.progress import note_step, stage
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.stablehlo import window
-from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
+from sdy.dialects.stablehlo.slicing import ShiftingOp
+from sdy.dialects.stablehlo.window import WindowOp
 from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
@@ -49,8 +49,6 @@ MISJUDGED = 0.95  # the same, below which the bound says nothing
 TINY = 1e-12  # seconds
 LEAST_AS_PLANNED = 0.5  # the share of values with which annotations of arguments alone are worth a partition
 SHARE_OF_SOLVER = 0.6  # of the time
-
-_WITH_EDGES = (*window.OPS, ConcatenateOp, PadOp, SliceOp)  # ops whose shards may exchange their edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +258,7 @@ class ShardingSearch:
         """
         request = self.request
         has_bound = self.networks.has_all_choices and request.goal is Goal.TIME and not request.overlap
-        if not has_bound or any(isinstance(op, _WITH_EDGES) for op in pre_order(self.searched.module)):
+        if not has_bound or any(isinstance(op, ShiftingOp | WindowOp) for op in pre_order(self.searched.module)):
             return False
         fitting = [request.price_of(each.cost) for each in self._candidates if each.cost.fits]
         if not fitting:

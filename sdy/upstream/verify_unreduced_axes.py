@@ -37,10 +37,6 @@ from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.on_shards.reduction_kinds import body_kinds
 
-RESHARDS = (ReshardOp, ShardingConstraintOp)  # they verify their own unreduced axes
-REDUCING = (sdy_collectives.AllReduceOp, sdy_collectives.ReduceScatterOp)
-REDUCING_HERE = (hlo_collectives.AllReduceOp, hlo_collectives.ReduceScatterOp)
-
 
 class VerifyUnreducedAxesPass(ModulePass):
     """Check the unreduced axes of every op."""
@@ -66,7 +62,7 @@ def _first_error(func: FuncOp, meshes: MeshTable, functions: Mapping[str, FuncOp
 
 
 def _problem(op: Operation, meshes: MeshTable, functions: Mapping[str, FuncOp]) -> Diagnostic | None:
-    if isinstance(op, RESHARDS):
+    if isinstance(op, ReshardOp | ShardingConstraintOp):  # they verify their own unreduced axes
         return None
     if isinstance(op, CallOp):
         return _check_call(op, functions)
@@ -74,9 +70,9 @@ def _problem(op: Operation, meshes: MeshTable, functions: Mapping[str, FuncOp]) 
         return _check_return(op)
     if op.has_trait(IsTerminator, value_if_unregistered=False):
         return None
-    if isinstance(op, REDUCING):
+    if isinstance(op, sdy_collectives.ReducingOp):
         return _check_reducing(op)
-    if isinstance(op, REDUCING_HERE):
+    if isinstance(op, hlo_collectives.AllReduceOp | hlo_collectives.ReduceScatterOp):
         kind = _body_kind(op)
         operands, results = [sharding_of(op.operands[0])], [sharding_of(op.results[0])]
         return _check(operands, results, meshes, introduced_by=None, removed_by=kind)
@@ -112,7 +108,7 @@ def _operand_shardings(values: Sequence[SSAValue]) -> list[TensorSharding | None
 def _is_resharded(value: SSAValue) -> bool:
     while isinstance(value.owner, PropagationBarrierOp):
         value = value.owner.input
-    return isinstance(value.owner, RESHARDS)
+    return isinstance(value.owner, ReshardOp | ShardingConstraintOp)
 
 
 def _body_kind(op: Operation) -> ReductionKind | None:

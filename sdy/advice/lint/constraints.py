@@ -9,7 +9,7 @@ from sdy.advice.lint.finding import Candidate
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.price import Cost
 from sdy.advice.lint.uses import fix_of, uses_through_elementwise
-from sdy.cost.communication import COLLECTIVE_KINDS
+from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import CollectiveOp
 
@@ -37,7 +37,7 @@ def reshards_around_constraints(linted: LintedProgram) -> Iterator[Candidate]:
         span = span_of(constraint)
         if span is None or span not in last:
             continue
-        uses = uses_through_elementwise(last[span].result, lambda user: type(user) in COLLECTIVE_KINDS)
+        uses = uses_through_elementwise(last[span].result, lambda user: collective_kind(type(user)) is not None)
         before = tuple(each for each in linted.facts.collectives if each.span == span)
         after = () if uses is None else tuple(each for end in uses.ends for each in linted.collectives_of(end))
         if uses is None or not before or not after:

@@ -10,16 +10,13 @@ from sdy.advice.edits import Edit
 from sdy.advice.lint.finding import Candidate, Fix
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
-from sdy.cost.communication import COLLECTIVE_KINDS
+from sdy.dialects.facts.traits import collective_kind, is_elementwise, passes_through
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
 from sdy.model.sharding import TensorSharding
-from sdy.rules import elementwise
-
-SAME_DATA = (ConvertOp, ReshapeOp, TransposeOp)
 
 # SDY-S403
 
@@ -41,7 +38,7 @@ def repeated_gathers(linted: LintedProgram) -> Iterator[Candidate]:
 
 def _root(value: SSAValue) -> SSAValue:
     """Return the value that another one has the data of."""
-    while isinstance(value.owner, (*SAME_DATA, CollectiveOp)):
+    while isinstance(value.owner, ConvertOp | ReshapeOp | TransposeOp | CollectiveOp):
         value = value.owner.operands[0]
     return value
 
@@ -81,7 +78,7 @@ def _constrained(linted: LintedProgram, value: SSAValue, sharding: TensorShardin
 def unchanged_in_loops(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the collectives in loops whose operand is the same in every trip."""
     for op in linted.final_ops:
-        loop = _loop_around(op) if type(op) in COLLECTIVE_KINDS else None
+        loop = _loop_around(op) if collective_kind(type(op)) else None
         if loop is None or not is_unchanged(op.operands[0], loop):
             continue
         collectives = linted.collectives_of(op)
@@ -124,7 +121,9 @@ def is_unchanged(value: SSAValue, loop: WhileOp) -> bool:
         else:
             op = each.owner
             assert isinstance(op, Operation)
-            if op.regions or (not isinstance(op, (*SAME_DATA, CollectiveOp)) and type(op) not in elementwise.RULES):
+            is_moved = isinstance(op, ReshapeOp | TransposeOp | CollectiveOp)
+            is_followed = is_moved or is_elementwise(op) or passes_through(op)
+            if op.regions or not is_followed:
                 return False
             waiting += op.operands
     return True

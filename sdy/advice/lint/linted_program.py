@@ -14,10 +14,10 @@ from sdy.advice.lint.price import Cost
 from sdy.advice.lint.target_names import Target, TargetNames
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.communication import COLLECTIVE_KINDS
 from sdy.cost.schedule import CollectiveRun
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.span import Span
+from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
@@ -146,7 +146,7 @@ class LintedProgram:
 
     def collectives_of(self, op: Operation) -> tuple[Collective, ...]:
         """Return the collectives of the local program that an op of the partitioned program became."""
-        kind = COLLECTIVE_KINDS.get(type(op))
+        kind = collective_kind(type(op))
         return () if kind is None else tuple(self._by_location.get((span_of(op), kind), ()))
 
 

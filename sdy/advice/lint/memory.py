@@ -22,16 +22,13 @@ from sdy.advice.lint.uses import fix_of
 from sdy.advice.partition_summary import axes_of_dims
 from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.collectives import CollectiveOp
-from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.axis_list import sharded_size
 from sdy.model.sharding import TensorSharding
-from sdy.rules import elementwise
-
-_IDENTITIES = (CollectiveOp, ReshardOp, ShardingConstraintOp)
 
 # SDY-S411
 
@@ -186,7 +183,9 @@ def _elementwise_sources(main: FuncOp) -> list[frozenset[int]]:
     for argument in block.args:
         known[argument] = frozenset({argument.index})
     for op in block.ops:
-        if isinstance(op, _IDENTITIES) or type(op) in elementwise.RULES:
+        if passes_through(op):
+            known.update(zip(op.results, map(of, op.operands), strict=True))
+        elif isinstance(op, CollectiveOp) or is_elementwise(op):
             for result in op.results:
                 known[result] = frozenset[int]().union(*map(of, op.operands))
     returned = block.last_op.operands if block.last_op is not None else ()

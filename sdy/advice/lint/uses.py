@@ -10,9 +10,9 @@ from xdsl.ir import Operation, SSAValue
 from sdy.advice.edits import Change
 from sdy.advice.lint.finding import Fix
 from sdy.advice.lint.linted_program import LintedProgram
+from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.model.sharding import TensorSharding
-from sdy.rules import elementwise
 
 MAX_OPS = 32  # so that the search ends early
 
@@ -44,7 +44,7 @@ def uses_through_elementwise(value: SSAValue, is_end: Callable[[CollectiveOp], b
                 continue
             if isinstance(user, CollectiveOp) and is_end(user):
                 ends.append(user)
-            elif type(user) in elementwise.RULES:
+            elif is_elementwise(user) or passes_through(user):
                 through.append(user)
                 waiting += user.results
             else:

@@ -16,21 +16,16 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
 from sdy.cost.allocation.fusion import Fusion
-from sdy.cost.allocation.loop_buffers import CARRYING, LoopBuffers, loop_buffers, reads_of
+from sdy.cost.allocation.loop_buffers import LoopBuffers, keeps_buffers, loop_buffers, reads_of
+from sdy.dialects.facts.traits import has_region_on_elements
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
 from sdy.dialects.ir.symbols import MAIN, functions_of, main_block, main_function
 from sdy.dialects.ir.walk import block_of, ops_in, pre_order
-from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.dialects.stablehlo.gather_scatter import ScatterOp
-from sdy.dialects.stablehlo.linalg import SortOp
-from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
-from sdy.dialects.stablehlo.window import ReduceWindowOp, SelectAndScatterOp
 
 DONOR, ALIASED_RESULT = "jax.buffer_donor", "tf.aliasing_output"
-_REDUCERS = (AllReduceOp, ReduceOp, ReduceScatterOp, ReduceWindowOp, ScatterOp, SelectAndScatterOp, SortOp)
 
 
 class Buffers:
@@ -69,7 +64,7 @@ class Buffers:
         block = block_of(value)
         if block is None or block is self._main_block():
             return False
-        return type(block.parent_op()) in _REDUCERS or self._fusion.is_in_kernel(block)
+        return has_region_on_elements(block.parent_op()) or self._fusion.is_in_kernel(block)
 
     def is_fused(self, op: Operation) -> bool:
         """Return whether the results of an op are not stored."""
@@ -87,7 +82,7 @@ class Buffers:
         """Return whether values in the regions of an op, or in the function that it calls, are stored."""
         if type(op) is CallOp:
             return not self.is_kernel_call(op)
-        return bool(op.regions) and (self._fusion is None or type(op) not in _REDUCERS)
+        return bool(op.regions) and (self._fusion is None or not has_region_on_elements(op))
 
     def copies(self, op: Operation) -> Copies:
         """Return the copies that an op needs, in another order of dims in memory."""
@@ -119,7 +114,7 @@ class Buffers:
 
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
         """Return the values whose memory the results take over, unless another op reads them later."""
-        carried = operands_of(op) if type(op) in CARRYING else ()
+        carried = operands_of(op) if keeps_buffers(op) else ()
         if not carried and op not in self._overwritten and op not in self._loops.overwritten:
             return ()
         return [*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ())]
@@ -239,7 +234,7 @@ def _first_in_memory(value: SSAValue) -> SSAValue:
         op = value.op
         if isinstance(op, ReshapeOp):
             value = op.operand
-        elif isinstance(op, CARRYING) and _may_carry(op.operands[value.index], op):
+        elif keeps_buffers(op) and _may_carry(op.operands[value.index], op):
             value = op.operands[value.index]
         else:
             break

@@ -25,7 +25,6 @@ from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, SelectAndScatterOp
 
 INDEX_BYTES = 4
-_WITH_COPIES = frozenset((AllGatherOp, AllToAllOp, ConvolutionOp, DotGeneralOp, ReduceScatterOp, SelectAndScatterOp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,6 @@ NO_COPIES = Copies()
 
 def copies(op: Operation, fusion: Fusion) -> Copies:
     """Return the copies that a compiler makes for an op."""
-    if type(op) not in _WITH_COPIES:
-        return NO_COPIES
     operands = operands_of(op)
     match op:
         case DotGeneralOp():

@@ -7,8 +7,9 @@ the memory of its operand another shape, and a contraction reads a transposed op
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, Use
@@ -16,9 +17,10 @@ from xdsl.ir import Block, Operation, OpResult, Use
 from sdy.cost.allocation.dim_order import reads_in_place
 from sdy.cost.allocation.kernel_calls import KernelCalls
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.facts.traits import Elementwise, has_fact
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.stablehlo import elementwise
-from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.contraction import DotLikeOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import (
@@ -32,9 +34,9 @@ from sdy.dialects.stablehlo.shape import (
 )
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, PadOp, SliceOp
 
+# The ops beside elementwise ones that XLA computes where their results are read.
 _FUSIBLE = frozenset(
     (
-        *elementwise.OPS,
         BroadcastInDimOp,
         BroadcastOp,
         ConstantOp,
@@ -47,8 +49,6 @@ _FUSIBLE = frozenset(
         TransposeOp,
     )
 )
-_KERNELS = _FUSIBLE | {ReduceOp, ConcatenateOp, DynamicUpdateSliceOp}  # ops that other ops are fused into
-_CONTRACTIONS = frozenset((DotGeneralOp, DotOp))
 # As XLA's `InstructionFusion::IsExpensive`: a second computation would cost more than memory accesses.
 _EXPENSIVE = frozenset(
     (
@@ -68,9 +68,22 @@ _EXPENSIVE = frozenset(
         elementwise.TanhOp,
     )
 )
-_VIEWS = frozenset((BroadcastInDimOp, BroadcastOp, ReshapeOp))  # if they repeat nothing
-# The results of these ops may be stored in the memory of an operand.
-_IN_PLACE = frozenset((*elementwise.OPS, DynamicUpdateSliceOp, ScatterOp))
+
+
+@cache
+def is_fusible(op_class: type[Operation]) -> bool:
+    """Return whether ops of a class can be fused into those that read their results."""
+    return op_class in _FUSIBLE or has_fact(op_class, Elementwise)
+
+
+@cache
+def takes_in_ops(op_class: type[Operation]) -> bool:
+    """Return whether others can be fused into ops of a class."""
+    return is_fusible(op_class) or issubclass(op_class, ReduceOp | ConcatenateOp | DynamicUpdateSliceOp)
+
+
+def _or_view(question: Callable[[type[Operation]], bool]) -> Callable[[type[Operation]], bool]:
+    return lambda op_class: op_class is ReshapeOp or question(op_class)
 
 
 class Fusion:
@@ -78,7 +91,7 @@ class Fusion:
 
     def __init__(self, functions: Mapping[str, FuncOp]) -> None:
         self._of_blocks: dict[Block, _Kernels] = {}
-        self._calls = KernelCalls(functions, _FUSIBLE | _VIEWS, _KERNELS | _VIEWS)
+        self._calls = KernelCalls(functions, _or_view(is_fusible), _or_view(takes_in_ops))
 
     def is_kernel_call(self, op: Operation) -> bool:
         """Return whether an op calls a function that is one kernel."""
@@ -92,7 +105,8 @@ class Fusion:
     def is_in_place(self, op: Operation) -> bool:
         """Return whether the results of an op may be stored in the memory of values that it reads last."""
         kernel = self._calls.kernel_of(op)
-        return (type(op) if kernel is None else kernel.kind) in _IN_PLACE
+        kind = type(op) if kernel is None else kernel.kind
+        return has_fact(kind, Elementwise) or issubclass(kind, DynamicUpdateSliceOp | ScatterOp)
 
     def is_fused(self, op: Operation) -> bool:
         """Return whether the results of an op are never stored: ops that read them read the operands instead."""
@@ -128,8 +142,8 @@ class _Kernels:
         """Find out whether an op is fused, and whether others are fused into it."""
         call = self.calls.kernel_of(op)
         kind = type(op) if call is None else call.kind
-        is_view = call is None and kind in _VIEWS and _is_view(op)
-        if kind not in _KERNELS and call is None and not is_view:
+        is_view = call is None and _is_view(op)
+        if not takes_in_ops(kind) and call is None and not is_view:
             self._kernel[op] = op
             return
         readers = {use.operation for result in op.results for use in result.uses}
@@ -138,13 +152,13 @@ class _Kernels:
         kernel = kernels.pop() if len(kernels) == 1 else None
         if is_view:
             is_fused, takes_in = True, is_taken_in and bool(readers)
-        elif type(op) is TransposeOp and any(type(reader) in _CONTRACTIONS for reader in readers):
+        elif type(op) is TransposeOp and any(isinstance(reader, DotLikeOp) for reader in readers):
             is_fused = all(use.operation in self.takes_in or _reads_transposed(use) for use in op.results[0].uses)
             takes_in = not is_fused
         else:
             is_expensive = kind in _EXPENSIVE if call is None else not call.kinds.isdisjoint(_EXPENSIVE)
             is_once = not is_expensive or kernel is not None
-            is_fused, takes_in = kind in _FUSIBLE and is_taken_in and is_once and bool(readers), True
+            is_fused, takes_in = is_fusible(kind) and is_taken_in and is_once and bool(readers), True
         self._kernel[op] = kernel if is_fused else op
         if is_fused:
             self.fused.add(op)
@@ -155,14 +169,14 @@ class _Kernels:
 def _reads_transposed(use: Use) -> bool:
     """Return whether a contraction reads the operand of a transposition as it is stored."""
     transpose = use.operation.operands[use.index].owner
-    if type(use.operation) not in _CONTRACTIONS or not isinstance(transpose, TransposeOp):
+    if not isinstance(use.operation, DotLikeOp) or not isinstance(transpose, TransposeOp):
         return False
     order = list(transpose.permutation.get_values())
     return reads_in_place(use.operation, use.index, [order.index(dim) for dim in range(len(order))])
 
 
 def _is_view(op: Operation) -> bool:
-    """Return whether an op of `_VIEWS` repeats no element, so that the result has the memory of the operand."""
-    if isinstance(op, (BroadcastInDimOp, BroadcastOp)):
+    """Return whether an op changes only the shape, so that the result has the memory of the operand."""
+    if isinstance(op, BroadcastInDimOp | BroadcastOp):
         return tensor_bytes(op.operand.type) == tensor_bytes(op.result.type)
-    return True
+    return isinstance(op, ReshapeOp)

@@ -6,7 +6,7 @@ computes the result.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -27,12 +27,13 @@ class Kernel:
 class KernelCalls:
     """Finds the functions that are one kernel, each when first requested.
 
-    `fusible` are the ops that can be fused into others, and `kernels` those that others can be fused into.
+    `is_fusible` tells whether ops of a class can be fused into others, and `takes_in_ops` whether others can be fused
+    into them.
     """
 
     functions: Mapping[str, FuncOp]
-    fusible: Collection[type[Operation]]
-    kernels: Collection[type[Operation]]
+    is_fusible: Callable[[type[Operation]], bool]
+    takes_in_ops: Callable[[type[Operation]], bool]
     _known: dict[str, Kernel | None] = field(default_factory=dict[str, Kernel | None])
 
     def kernel_of(self, op: Operation) -> Kernel | None:
@@ -59,7 +60,8 @@ class KernelCalls:
             kind = type(op) if inner is None else inner.kind
             if op is end:
                 break
-            if kind not in (self.kernels if op is returned[0].op else self.fusible):
+            is_allowed = self.takes_in_ops if op is returned[0].op else self.is_fusible
+            if not is_allowed(kind):
                 return None
             found |= {kind} if inner is None else inner.kinds
         last = self.kernel_of(returned[0].op)

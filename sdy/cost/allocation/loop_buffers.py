@@ -21,8 +21,6 @@ from sdy.dialects.ir.walk import block_of, op_and_nested_ops, ops_in, pre_order
 from sdy.dialects.stablehlo.control import OptimizationBarrierOp, WhileOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 
-CARRYING = (WhileOp, OptimizationBarrierOp)  # their results have the memory of their operands
-
 
 @dataclass(slots=True)
 class LoopBuffers:
@@ -47,8 +45,13 @@ class LoopBuffers:
             op = _stored(following).owner
             if not reads.may_overwrite(argument, following):
                 self.until_end.setdefault(end, []).append(argument)
-            elif isinstance(op, Operation) and (type(op) not in CARRYING or reads.last(argument) != reads.number(op)):
+            elif isinstance(op, Operation) and (not keeps_buffers(op) or reads.last(argument) != reads.number(op)):
                 self.overwritten.setdefault(op, []).append(argument)
+
+
+def keeps_buffers(op: Operation) -> bool:
+    """Return whether result i of an op has the memory of its operand i."""
+    return isinstance(op, WhileOp | OptimizationBarrierOp)
 
 
 def loop_buffers(module: ModuleOp, fusion: Fusion) -> LoopBuffers:
@@ -93,7 +96,7 @@ class _Reads:
             return False
         op, number = stored.op, self.number(stored.op)
         if number != read or not isinstance(op, CallOp) or self.fusion.is_kernel_call(op):
-            return number > read or (number == read and (type(op) in CARRYING or self.fusion.is_in_place(op)))
+            return number > read or (number == read and (keeps_buffers(op) or self.fusion.is_in_place(op)))
         callee = op.callee.string_value()
         block = self.functions[callee].body.block
         if block.last_op is None or callee in called:

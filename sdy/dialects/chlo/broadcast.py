@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -15,6 +16,8 @@ from sdy.dialects.chlo.checks import (
     check_broadcast_complex,
     check_broadcast_select,
 )
+from sdy.dialects.ir.declared_ops import declared_ops
+from sdy.dialects.stablehlo import families
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
@@ -191,26 +194,9 @@ class BroadcastSelectOp(FormattedOp):
     FORM: ClassVar[Form] = Form()
 
 
-OPS = (
-    BroadcastAddOp,
-    BroadcastAndOp,
-    BroadcastAtan2Op,
-    BroadcastComplexOp,
-    BroadcastDivideOp,
-    BroadcastMaximumOp,
-    BroadcastMinimumOp,
-    BroadcastMultiplyOp,
-    BroadcastNextAfterOp,
-    BroadcastOrOp,
-    BroadcastPolygammaOp,
-    BroadcastPowerOp,
-    BroadcastRemainderOp,
-    BroadcastShiftLeftOp,
-    BroadcastShiftRightArithmeticOp,
-    BroadcastShiftRightLogicalOp,
-    BroadcastSubtractOp,
-    BroadcastXorOp,
-    BroadcastZetaOp,
-    BroadcastCompareOp,
-    BroadcastSelectOp,
-)
+OPS = declared_ops(__name__)
+
+
+def plain_op(op_class: type[Operation]) -> type[Operation] | None:
+    """Return the class of StableHLO's op that computes the same on operands of one shape, if it has one."""
+    return families.op_class(op_class.name.replace("chlo.broadcast_", "stablehlo."))

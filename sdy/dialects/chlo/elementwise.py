@@ -7,6 +7,8 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from sdy.dialects.facts.traits import Elementwise
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.element_kinds import (
     check_float_operand,
@@ -22,7 +24,7 @@ class ChloOp(FormattedOp):
     """Base class of elementwise ops: `chlo.square %0 : tensor<2xf32> -> tensor<2xf32>`."""
 
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type,)
     FORM: ClassVar[Form] = Form(signature=ARROW)
 
@@ -229,30 +231,4 @@ class ZetaOp(ChloOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
-OPS = (
-    AcosOp,
-    AcoshOp,
-    AsinOp,
-    AsinhOp,
-    AtanOp,
-    AtanhOp,
-    BesselI1eOp,
-    ConjOp,
-    CoshOp,
-    DigammaOp,
-    ErfOp,
-    ErfInvOp,
-    ErfcOp,
-    IsInfOp,
-    IsNegInfOp,
-    IsPosInfOp,
-    LgammaOp,
-    SinhOp,
-    SquareOp,
-    TanOp,
-    AsinAcosKernelOp,
-    MulhiOp,
-    NextAfterOp,
-    PolygammaOp,
-    ZetaOp,
-)
+OPS = declared_ops(__name__)

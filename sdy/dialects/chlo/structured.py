@@ -24,6 +24,8 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
 from sdy.dialects.chlo.checks import check_constant_like, check_ragged_dot, check_scan, check_top_k
+from sdy.dialects.facts.traits import Contraction
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.shape import LiteralOp
@@ -112,7 +114,7 @@ class RaggedDotOp(StablehloOp):
     ragged_dot_dimension_numbers = prop_def(RaggedDotDimensionNumbersAttr)
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_ragged_dot,)
 
 
@@ -181,4 +183,4 @@ class ScanOp(StablehloOp, SuggestsArgumentNames):
         return ["input"] * inputs + ["carry"] * (count - inputs)
 
 
-OPS = (ConstantOp, ConstantLikeOp, TopKOp, RaggedDotOp, ScanOp)
+OPS = declared_ops(__name__)

@@ -10,15 +10,18 @@ from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from sdy.dialects.facts.traits import CollectiveOf, StoresShardings
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import AllToAllParamsAttr, AxesPerDimAttr, AxisListAttr, TensorShardingAttr
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import enum_attr, enum_value
 from sdy.dialects.sdy.types import Shaped
 from sdy.model.axis import AxisList
 from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+from sdy.model.collective import CollectiveKind
 from sdy.model.sharding import ReductionKind, TensorSharding
 
 _TENSOR_AND_SHARDING = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)"
@@ -37,6 +40,7 @@ class CollectiveOp(DeclaredSyntaxOp, ABC):
     tensor = operand_def(T)
     out_sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
+    traits = traits_def(StoresShardings(("out_sharding",)))
 
     def __init__(self, tensor: SSAValue, out_sharding: TensorSharding, **properties: Attribute) -> None:
         super().__init__(
@@ -67,6 +71,7 @@ class AllGatherOp(CollectiveOp):
     """
 
     name = "sdy.all_gather"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_GATHER))
     gathering_axes = prop_def(AxesPerDimAttr)
     SYNTAX: ClassVar[str] = f"$gathering_axes {_TENSOR_AND_SHARDING}"
 
@@ -98,6 +103,7 @@ class AllToAllOp(CollectiveOp):
     """
 
     name = "sdy.all_to_all"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_TO_ALL))
     params = prop_def(AllToAllParamsAttr)
     SYNTAX: ClassVar[str] = f"$params {_TENSOR_AND_SHARDING}"
 
@@ -113,6 +119,7 @@ class CollectivePermuteOp(CollectiveOp):
     """
 
     name = "sdy.collective_permute"
+    traits = traits_def(CollectiveOf(CollectiveKind.COLLECTIVE_PERMUTE))
     MAY_CHANGE_MESH: ClassVar[bool] = True
     SYNTAX: ClassVar[str] = _TENSOR_AND_SHARDING
 
@@ -125,6 +132,7 @@ class AllReduceOp(ReducingOp):
     """
 
     name = "sdy.all_reduce"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_REDUCE))
     reduction_axes = prop_def(AxisListAttr)
     SYNTAX: ClassVar[str] = f"custom<ReductionKindDirective>($reduction_op) $reduction_axes {_TENSOR_AND_SHARDING}"
 
@@ -148,6 +156,7 @@ class ReduceScatterOp(ReducingOp):
     """
 
     name = "sdy.reduce_scatter"
+    traits = traits_def(CollectiveOf(CollectiveKind.REDUCE_SCATTER))
     reduce_scatter_axes = prop_def(AxesPerDimAttr)
     SYNTAX: ClassVar[str] = f"custom<ReductionKindDirective>($reduction_op) $reduce_scatter_axes {_TENSOR_AND_SHARDING}"
 
@@ -196,13 +205,4 @@ class ReplicatedToUnreducedOp(CollectiveOp):
         super().__init__(tensor, out_sharding, axes=AxisListAttr(axes))
 
 
-OPS: list[type[Operation]] = [
-    AllGatherOp,
-    AllReduceOp,
-    AllSliceOp,
-    AllToAllOp,
-    CollectivePermuteOp,
-    ReduceScatterOp,
-    ReplicatedToUnreducedOp,
-    ShardedToUnreducedOp,
-]
+OPS = declared_ops(__name__)

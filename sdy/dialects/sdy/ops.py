@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint, TensorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     BaseAttr,
@@ -27,6 +27,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 
+from sdy.dialects.facts.traits import Generates, PassesThrough, StoresShardings
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import MeshAttr, TensorShardingAttr
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import BarrierDirection, enum_attr
@@ -65,6 +67,7 @@ class ShardingConstraintOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
+    traits = traits_def(PassesThrough(), StoresShardings(("sharding",)))
     SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
@@ -85,7 +88,7 @@ class ReshardOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
     result = result_def(T)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PassesThrough(), StoresShardings(("sharding",)))
     SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
@@ -136,7 +139,7 @@ class ConstantOp(IRDLOperation):
     name = "sdy.constant"
     value = prop_def()
     result = result_def(BaseAttr(TensorType))
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Generates())
 
     def __init__(self, value: Attribute, result_type: Attribute | None = None) -> None:
         super().__init__(result_types=[result_type or type_of_elements(value)], properties={"value": value})
@@ -180,6 +183,7 @@ class DataFlowEdgeOp(DeclaredSyntaxOp):
     input = operand_def(T)
     sharding = opt_prop_def(TensorShardingAttr)
     result = result_def(T)
+    traits = traits_def(PassesThrough(), StoresShardings(("sharding",)))
     SYNTAX: ClassVar[str] = "$input (`sharding` `` `=` `` $sharding^)? attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, sharding: TensorSharding | None = None) -> None:
@@ -201,6 +205,7 @@ class FuncDataFlowEdgeOp(DeclaredSyntaxOp):
     T: ClassVar = VarConstraint("T", Shaped)
     input = operand_def(T)
     result = result_def(T)
+    traits = traits_def(PassesThrough())
     SYNTAX: ClassVar[str] = "$input attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue) -> None:
@@ -219,7 +224,7 @@ class PropagationBarrierOp(DeclaredSyntaxOp):
     input = operand_def(T)
     allowed_direction = prop_def(IntegerAttr.constr(i32))
     result = result_def(T)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PassesThrough())
     SYNTAX: ClassVar[str] = (
         "$input `allowed_direction` `` `=` `` custom<BarrierDirectionDirective>($allowed_direction) "
         "attr-dict `:` type($result)"
@@ -233,14 +238,4 @@ class PropagationBarrierOp(DeclaredSyntaxOp):
         )
 
 
-OPS: list[type[Operation]] = [
-    ConstantOp,
-    DataFlowEdgeOp,
-    FuncDataFlowEdgeOp,
-    MeshOp,
-    PropagationBarrierOp,
-    ReshardOp,
-    ReturnOp,
-    ShardingConstraintOp,
-    ShardingGroupOp,
-]
+OPS = declared_ops(__name__)

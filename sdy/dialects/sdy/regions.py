@@ -6,10 +6,10 @@ Source: docs/spec/01, 5.5 and 5.6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -24,12 +24,15 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMemoryEffect
 
+from sdy.dialects.facts.traits import StoresShardings
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.notation import is_at_attribute, read_bracketed
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
 from sdy.model.sharding import TensorSharding
 
+_AT_BOUNDARY = StoresShardings(("in_shardings", "out_shardings"))
 ComputationT = TypeVar("ComputationT", bound=IRDLOperation)
 
 
@@ -52,7 +55,7 @@ class ManualComputationOp(IRDLOperation):
     manual_axes = prop_def(ManualAxesAttr)
     body = region_def("single_block")
     outputs = var_result_def()
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), _AT_BOUNDARY)
 
     def __init__(
         self,
@@ -113,7 +116,12 @@ class NamedComputationOp(IRDLOperation):
     out_shardings = opt_prop_def(TensorShardingPerValueAttr)
     body = region_def("single_block")
     outputs = var_result_def()
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable())
+    traits = traits_def(
+        IsolatedFromAbove(),
+        RecursiveMemoryEffect(),
+        RecursivelySpeculatable(),
+        _AT_BOUNDARY,
+    )
 
     def __init__(
         self,
@@ -223,4 +231,6 @@ def _print_rest(op: ManualComputationOp | NamedComputationOp, printer: Printer) 
     printer.print_function_type(op.tensors.types, op.outputs.types)
 
 
-OPS: list[type[Operation]] = [ManualComputationOp, NamedComputationOp]
+ComputationOp: TypeAlias = ManualComputationOp | NamedComputationOp
+
+OPS = declared_ops(__name__)

@@ -20,6 +20,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.effects import SideEffectByProperty
 from sdy.dialects.stablehlo.attributes.attrs import OutputOperandAliasAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
@@ -132,4 +133,4 @@ class CompositeOp(StablehloOp):
         printer.print_operation_type(self)
 
 
-OPS = (CustomCallOp, CompositeOp)
+OPS = declared_ops(__name__)

@@ -20,6 +20,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import CollectiveOf, MovesElements, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
@@ -37,6 +39,7 @@ from sdy.dialects.stablehlo.checks.collectives import (
 )
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY
+from sdy.model.collective import CollectiveKind
 
 REPLICA_GROUPS = DenseElementsAttr | ReplicaGroupMeshAxesAttr
 
@@ -46,6 +49,7 @@ class AllGatherOp(StablehloOp):
     """Concatenate the operands of all devices of a group along a dim."""
 
     name = "stablehlo.all_gather"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_GATHER), MovesElements())
     inputs = var_operand_def()
     all_gather_dim = prop_def(IntegerAttr.constr(i64))
     replica_groups = prop_def(REPLICA_GROUPS)
@@ -60,6 +64,7 @@ class AllReduceOp(StablehloOp):
     """Reduce the operands of all devices of a group elementwise with a region."""
 
     name = "stablehlo.all_reduce"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_REDUCE), RegionOnElements())
     inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -74,6 +79,7 @@ class ReduceScatterOp(StablehloOp):
     """Reduce the operands of all devices of a group, and return to each device one slice along a dim."""
 
     name = "stablehlo.reduce_scatter"
+    traits = traits_def(CollectiveOf(CollectiveKind.REDUCE_SCATTER), RegionOnElements())
     operand = operand_def()
     scatter_dimension = prop_def(IntegerAttr.constr(i64))
     replica_groups = prop_def(REPLICA_GROUPS)
@@ -89,6 +95,7 @@ class AllToAllOp(StablehloOp):
     """Split the operand along a dim, send slice i to device i of the group, and concatenate the received slices."""
 
     name = "stablehlo.all_to_all"
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_TO_ALL), MovesElements())
     inputs = var_operand_def()
     split_dimension = prop_def(IntegerAttr.constr(i64))
     concat_dimension = prop_def(IntegerAttr.constr(i64))
@@ -104,6 +111,7 @@ class CollectivePermuteOp(StablehloOp):
     """Send the operand of the source of each pair to its target; devices that are not a target get zeros."""
 
     name = "stablehlo.collective_permute"
+    traits = traits_def(CollectiveOf(CollectiveKind.COLLECTIVE_PERMUTE), MovesElements())
     operand = operand_def()
     source_target_pairs = prop_def(DenseElementsAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -121,6 +129,7 @@ class CollectiveBroadcastOp(StablehloOp):
     """
 
     name = "stablehlo.collective_broadcast"
+    traits = traits_def(MovesElements())
     inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -134,6 +143,7 @@ class CollectiveReduceOp(StablehloOp):
     """Reduce like `all_reduce`, but return the result only to the first device of a group, and zeros to others."""
 
     name = "stablehlo.collective_reduce"
+    traits = traits_def(RegionOnElements())
     operand = operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -235,6 +245,7 @@ GroupedOp: TypeAlias = (
     | CrossReplicaSumOp
     | ReduceScatterOp
 )
+# The classes of `GroupedOp`, of which every op is asked.
 _GROUPED = frozenset[type[Operation]](get_args(GroupedOp))
 
 
@@ -243,19 +254,6 @@ def is_grouped(op: Operation) -> TypeGuard[GroupedOp]:
     return type(op) in _GROUPED
 
 
-OPS = (
-    AllGatherOp,
-    AllReduceOp,
-    ReduceScatterOp,
-    AllToAllOp,
-    CollectivePermuteOp,
-    CollectiveBroadcastOp,
-    CollectiveReduceOp,
-    CrossReplicaSumOp,
-    PartitionIdOp,
-    ReplicaIdOp,
-    SendOp,
-    RecvOp,
-    InfeedOp,
-    OutfeedOp,
-)
+CombinableOp: TypeAlias = AllGatherOp | AllReduceOp  # one of several operands is like several of one
+
+OPS = declared_ops(__name__)

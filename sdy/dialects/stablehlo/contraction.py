@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from sdy.dialects.facts.traits import Contraction, LinearIn, Linearity
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import DotDimensionNumbersAttr
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
@@ -37,7 +39,7 @@ class DotGeneralOp(FormattedOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     algorithm = opt_prop_def(DotAlgorithmAttr)
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction(), LinearIn(Linearity.EACH))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dot_general,)
     FORM: ClassVar[Form] = Form(clauses=(DotDimsClause(), PrecisionClause(), DotAlgorithmClause()))
 
@@ -54,7 +56,7 @@ class DotOp(FormattedOp):
     rhs = operand_def()
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction(), LinearIn(Linearity.EACH))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dot,)
     FORM: ClassVar[Form] = Form(clauses=(PrecisionClause(),))
 
@@ -71,7 +73,7 @@ class EinsumOp(FormattedOp):
     rhs = operand_def()
     einsum_config = prop_def(StringAttr)
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction())
     FORM: ClassVar[Form] = Form(clauses=(StringClause("config", "einsum_config"),))
 
 
@@ -90,4 +92,6 @@ class UnaryEinsumOp(FormattedOp):
     FORM: ClassVar[Form] = Form(clauses=(StringClause("config", "einsum_config"),))
 
 
-OPS = (DotGeneralOp, DotOp, EinsumOp, UnaryEinsumOp)
+DotLikeOp: TypeAlias = DotGeneralOp | DotOp
+
+OPS = declared_ops(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import TypeAttribute
@@ -21,6 +21,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
+from sdy.dialects.facts.traits import PassesThrough, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.control import check_if_or_case, check_map, check_optimization_barrier, check_while
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
@@ -161,7 +163,7 @@ class MapOp(StablehloOp):
     dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
     computation = region_def("single_block")
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_map,)
 
 
@@ -175,7 +177,7 @@ class OptimizationBarrierOp(StablehloOp):
     name = "stablehlo.optimization_barrier"
     operand = var_operand_def()
     result = var_result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), PassesThrough())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_optimization_barrier,)
 
     @classmethod
@@ -206,4 +208,6 @@ class OptimizationBarrierOp(StablehloOp):
         printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
 
 
-OPS = (ReturnOp, WhileOp, IfOp, CaseOp, MapOp, OptimizationBarrierOp)
+ControlFlowOp: TypeAlias = CaseOp | IfOp | WhileOp  # their regions run on tensors: one of them, or one many times
+
+OPS = declared_ops(__name__)

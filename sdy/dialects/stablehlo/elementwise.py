@@ -8,6 +8,8 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from sdy.dialects.facts.traits import Combiner, Elementwise, Identity, LinearIn, Linearity, MovesElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
@@ -33,6 +35,7 @@ from sdy.dialects.stablehlo.checks.elementwise import (
 from sdy.dialects.stablehlo.syntax.clauses import BareEnumClause, FloatFormatClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import COMPLEX_TYPES, SAME, SELECT_TYPES
+from sdy.model.sharding import ReductionKind
 
 
 class UnaryOp(FormattedOp):
@@ -40,7 +43,7 @@ class UnaryOp(FormattedOp):
 
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
@@ -58,7 +61,7 @@ class BinaryOp(FormattedOp):
     lhs = operand_def()
     rhs = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
@@ -165,6 +168,7 @@ class NegateOp(UnaryOp):
     """Negation."""
 
     name = "stablehlo.negate"
+    traits = traits_def(LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
@@ -256,6 +260,7 @@ class AddOp(BinaryOp):
     """Sum; logical or for booleans."""
 
     name = "stablehlo.add"
+    traits = traits_def(Combiner(Identity.ZERO, kind=ReductionKind.SUM), LinearIn(Linearity.ALL))
 
 
 @irdl_op_definition
@@ -263,6 +268,7 @@ class AndOp(BinaryOp):
     """Bitwise and."""
 
     name = "stablehlo.and"
+    traits = traits_def(Combiner(Identity.ALL_ONES, is_idempotent=True, kind_of_booleans=ReductionKind.MIN))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
@@ -287,6 +293,7 @@ class MaximumOp(BinaryOp):
     """Maximum; logical or for booleans."""
 
     name = "stablehlo.maximum"
+    traits = traits_def(Combiner(Identity.LEAST, is_idempotent=True, kind=ReductionKind.MAX))
 
 
 @irdl_op_definition
@@ -294,6 +301,7 @@ class MinimumOp(BinaryOp):
     """Minimum; logical and for booleans."""
 
     name = "stablehlo.minimum"
+    traits = traits_def(Combiner(Identity.LARGEST, is_idempotent=True, kind=ReductionKind.MIN))
 
 
 @irdl_op_definition
@@ -301,6 +309,7 @@ class MultiplyOp(BinaryOp):
     """Product; logical and for booleans."""
 
     name = "stablehlo.multiply"
+    traits = traits_def(Combiner(Identity.ONE), LinearIn(Linearity.EACH))
 
 
 @irdl_op_definition
@@ -308,6 +317,7 @@ class OrOp(BinaryOp):
     """Bitwise or."""
 
     name = "stablehlo.or"
+    traits = traits_def(Combiner(Identity.ZERO, is_idempotent=True, kind_of_booleans=ReductionKind.MAX))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
@@ -356,6 +366,7 @@ class SubtractOp(BinaryOp):
     """Difference."""
 
     name = "stablehlo.subtract"
+    traits = traits_def(LinearIn(Linearity.ALL))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
@@ -364,6 +375,7 @@ class XorOp(BinaryOp):
     """Bitwise exclusive or."""
 
     name = "stablehlo.xor"
+    traits = traits_def(Combiner(Identity.ZERO))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
@@ -389,7 +401,7 @@ class CompareOp(FormattedOp):
     comparison_direction = prop_def(ComparisonDirectionAttr)
     compare_type = opt_prop_def(ComparisonTypeAttr)
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (
         check_operands_same_type,
         check_boolean_result,
@@ -412,7 +424,7 @@ class SelectOp(FormattedOp):
     on_true = operand_def()
     on_false = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_select,)
     FORM: ClassVar[Form] = Form(signature=SELECT_TYPES)
 
@@ -429,7 +441,7 @@ class ClampOp(FormattedOp):
     operand = operand_def()
     max = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_clamp,)
     FORM: ClassVar[Form] = Form(signature=SAME)
 
@@ -444,7 +456,7 @@ class IsFiniteOp(FormattedOp):
     name = "stablehlo.is_finite"
     x = operand_def()
     y = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
     FORM: ClassVar[Form] = Form()
 
@@ -461,7 +473,7 @@ class ReducePrecisionOp(FormattedOp):
     exponent_bits = prop_def(IntegerAttr.constr(i32))
     mantissa_bits = prop_def(IntegerAttr.constr(i32))
     output = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
     FORM: ClassVar[Form] = Form(clauses=(FloatFormatClause(),), signature=SAME)
 
@@ -473,7 +485,7 @@ class UniformQuantizeOp(FormattedOp):
     name = "stablehlo.uniform_quantize"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
     FORM: ClassVar[Form] = Form()
 
@@ -485,58 +497,9 @@ class UniformDequantizeOp(FormattedOp):
     name = "stablehlo.uniform_dequantize"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
     FORM: ClassVar[Form] = Form()
 
 
-OPS = (
-    AbsOp,
-    AddOp,
-    AndOp,
-    Atan2Op,
-    CbrtOp,
-    CeilOp,
-    ClampOp,
-    CompareOp,
-    ComplexOp,
-    ConvertOp,
-    CosineOp,
-    CountLeadingZerosOp,
-    DivideOp,
-    ExponentialMinusOneOp,
-    ExponentialOp,
-    FloorOp,
-    ImagOp,
-    IsFiniteOp,
-    LogOp,
-    LogPlusOneOp,
-    LogisticOp,
-    MaximumOp,
-    MinimumOp,
-    MultiplyOp,
-    NegateOp,
-    NotOp,
-    OrOp,
-    PopcntOp,
-    PowerOp,
-    RealOp,
-    ReducePrecisionOp,
-    RemainderOp,
-    RoundNearestAfzOp,
-    RoundNearestEvenOp,
-    RsqrtOp,
-    SelectOp,
-    ShiftLeftOp,
-    ShiftRightArithmeticOp,
-    ShiftRightLogicalOp,
-    SignOp,
-    SineOp,
-    SqrtOp,
-    SubtractOp,
-    TanOp,
-    TanhOp,
-    UniformDequantizeOp,
-    UniformQuantizeOp,
-    XorOp,
-)
+OPS = declared_ops(__name__)

@@ -35,13 +35,14 @@ _FAMILIES = {
     "linalg": "batch_norm_grad batch_norm_inference batch_norm_training cholesky fft sort triangular_solve",
     "random": "rng rng_bit_generator",
 }
-_FAMILY_OF = {f"{DIALECT}.{name}": family for family, names in _FAMILIES.items() for name in names.split()}
 
 
 @cache
 def op_class(name: str) -> type[Operation] | None:
     """Return the class of an op by its full name, or None if StableHLO has no such op."""
-    family = _FAMILY_OF.get(name)
+    dialect, _, short = name.partition(".")
+    found = (family for family, names in _FAMILIES.items() if dialect == DIALECT and short in names.split())
+    family = next(found, None)
     return None if family is None else next(each for each in ops_of_family(family) if each.name == name)
 
 

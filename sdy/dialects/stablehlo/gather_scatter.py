@@ -19,6 +19,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
+from sdy.dialects.facts.traits import LinearIn, Linearity, MovesElements, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices, check_scatter_indices
@@ -38,7 +40,7 @@ class GatherOp(StablehloOp):
     slice_sizes = prop_def(DenseArrayBase.constr(i64))
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(is_selection=True), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_gather, check_indices(1))
 
 
@@ -53,7 +55,7 @@ class DynamicGatherOp(StablehloOp):
     dimension_numbers = prop_def(GatherDimensionNumbersAttr)
     indices_are_sorted = opt_prop_def(IntegerAttr.constr(i1), default_value=FALSE)
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(is_selection=True))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_gather, check_indices(1))
 
 
@@ -71,7 +73,7 @@ class ScatterOp(StablehloOp):
     result = var_result_def()
     update_computation = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_scatter, check_scatter_indices)
 
 
@@ -85,7 +87,7 @@ class TorchIndexSelectOp(StablehloOp):
     dim = prop_def(IntegerAttr.constr(i64))
     batch_dims = prop_def(IntegerAttr.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(is_selection=True))
 
 
-OPS = (GatherOp, DynamicGatherOp, ScatterOp, TorchIndexSelectOp)
+OPS = declared_ops(__name__)

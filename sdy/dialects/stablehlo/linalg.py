@@ -18,6 +18,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
+from sdy.dialects.facts.traits import RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.enums import FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.element_kinds import check_float_or_complex_operand
@@ -97,7 +99,7 @@ class SortOp(StablehloOp):
     is_stable = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = var_result_def()
     comparator = region_def("single_block")
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_sort,)
 
 
@@ -159,12 +161,4 @@ class BatchNormGradOp(BatchNormOp, SuggestsResultNames):
         return ("grad_operand", "grad_scale", "grad_offset")
 
 
-OPS = (
-    CholeskyOp,
-    TriangularSolveOp,
-    FftOp,
-    SortOp,
-    BatchNormTrainingOp,
-    BatchNormInferenceOp,
-    BatchNormGradOp,
-)
+OPS = declared_ops(__name__)

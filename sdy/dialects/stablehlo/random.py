@@ -7,6 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistributionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices
@@ -53,4 +54,4 @@ class RngBitGeneratorOp(FormattedOp, SuggestsResultNames):
         return ("output_state", "output")
 
 
-OPS = (RngOp, RngBitGeneratorOp)
+OPS = declared_ops(__name__)

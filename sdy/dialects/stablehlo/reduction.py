@@ -20,21 +20,23 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
+from sdy.dialects.facts.traits import RegionOnElements, as_combiner
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.fast_ops import append_op, make_op
+from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.types import as_tensor, scalar_of
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.reduction import check_reduce
 from sdy.dialects.stablehlo.control import ReturnOp
-from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, BinaryOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
+from sdy.dialects.stablehlo.elementwise import BinaryOp
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_text
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 from sdy.dialects.text.line_templates import HasImplicitRegions
 
 _UNKNOWN = UnknownLoc()
-COMMUTATIVE: dict[str, type[BinaryOp]] = {
-    op_class.name: op_class for op_class in (AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp)
-}
+# The ops that the short form can name.
+COMMUTATIVE = {op.name: op for op in elementwise.OPS if issubclass(op, BinaryOp) and as_combiner(op)}
 
 
 @irdl_op_definition
@@ -52,7 +54,7 @@ class ReduceOp(StablehloOp, HasImplicitRegions):
     result = var_result_def()
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reduce,)
 
     @classmethod
@@ -183,4 +185,4 @@ def _scalar_of(tensor: Attribute) -> Attribute | None:
     return scalar_of(tensor_type) if tensor_type is not None else None
 
 
-OPS = (ReduceOp,)
+OPS = declared_ops(__name__)

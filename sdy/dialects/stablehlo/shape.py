@@ -11,6 +11,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import Generates, LinearIn, Linearity, MovesElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices
 from sdy.dialects.stablehlo.checks.shape import (
@@ -41,7 +43,7 @@ class LiteralOp(StablehloOp):
 
     value = prop_def(DenseElementsAttr)
     output = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Generates())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_constant,)
 
     @classmethod
@@ -87,7 +89,7 @@ class IotaOp(FormattedOp):
     name = "stablehlo.iota"
     iota_dimension = prop_def(IntegerAttr.constr(i64))
     output = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Generates())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_iota,)
     FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "iota_dimension"),), signature=RESULT_ONLY)
 
@@ -119,7 +121,7 @@ class BroadcastInDimOp(FormattedOp):
     operand = operand_def()
     broadcast_dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
@@ -138,7 +140,7 @@ class DynamicBroadcastInDimOp(FormattedOp):
     known_expanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     known_nonexpanding_dimensions = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim, check_dynamic_broadcast_in_dim, check_indices(1))
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
@@ -154,7 +156,7 @@ class BroadcastOp(FormattedOp):
     operand = operand_def()
     broadcast_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("sizes", "broadcast_sizes"),))
 
@@ -169,7 +171,7 @@ class ReshapeOp(FormattedOp):
     name = "stablehlo.reshape"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape,)
     FORM: ClassVar[Form] = Form()
 
@@ -185,7 +187,7 @@ class DynamicReshapeOp(FormattedOp):
     operand = operand_def()
     output_shape = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape, check_indices(1))
     FORM: ClassVar[Form] = Form()
 
@@ -201,7 +203,7 @@ class TransposeOp(FormattedOp):
     operand = operand_def()
     permutation = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_transpose,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "permutation"),))
 
@@ -217,7 +219,7 @@ class ReverseOp(FormattedOp):
     operand = operand_def()
     dimensions = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reverse,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "dimensions"),), signature=SAME)
 
@@ -270,18 +272,4 @@ class SetDimensionSizeOp(FormattedOp):
     FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "dimension"),))
 
 
-OPS = (
-    ConstantOp,
-    IotaOp,
-    DynamicIotaOp,
-    BroadcastInDimOp,
-    DynamicBroadcastInDimOp,
-    BroadcastOp,
-    ReshapeOp,
-    DynamicReshapeOp,
-    TransposeOp,
-    ReverseOp,
-    BitcastConvertOp,
-    GetDimensionSizeOp,
-    SetDimensionSizeOp,
-)
+OPS = declared_ops(__name__)

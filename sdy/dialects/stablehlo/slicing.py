@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Operation
@@ -10,6 +10,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 
+from sdy.dialects.facts.traits import LinearIn, Linearity, MovesElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.element_kinds import check_indices
@@ -65,7 +67,7 @@ class SliceOp(FormattedOp):
     limit_indices = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(is_selection=True), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_slice,)
     FORM: ClassVar[Form] = Form(clauses=(SliceRangesClause(),))
 
@@ -82,7 +84,7 @@ class DynamicSliceOp(FormattedOp):
     start_indices = var_operand_def()
     slice_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(is_selection=True), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_slice, check_indices(1))
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("sizes", "slice_sizes"),))
 
@@ -99,7 +101,7 @@ class DynamicUpdateSliceOp(FormattedOp):
     update = operand_def()
     start_indices = var_operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_update_slice, check_indices(2))
     FORM: ClassVar[Form] = Form()
 
@@ -114,7 +116,7 @@ class RealDynamicSliceOp(FormattedOp):
     limit_indices = operand_def()
     strides = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(is_selection=True))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type, check_indices(1))
     FORM: ClassVar[Form] = Form()
 
@@ -130,7 +132,7 @@ class ConcatenateOp(FormattedOp):
     inputs = var_operand_def()
     dimension = prop_def(IntegerAttr.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.ALL))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_concatenate,)
     FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "dimension"),))
 
@@ -149,7 +151,7 @@ class PadOp(FormattedOp):
     edge_padding_high = prop_def(DenseArrayBase.constr(i64))
     interior_padding = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_pad,)
     FORM: ClassVar[Form] = Form(
         clauses=(
@@ -171,17 +173,11 @@ class DynamicPadOp(FormattedOp):
     edge_padding_high = operand_def()
     interior_padding = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type, check_indices(2))
     FORM: ClassVar[Form] = Form()
 
 
-OPS = (
-    SliceOp,
-    DynamicSliceOp,
-    DynamicUpdateSliceOp,
-    RealDynamicSliceOp,
-    ConcatenateOp,
-    PadOp,
-    DynamicPadOp,
-)
+ShiftingOp: TypeAlias = ConcatenateOp | PadOp | SliceOp  # elements keep their order, and move by fixed distances
+
+OPS = declared_ops(__name__)

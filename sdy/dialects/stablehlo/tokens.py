@@ -19,6 +19,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.tokens import check_get_tuple_element, check_tuple
@@ -128,4 +129,4 @@ class AsyncDoneOp(StablehloOp):
     result = var_result_def()
 
 
-OPS = (TupleOp, GetTupleElementOp, CreateTokenOp, AfterAllOp, AsyncStartOp, AsyncDoneOp)
+OPS = declared_ops(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
@@ -23,6 +23,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import Contraction, LinearIn, Linearity, RegionOnElements
+from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
@@ -60,7 +62,7 @@ class ConvolutionOp(StablehloOp):
     batch_group_count = prop_def(IntegerAttr.constr(i64))
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction(), LinearIn(Linearity.EACH))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_convolution,)
 
     @classmethod
@@ -114,7 +116,7 @@ class DynamicConvOp(StablehloOp):
     batch_group_count = prop_def(IntegerAttr.constr(i64))
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Contraction())
 
 
 @irdl_op_definition
@@ -132,7 +134,7 @@ class ReduceWindowOp(StablehloOp):
     result = var_result_def()
     body = region_def("single_block")
     irdl_options = (SameVariadicOperandSize(),)
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reduce_window,)
 
 
@@ -150,7 +152,7 @@ class SelectAndScatterOp(StablehloOp):
     result = result_def()
     select = region_def("single_block")
     scatter = region_def("single_block")
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionOnElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_select_and_scatter,)
 
 
@@ -186,4 +188,7 @@ def _window_text(value: Attribute) -> str:
     return ints_text(value)
 
 
-OPS = (ConvolutionOp, DynamicConvOp, ReduceWindowOp, SelectAndScatterOp)
+PoolingOp: TypeAlias = ReduceWindowOp | SelectAndScatterOp
+WindowOp: TypeAlias = ConvolutionOp | PoolingOp
+
+OPS = declared_ops(__name__)

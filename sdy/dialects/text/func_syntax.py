@@ -227,6 +227,7 @@ def _syntax(parse: Callable[[Parser], OpT], write: Callable[[OpT, Printer], None
     return OpSyntax(parse, cast("Callable[[Operation, Printer], None]", write))
 
 
+# Ops of xDSL whose syntax here is MLIR's.
 CUSTOM_SYNTAX: dict[type[Operation], OpSyntax] = {
     ModuleOp: _syntax(parse_module, print_module),
     FuncOp: _syntax(parse_func, print_func),

@@ -23,15 +23,12 @@ from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of, user_code_error_at
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
-from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.regions import ComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.families import DIALECT
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
 from sdy.dialects.verification.function_types import check_function, check_return
 
-# Ops whose verification also walks over the ops inside, because they are isolated from above.
-ISOLATED_OPS = frozenset[type[Operation]]((ManualComputationOp, NamedComputationOp))
-_OTHERS_BY_SIGNATURE = frozenset[type[Operation]]((*SDY.operations, FuncOp, CallOp, ReturnOp)) - ISOLATED_OPS
 # Passes change names and shardings in the properties of these ops, with which xDSL's verification has nothing to do.
 _OFTEN_CHANGED = frozenset[type[Operation]](
     (FuncOp, NamedComputationOp, DataFlowEdgeOp, ReshardOp, ShardingConstraintOp)
@@ -42,7 +39,9 @@ _OFTEN_CHANGED = frozenset[type[Operation]](
 def is_verified_by_signature(op_class: type[Operation]) -> bool:
     """Return whether two ops of the class with the same signature are equally valid, except for `check_in_function`."""
     is_stablehlo = StablehloOp in op_class.__mro__ and op_class.name.startswith(f"{DIALECT}.")
-    return is_stablehlo or op_class in _OTHERS_BY_SIGNATURE
+    # The verification of computations also walks over the ops inside, because they are isolated from above.
+    is_sdy = op_class in SDY.operations and not issubclass(op_class, ComputationOp)
+    return is_stablehlo or is_sdy or issubclass(op_class, FuncOp | CallOp | ReturnOp)
 
 
 class OpChecks:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from math import inf
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -19,14 +18,13 @@ from xdsl.ir import Operation, OpResult
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import blocks_of, of_class, ops_in, pre_order
 from sdy.dialects.sdy.ops import ConstantOp, MeshOp, PropagationBarrierOp
-from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.regions import ComputationOp, ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.verification.attribute_checks import PROPAGATION_EDGES, AttributeChecks
 from sdy.dialects.verification.block_order import BlockOrder
 from sdy.dialects.verification.changes import Changes
 from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import (
-    ISOLATED_OPS,
     OpChecks,
     check_in_function,
     check_is_last,
@@ -34,23 +32,24 @@ from sdy.dialects.verification.op_checks import (
     is_terminator,
     is_verified_by_signature,
 )
-from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH_USE_RULES, check_structure, check_use
+from sdy.dialects.verification.sdy_ops import STRUCTURE_RULES, USE_RULES, check_structure, check_use
 from sdy.dialects.verification.sdy_scope import Scope
 from sdy.dialects.verification.sdy_shardings import check_function_shardings, check_symbols
-from sdy.dialects.verification.verify_module import CALL_OPS, is_plain
+from sdy.dialects.verification.verify_module import CallLikeOp, is_plain
 from sdy.dialects.verification.visibility import check_is_visible
 
 
 @cache
 def _is_by_signature(op_class: type[Operation]) -> bool:
     # Whether operands are visible is checked apart, so an isolated op can be verified by its signature, too.
-    return is_verified_by_signature(op_class) or op_class in ISOLATED_OPS
+    return is_verified_by_signature(op_class) or issubclass(op_class, ComputationOp)
 
 
-# The rules of most `sdy` ops depend on ops elsewhere; those of these classes do not.
-_WITH_LOCAL_RULES = frozenset[type[Operation]]((ConstantOp, PropagationBarrierOp))
-_WITH_CONTEXT = (OPS_WITH_STRUCTURE_RULES | OPS_WITH_USE_RULES) - _WITH_LOCAL_RULES - {NamedComputationOp}
-_SPECIAL = _WITH_CONTEXT | CALL_OPS | {FuncOp, MeshOp}
+# The `sdy` ops whose rules depend on ops elsewhere.
+_WITH_CONTEXT = {*STRUCTURE_RULES, *USE_RULES} - {ConstantOp, PropagationBarrierOp, NamedComputationOp}
+_SPECIAL = frozenset[type[Operation]](
+    (*_WITH_CONTEXT, CallOp, CompositeOp, FuncOp, MeshOp)
+)  # whose class matters below
 
 
 class OpsToRecheck:
@@ -73,7 +72,7 @@ class OpsToRecheck:
         self.with_context = [op for op in special if type(op) in _WITH_CONTEXT]
         # Whether an op of another class is valid may depend on anything.
         self.foreign = [op for op in special if not _is_by_signature(type(op))]
-        self.calls = cast("list[CallOp | CompositeOp]", [op for op in special if type(op) in CALL_OPS])
+        self.calls = [op for op in special if isinstance(op, CallLikeOp)]
         self.functions = of_class(special, FuncOp)
         self.meshes = of_class(special, MeshOp)
         self.have_manual = any(type(op) is ManualComputationOp for op in special)
@@ -182,17 +181,17 @@ class Recheck:
         for op in touched:
             if type(op) is FuncOp:
                 checks.check_once(check_function_shardings, op, scope_of(op))
-            elif type(op) in _WITH_LOCAL_RULES:
+            elif isinstance(op, ConstantOp | PropagationBarrierOp):
                 checks.check_once(check_structure, op, scope_of(op))
             elif type(op) is NamedComputationOp:  # touched, too, if the types of its operands or its body change
                 check_structure(op, scope_of(op))
                 check_use(op, scope_of(op))
         for op in self.ops.with_context:
-            if type(op) in OPS_WITH_STRUCTURE_RULES:
+            if type(op) in STRUCTURE_RULES:
                 check_structure(op, scope_of(op))
         check_symbols(self.module)
         for op in self.ops.with_context:
-            if type(op) in OPS_WITH_USE_RULES:
+            if type(op) in USE_RULES:
                 check_use(op, scope_of(op))
 
     def _ops_with_edges(self) -> list[Operation]:

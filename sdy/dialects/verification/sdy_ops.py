@@ -46,13 +46,13 @@ from sdy.model.sharding import ReductionKind
 
 
 def check_structure(op: Operation, scope: Scope) -> None:
-    """Check the rules of phase B for an op of `OPS_WITH_STRUCTURE_RULES`."""
-    _STRUCTURE_RULES[type(op)](op, scope)
+    """Check the rules of phase B for an op of `STRUCTURE_RULES`."""
+    STRUCTURE_RULES[type(op)](op, scope)
 
 
 def check_use(op: Operation, scope: Scope) -> None:
-    """Check the rules of phase C for an op of `OPS_WITH_USE_RULES`."""
-    _USE_RULES[type(op)](op, scope)
+    """Check the rules of phase C for an op of `USE_RULES`."""
+    USE_RULES[type(op)](op, scope)
 
 
 def _check_mesh(op: MeshOp) -> None:
@@ -145,7 +145,7 @@ def _any_scope(check: Callable[[Any], None]) -> Callable[[Any, Scope], None]:
 
 
 # Each function takes ops of its class.
-_STRUCTURE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
+STRUCTURE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
     MeshOp: _any_scope(_check_mesh),
     ConstantOp: _any_scope(_check_constant),
     PropagationBarrierOp: _any_scope(_check_barrier),
@@ -153,7 +153,7 @@ _STRUCTURE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
     NamedComputationOp: _any_scope(check_named_results),
     **dict.fromkeys(collectives.OPS, check_collective_structure),
 }
-_USE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
+USE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
     ShardingConstraintOp: _check_reshard,
     ReshardOp: _check_reshard,
     ManualComputationOp: check_manual,
@@ -162,5 +162,3 @@ _USE_RULES: dict[type[Operation], Callable[[Any, Scope], None]] = {
     FuncDataFlowEdgeOp: _any_scope(_check_func_data_flow_edge),
     **dict.fromkeys(collectives.OPS, check_collective),
 }
-OPS_WITH_STRUCTURE_RULES = frozenset(_STRUCTURE_RULES)
-OPS_WITH_USE_RULES = frozenset(_USE_RULES)

@@ -22,12 +22,13 @@ from sdy.dialects.sdy.attrs import (
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import SHARDING
 from sdy.dialects.verification.attribute_checks import AttributeChecks, require_attribute
-from sdy.dialects.verification.sdy_ops import OPS_WITH_STRUCTURE_RULES, OPS_WITH_USE_RULES, check_structure, check_use
+from sdy.dialects.verification.sdy_ops import STRUCTURE_RULES, USE_RULES, check_structure, check_use
 from sdy.dialects.verification.sdy_scope import Scope, failure
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
-_SPECIAL = frozenset[type[Operation]]((FuncOp, *OPS_WITH_STRUCTURE_RULES, *OPS_WITH_USE_RULES))
+# Ops with rules of their own.
+_SPECIAL = frozenset[type[Operation]]((FuncOp, *STRUCTURE_RULES, *USE_RULES))
 
 
 def verify_sdy(module: ModuleOp, attributes: AttributeChecks) -> None:
@@ -69,9 +70,9 @@ class _Walk:
         """Check the rules of this op class, then the ops inside."""
         if isinstance(op, FuncOp):
             check_function_shardings(op, scope)
-        elif type(op) in OPS_WITH_STRUCTURE_RULES:
+        elif type(op) in STRUCTURE_RULES:
             check_structure(op, scope)
-        if type(op) in OPS_WITH_USE_RULES:
+        if type(op) in USE_RULES:
             self._ops_with_use_rules.append((op, scope))
         if isinstance(op, ModuleOp):
             self.verify_inside(op)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import cast
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
@@ -24,7 +24,7 @@ from sdy.dialects.verification.op_checks import (
 from sdy.dialects.verification.sdy_shardings import verify_sdy
 from sdy.dialects.verification.visibility import check_is_visible
 
-CALL_OPS = frozenset[type[Operation]]((CallOp, CompositeOp))
+CallLikeOp: TypeAlias = CallOp | CompositeOp
 
 
 def verify_module(module: ModuleOp, ops: OpChecks | None = None, attributes: AttributeChecks | None = None) -> None:
@@ -46,7 +46,7 @@ class _Verification:
         self._ops = ops
         # From the id of a block to the ids of its arguments and of the results of its ops visited so far.
         self._defined: dict[int, set[int]] = {}
-        self.callers: list[CallOp | CompositeOp] = []
+        self.callers: list[CallLikeOp] = []
 
     def check(self, op: Operation) -> None:
         """Verify `op` and all ops inside it, except for the order of definition and use of its operands."""
@@ -56,8 +56,8 @@ class _Verification:
         self._ops.check(op)
         for block in blocks:
             self._check_block(block)
-        if type(op) in CALL_OPS:
-            self.callers.append(cast("CallOp | CompositeOp", op))
+        if isinstance(op, CallLikeOp):
+            self.callers.append(op)
 
     def _check_block(self, block: Block) -> None:
         defined = self._defined[id(block)] = set(map(id, block.args))
@@ -84,4 +84,4 @@ class _Verification:
 @cache
 def is_plain(op_class: type[Operation]) -> bool:
     """Return whether ops of a class without regions need no check but that of their signature and their operands."""
-    return is_verified_by_signature(op_class) and op_class not in CALL_OPS and not is_terminator(op_class)
+    return is_verified_by_signature(op_class) and not issubclass(op_class, CallLikeOp) and not is_terminator(op_class)

@@ -11,9 +11,9 @@ from xdsl.traits import is_side_effect_free
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.progress import stage
+from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.ir.traits import is_elementwise_by_trait
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
@@ -256,6 +256,6 @@ def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     others = sorted((name, each) for name, each in op.attributes.items() if not name.startswith(("sdy.", "mhlo.")))
     attributes = (attributes_of(op), tuple(others))
     known = known_operands(operands)
-    if is_elementwise_by_trait(op):
+    if is_elementwise(op):
         return compute(walk, op, replace(elementwise(op), attributes=attributes), known, is_elementwise=True)
     return compute(walk, op, batched(op, (), attributes), known)

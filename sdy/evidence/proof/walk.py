@@ -12,8 +12,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from sdy.diagnostics.progress import note_step
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType

@@ -10,11 +10,10 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 
 from sdy.dialects.data_flow import index_of, op_of
+from sdy.dialects.facts.traits import Contraction, has_fact, is_terminator, moves_elements, terminator_of
 from sdy.dialects.ir.symbols import functions_of, main_block
-from sdy.dialects.ir.traits import is_terminator, terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.elementwise import (
     AddOp,
@@ -26,33 +25,17 @@ from sdy.dialects.stablehlo.elementwise import (
     MultiplyOp,
     PowerOp,
     RsqrtOp,
-    SelectOp,
     SqrtOp,
 )
 from sdy.dialects.stablehlo.gather_scatter import DynamicGatherOp, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
-from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp, TransposeOp
-from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, SliceOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 
+# Ops whose result is undefined, or NaN, for negative operands.
 _OF_POSITIVE = {SqrtOp, RsqrtOp, LogOp, LogPlusOneOp, PowerOp}
-_KEEPS_SIGN = {
-    AddOp,
-    BroadcastInDimOp,
-    CallOp,
-    ConcatenateOp,
-    ConvertOp,
-    DivideOp,
-    DotGeneralOp,
-    DynamicSliceOp,
-    MaximumOp,
-    MultiplyOp,
-    ReduceOp,
-    ReshapeOp,
-    SelectOp,
-    SliceOp,
-    TransposeOp,
-    WhileOp,
-}
+# Ops, beside those that move elements or contract, whose results are positive if all operands are. A subtraction or a
+# negation may hide a positive value, and `tanh` and the like bound it.
+_KEEPS_SIGN = {AddOp, CallOp, ConvertOp, DivideOp, MaximumOp, MultiplyOp, ReduceOp, WhileOp}
 
 
 @dataclass(slots=True)
@@ -163,7 +146,8 @@ def _keeps_sign(use: Use) -> bool:
     op = use.operation
     if isinstance(op, MultiplyOp) and op.lhs is op.rhs:  # a square
         return False
-    return type(op) in _KEEPS_SIGN or is_terminator(op)
+    is_known = type(op) in _KEEPS_SIGN or is_terminator(op)
+    return is_known or moves_elements(op) or has_fact(type(op), Contraction)
 
 
 def _sizes(value: SSAValue) -> frozenset[int]:

@@ -23,6 +23,7 @@ from sdy.interpreter.ops.collective_groups import groups_in, groups_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 Axes = frozenset[int]  # of the grid
+# Ops whose results may differ between devices though their operands do not.
 VARYING = (ops.PartitionIdOp, ops.ReplicaIdOp, ops.CollectivePermuteOp, RngOp)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from sdy.dialects.facts.traits import generates, is_elementwise, terminator_of
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.ir.traits import terminator_of
-from sdy.dialects.stablehlo import elementwise, gather_scatter, linalg, reduction, shape, window
+from sdy.dialects.stablehlo import gather_scatter, linalg, reduction, shape, window
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
@@ -19,20 +19,10 @@ from sdy.evidence.sizes.ties import Ties
 from sdy.model.axis_list import sharded_size
 from sdy.model.devices.placement import ProgramPlacement
 
-# Ops that partitioning keeps as they are, on shards. Others also arise from communication.
-KEPT: frozenset[type[Operation]] = frozenset(
-    (
-        *elementwise.OPS,
-        *reduction.OPS,
-        *gather_scatter.OPS,
-        *linalg.OPS,
-        *window.OPS,
-        shape.ConstantOp,
-        shape.IotaOp,
-        DotGeneralOp,
-        SliceOp,
-        PadOp,
-    )
+# Ops, beside elementwise ones and constants, that partitioning keeps as they are, on shards. Others also arise from
+# communication.
+KEPT = frozenset[type[Operation]](
+    (*reduction.OPS, *gather_scatter.OPS, *linalg.OPS, *window.OPS, DotGeneralOp, SliceOp, PadOp)
 )
 _Key = tuple[object, str, int]
 
@@ -131,7 +121,7 @@ def _by_line(ties: Ties) -> dict[_Key, list[Operation]]:
     seen: set[Operation] = set()
     for value in ties.dims:
         op = value.owner
-        if isinstance(op, Operation) and type(op) in KEPT and op not in seen:
+        if isinstance(op, Operation) and op not in seen and (type(op) in KEPT or is_elementwise(op) or generates(op)):
             seen.add(op)
             location = op.location
             if isinstance(location, FileLineColLoc) and all(as_tensor(each.type) for each in op.results):

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_function
@@ -18,18 +19,17 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.evidence.sizes import elementwise_ties, indexing_ties, movement_ties, region_ties, window_ties
 from sdy.evidence.sizes.connections import keep_aligned, lock_unshared, parts_of_wholes, related_classes
 from sdy.evidence.sizes.devices import SmallerMesh, smaller_mesh
 from sdy.evidence.sizes.index_values import IndexValues, are_aligned, mapped, needed_size, numbers_of, of_shards
 from sdy.evidence.sizes.links import tie_boundary, tie_same_lines
+from sdy.evidence.sizes.ops.all import TABLE
+from sdy.evidence.sizes.ops.by_rule import by_rule
 from sdy.evidence.sizes.rewrite import Numbers, rewritten
 from sdy.evidence.sizes.size_classes import NoSizesError, SizeClasses, Variable
 from sdy.evidence.sizes.solver import Solver
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
-
-TABLE = TieTable(elementwise_ties.TABLE, movement_ties.TABLE, indexing_ties.TABLE, region_ties.TABLE, window_ties.TABLE)
 
 MESH_SIZES = (2, 4)  # that are tried for the axes of the mesh
 
@@ -122,9 +122,12 @@ def _ties_of(module: ModuleOp, classes: SizeClasses, values: IndexValues, progra
             for value in op.body.block.args if op.body.blocks else ():
                 ties.of(value)
             continue
-        tie = TABLE.get(op)
-        if tie is not None:
-            tie(ties, op)
+        if type(op) in TABLE:
+            TABLE.get(op, ties)
+        elif is_elementwise(op):
+            by_rule(op, ties)
+        elif passes_through(op):
+            ties.all_same(op.operands, op.results)
         elif op.regions or any(as_tensor(each.type) is None for each in (*op.operands, *op.results)):
             message = f"a program with {op.name} cannot be reduced"
             raise SdyError(Diagnostic("SDY-X152", message, span_of(op)))

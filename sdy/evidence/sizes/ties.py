@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -18,8 +17,8 @@ from sdy.evidence.sizes.attribute_numbers import ints_in
 from sdy.evidence.sizes.devices import SmallerMesh
 from sdy.evidence.sizes.index_values import IndexValues
 from sdy.evidence.sizes.size_classes import Positions, SizeClasses, Variable
+from sdy.model.rule import FactorIndex, OpShardingRule
 
-OpT = TypeVar("OpT", bound=Operation)
 AttributeKey = tuple[Operation, str, int]
 
 
@@ -73,6 +72,14 @@ class Ties:
             for dim, pair in enumerate(zip(first, self.of(value), strict=True)):
                 if dim not in but:
                     self.tie(*pair)
+
+    def same_factors(self, op: Operation, rule: OpShardingRule) -> None:
+        """Tie the dims that are the same factor of the sharding rule of an op, and nothing else."""
+        firsts: dict[FactorIndex, Variable] = {}
+        for value, dims in zip((*op.operands, *op.results), (*rule.operands, *rule.results), strict=True):
+            for variable, factors in zip(self.of(value), dims, strict=True):
+                if len(factors) == 1:
+                    self.tie(firsts.setdefault(factors[0], variable), variable)
 
     def same(self, *values: SSAValue) -> None:
         """Tie the dims of values of one shape, which are measured alike too."""
@@ -132,29 +139,3 @@ class Ties:
         """Keep the sizes of all operands and results of an op whose sizes are not understood."""
         for value in (*op.operands, *op.results):
             self.lock(value, f"{op.name} keeps its sizes")
-
-
-TieFunction = Callable[[Ties, Operation], None]
-
-
-class TieTable:
-    """A map from op classes to the functions that tie the sizes of such ops."""
-
-    def __init__(self, *tables: TieTable) -> None:
-        self._entries: dict[type[Operation], TieFunction] = {}
-        for table in tables:
-            self._entries.update(table._entries)
-
-    def of(self, *op_classes: type[OpT]) -> Callable[[Callable[[Ties, OpT], None]], Callable[[Ties, OpT], None]]:
-        """Return a decorator that registers a function for each of `op_classes`."""
-
-        def register(entry: Callable[[Ties, OpT], None]) -> Callable[[Ties, OpT], None]:
-            for op_class in op_classes:
-                self._entries[op_class] = cast(TieFunction, entry)
-            return entry
-
-        return register
-
-    def get(self, op: Operation) -> TieFunction | None:
-        """Return the function for the class of an op, or None if there is none."""
-        return self._entries.get(type(op))

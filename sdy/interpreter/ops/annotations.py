@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import PassesThrough, has_fact
 from sdy.dialects.sdy import ops
 from sdy.dialects.sdy.collectives import (
     AllGatherOp,
@@ -25,11 +26,7 @@ KERNELS = KernelTable()
     AllSliceOp,
     AllToAllOp,
     CollectivePermuteOp,
-    ops.DataFlowEdgeOp,
-    ops.FuncDataFlowEdgeOp,
-    ops.PropagationBarrierOp,
-    ops.ReshardOp,
-    ops.ShardingConstraintOp,
+    *(each for each in ops.OPS if has_fact(each, PassesThrough)),
 )
 def identity(_op: Operation) -> Kernel:
     """Return the operand: only its sharding changes."""

@@ -8,44 +8,34 @@ import numpy as np
 from xdsl.ir import Operation
 
 from sdy.dialects.chlo import broadcast as ops
+from sdy.dialects.chlo import elementwise as chlo_ops
+from sdy.dialects.chlo.broadcast import plain_op
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_integer
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
-from sdy.interpreter.ops import arithmetic, special
+from sdy.interpreter.ops import chlo, elementwise
 from sdy.interpreter.ops.arithmetic import Compute
-from sdy.interpreter.ops.chlo import in_double, next_after
 from sdy.interpreter.ops.elementwise import comparison, complex_of
 
 KERNELS = KernelTable()
 
+# The functions of the ops without broadcasting.
 FUNCTIONS: dict[type[Operation], Compute] = {
-    ops.BroadcastAddOp: arithmetic.add,
-    ops.BroadcastAndOp: arithmetic.bitwise_and,
-    ops.BroadcastAtan2Op: arithmetic.atan2,
-    ops.BroadcastDivideOp: arithmetic.divide,
-    ops.BroadcastMaximumOp: arithmetic.maximum,
-    ops.BroadcastMinimumOp: arithmetic.minimum,
-    ops.BroadcastMultiplyOp: arithmetic.multiply,
-    ops.BroadcastNextAfterOp: next_after,
-    ops.BroadcastOrOp: arithmetic.bitwise_or,
-    ops.BroadcastPolygammaOp: in_double(special.polygamma),
-    ops.BroadcastPowerOp: arithmetic.power,
-    ops.BroadcastRemainderOp: arithmetic.remainder,
+    **{each: elementwise.FUNCTIONS[plain] for each in ops.OPS if (plain := plain_op(each)) in elementwise.FUNCTIONS},
+    ops.BroadcastNextAfterOp: chlo.FUNCTIONS[chlo_ops.NextAfterOp],
+    ops.BroadcastPolygammaOp: chlo.FUNCTIONS[chlo_ops.PolygammaOp],
     ops.BroadcastSelectOp: np.where,
-    ops.BroadcastShiftLeftOp: arithmetic.shift_left,
-    ops.BroadcastShiftRightArithmeticOp: arithmetic.shift_right_arithmetic,
-    ops.BroadcastShiftRightLogicalOp: arithmetic.shift_right_logical,
-    ops.BroadcastSubtractOp: arithmetic.subtract,
-    ops.BroadcastXorOp: arithmetic.bitwise_xor,
-    ops.BroadcastZetaOp: in_double(special.zeta),
+    ops.BroadcastZetaOp: chlo.FUNCTIONS[chlo_ops.ZetaOp],
 }
-_BITS = (ops.BroadcastAndOp, ops.BroadcastOrOp, ops.BroadcastXorOp)
-_SHIFTS = (ops.BroadcastShiftLeftOp, ops.BroadcastShiftRightArithmeticOp, ops.BroadcastShiftRightLogicalOp)
 # The element types for which a function is defined. CHLO allows other ones, which the op without broadcasting does not.
 DEFINED_FOR: dict[type[Operation], Callable[[DType], bool]] = {
-    **dict.fromkeys(_BITS, lambda dtype: is_integer(dtype) or is_bool(dtype)),
-    **dict.fromkeys(_SHIFTS, is_integer),
+    **dict.fromkeys(
+        (ops.BroadcastAndOp, ops.BroadcastOrOp, ops.BroadcastXorOp), lambda dtype: is_integer(dtype) or is_bool(dtype)
+    ),
+    **dict.fromkeys(
+        (ops.BroadcastShiftLeftOp, ops.BroadcastShiftRightArithmeticOp, ops.BroadcastShiftRightLogicalOp), is_integer
+    ),
     ops.BroadcastSubtractOp: lambda dtype: not is_bool(dtype),
 }
 

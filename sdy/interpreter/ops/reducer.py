@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 from xdsl.ir import Block, Operation
 
+from sdy.dialects.facts.traits import combiners_of
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.interpreter.arrays.element_types import (
     Array,
@@ -62,6 +63,7 @@ class Fold:
 
 _MINUS_ZERO = {"f": -0.0, "c": complex(-0.0, -0.0)}
 
+# NumPy's functions of the combiners.
 FOLDS: dict[type[Operation], Fold] = {
     ops.AddOp: Fold(arithmetic.add, np.add),
     ops.MultiplyOp: Fold(arithmetic.multiply, np.multiply),
@@ -149,18 +151,8 @@ class Reducer:
 
 def _folds_of(block: Block) -> tuple[Fold, ...] | None:
     """Return one known function per result if the region consists of these only, else None."""
-    terminator = block.last_op
-    if terminator is None:
-        return None
-    count = len(block.args) // 2
-    folds: list[Fold] = []
-    for index, result in enumerate(terminator.operands):
-        owner = result.owner
-        pair = {block.args[index], block.args[index + count]}
-        if not isinstance(owner, Operation) or type(owner) not in FOLDS or set(owner.operands) != pair:
-            return None
-        folds.append(FOLDS[type(owner)])
-    return tuple(folds)
+    folds = [FOLDS.get(op_class) for op_class in combiners_of(block) or ()]
+    return tuple(fold for fold in folds if fold is not None) if folds and None not in folds else None
 
 
 def _numpy_casts(dtype: DType) -> bool:

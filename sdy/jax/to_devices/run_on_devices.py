@@ -21,7 +21,7 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.call_targets import check_no_python_call
-from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
+from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.grammar.write import write_mesh
 from sdy.interpreter.arrays.element_types import dtype_of_type
 from sdy.jax.to_devices.named_shardings import jax_mesh, partition_spec
@@ -160,9 +160,6 @@ def _without_unreduced(sharding: TensorSharding) -> TensorSharding:
     return replace(sharding, unreduced=())
 
 
-Combined = AllGatherOp | AllReduceOp
-
-
 def split_combined_collectives(module: ModuleOp) -> None:
     """Replace each collective with several operands by one collective per operand, each on a separate channel.
 
@@ -171,11 +168,11 @@ def split_combined_collectives(module: ModuleOp) -> None:
     """
     channels = Channels(last_channel(module))
     for op in pre_order(module):
-        if isinstance(op, Combined) and len(op.result) > 1:
+        if isinstance(op, CombinableOp) and len(op.result) > 1:
             _split(op, channels)
 
 
-def _split(op: Combined, channels: Channels) -> None:
+def _split(op: CombinableOp, channels: Channels) -> None:
     for operand, result in zip(op.inputs, op.result, strict=True):
         properties = dict(op.properties)
         if op.channel_handle is not None:

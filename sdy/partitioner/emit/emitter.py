@@ -27,7 +27,7 @@ from sdy.dialects.stablehlo import elementwise, shape, slicing
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandle, ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonDirectionAttr
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
-from sdy.partitioner.on_shards.combiners import Combiner, identity_element
+from sdy.partitioner.on_shards.combiners import CombinerClass, identity_element
 
 INDEX = TensorType(i64, [])
 DEVICE_TO_DEVICE = 1  # the type of a channel handle
@@ -151,7 +151,7 @@ def ints(values: Sequence[int]) -> DenseArrayBase[I64]:
     return DenseArrayBase.from_list(i64, list(values))
 
 
-def identity_constant(emit: Emitter, combiner: Combiner, tensor: AnyTensor) -> SSAValue:
+def identity_constant(emit: Emitter, combiner: CombinerClass, tensor: AnyTensor) -> SSAValue:
     """Return a constant of identity elements of `combiner`; the style determines the sign of zeros."""
     element = identity_element(combiner, tensor.element_type)
     return emit.constant(tensor, [element if element or emit.style.keeps_zero_signs else 0])

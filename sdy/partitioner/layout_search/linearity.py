@@ -10,25 +10,22 @@ from __future__ import annotations
 import cmath
 
 from xdsl.dialects.builtin import IntegerType, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from sdy.dialects.facts.traits import Linearity, combiners_of, linearity, passes_through
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.collectives import AllReduceOp
-from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.splats import splat_of
-from sdy.dialects.stablehlo import contraction, elementwise, gather_scatter, reduction, shape, slicing, window
+from sdy.dialects.stablehlo import elementwise, gather_scatter, reduction, slicing
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.partitioner.layout_search.node import PartialOperands
-from sdy.partitioner.on_shards.combiners import combiners_of, constant_scalar
+from sdy.partitioner.on_shards.combiners import constant_scalar
 
 PartialSets = tuple[PartialOperands, ...]
 
-MOVING = (  # ops that move elements, or add contributions, and keep zeros
-    *(AllReduceOp, ReshardOp, elementwise.ConvertOp, elementwise.NegateOp, shape.BroadcastInDimOp, shape.ReshapeOp),
-    *(shape.ReverseOp, shape.TransposeOp, slicing.DynamicSliceOp, slicing.SliceOp),
-)
 MOST_STEPS = 16  # from a value back to the op that computes it
 
+# Ops that are linear under conditions. Others are by their traits.
 PARTIAL_SETS = OpTable[PartialSets]()
 NONE: PartialSets = ()
 
@@ -37,22 +34,15 @@ def partial_operand_sets(op: Operation) -> PartialSets:
     """Return the sets of operands that may be partial sums along the same axes, so that the result is one."""
     if not op.results or element_type_of(op.results[0]) == i1:
         return NONE
-    return PARTIAL_SETS.get(op) or NONE
-
-
-@PARTIAL_SETS.of(
-    elementwise.NegateOp,
-    shape.BroadcastInDimOp,
-    shape.BroadcastOp,
-    shape.ReshapeOp,
-    shape.ReverseOp,
-    shape.TransposeOp,
-    slicing.DynamicSliceOp,
-    slicing.SliceOp,
-    gather_scatter.GatherOp,
-)
-def _linear_in_first(op: Operation) -> PartialSets:
-    return (tuple(index == 0 for index in range(len(op.operands))),)
+    match linearity(type(op)):
+        case Linearity.FIRST:
+            return (tuple(index == 0 for index in range(len(op.operands))),)
+        case Linearity.ALL:
+            return ((True,) * len(op.operands),)
+        case Linearity.EACH:
+            return _linear_in_each(op)
+        case None:
+            return PARTIAL_SETS.get(op) or NONE
 
 
 @PARTIAL_SETS.of(elementwise.DivideOp)
@@ -61,12 +51,6 @@ def _linear_in_dividend(op: elementwise.DivideOp) -> PartialSets:
     return NONE if is_exact or (_is_looked_up(op.lhs) and not _is_finite(op.rhs)) else ((True, False),)
 
 
-@PARTIAL_SETS.of(elementwise.AddOp, elementwise.SubtractOp, slicing.ConcatenateOp)
-def _linear_in_all(op: Operation) -> PartialSets:
-    return ((True,) * len(op.operands),)
-
-
-@PARTIAL_SETS.of(elementwise.MultiplyOp, contraction.DotGeneralOp, contraction.DotOp, window.ConvolutionOp)
 def _linear_in_each(op: Operation) -> PartialSets:
     left, right = op.operands
     partial_sets: list[PartialOperands] = []
@@ -86,7 +70,10 @@ def _is_looked_up(value: SSAValue) -> bool:
         owner = value.owner
         if isinstance(owner, gather_scatter.GatherOp):
             return True
-        if not isinstance(owner, MOVING):
+        if isinstance(owner, Block):
+            return False
+        is_sum = isinstance(owner, AllReduceOp | elementwise.ConvertOp)  # contributions, in another type
+        if not (is_sum or passes_through(owner) or linearity(type(owner)) is Linearity.FIRST):
             return False
         value = owner.operands[0]
     return False
@@ -111,7 +98,7 @@ def _linear_in_branches(op: elementwise.SelectOp) -> PartialSets:
 
 @PARTIAL_SETS.of(reduction.ReduceOp)
 def _linear_in_inputs(op: reduction.ReduceOp) -> PartialSets:
-    is_sum = combiners_of(op.body) == (elementwise.AddOp,)
+    is_sum = combiners_of(op.body.block) == (elementwise.AddOp,)
     return ((True, False),) if is_sum and is_zero(op.init_values[0]) else NONE
 
 

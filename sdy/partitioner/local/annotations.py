@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from sdy.dialects.facts.traits import PassesThrough, has_fact
 from sdy.dialects.interpreter_dialect import PrintOp, ProbeOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import ops
@@ -18,12 +19,8 @@ from sdy.partitioner.local.shard_checks import LocalCheck
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
 
-FORWARDING: tuple[type[Operation], ...] = (
-    ops.ReshardOp,
-    ops.ShardingConstraintOp,
-    ops.DataFlowEdgeOp,
-    ops.FuncDataFlowEdgeOp,
-)
+# Ops that their operand replaces.
+FORWARDING = tuple(each for each in ops.OPS if has_fact(each, PassesThrough))
 
 
 @CHECKS.of(*FORWARDING)

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import combiners_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
@@ -22,7 +23,6 @@ from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.local.lowering import Lowering
-from sdy.partitioner.on_shards.combiners import combiners_of
 from sdy.partitioner.on_shards.shard_windows import ScanDirection
 
 
@@ -67,7 +67,7 @@ def _with_other_shards(
 ) -> Sequence[SSAValue]:
     """Combine `values`, cumulative within the shard along `dim`, with the totals of the shards before it."""
     # The operand is sharded alike, but has halos if it is windowed along other dims.
-    sharding, combiners = lowering.shardings.of(op.results[0]), combiners_of(op.body)
+    sharding, combiners = lowering.shardings.of(op.results[0]), combiners_of(op.body.block)
     assert sharding is not None  # `dim` is sharded
     assert combiners is not None  # checked
     axes, common = sharding.dims[dim].axes, lowering.shardings.common_mesh(sharding)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from sdy.dialects.facts.traits import combiners_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
@@ -19,7 +20,7 @@ from sdy.partitioner.emit.device_position import is_first_device
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck
-from sdy.partitioner.on_shards.combiners import Combiner, combiners_of, may_repeat
+from sdy.partitioner.on_shards.combiners import CombinerClass, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 
 FORMS = OpTable[LocalForm]()
@@ -35,7 +36,7 @@ def check_reduce(op: ReduceOp) -> LocalCheck:
 @FORMS.of(ReduceOp)
 def reduce(op: ReduceOp) -> LocalForm:
     """Reduce the shard; if no all-reduce completes the op, also gather and reduce the results of all shards."""
-    combiners = combiners_of(op.body)
+    combiners = combiners_of(op.body.block)
     is_complete = reduction_kinds(op) is not None
     dims = ints_of(op.dimensions)
 
@@ -54,7 +55,11 @@ def reduce(op: ReduceOp) -> LocalForm:
 
 
 def _reduced_over_devices(
-    lowering: Lowering, op: ReduceOp, inits: Sequence[SSAValue], combiners: Sequence[Combiner] | None, axes: AxisList
+    lowering: Lowering,
+    op: ReduceOp,
+    inits: Sequence[SSAValue],
+    combiners: Sequence[CombinerClass] | None,
+    axes: AxisList,
 ) -> Sequence[SSAValue]:
     """Reduce the shard, gather the results of all devices along `axes` by one collective, and reduce them."""
     sharding = lowering.shardings.of(op.inputs[0])
@@ -71,7 +76,7 @@ def _reduced_over_devices(
 
 
 def _init_on_first_device(
-    lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: Combiner, axes: AxisList
+    lowering: Lowering, op: ReduceOp, init: SSAValue, combiner: CombinerClass, axes: AxisList
 ) -> SSAValue:
     """Return `init` on the first device along `axes` and the identity element on others, unless `init` may repeat."""
     if may_repeat(init, combiner):
@@ -83,6 +88,6 @@ def _init_on_first_device(
     return emit.select(is_first, init, _repeatable_init(emit, init, combiner))
 
 
-def _repeatable_init(emit: Emitter, init: SSAValue, combiner: Combiner) -> SSAValue:
+def _repeatable_init(emit: Emitter, init: SSAValue, combiner: CombinerClass) -> SSAValue:
     """Return `init` if it may be combined several times, otherwise the identity element."""
     return init if may_repeat(init, combiner) else identity_constant(emit, combiner, tensor_of(init))

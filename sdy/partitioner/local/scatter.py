@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from sdy.dialects.facts.traits import combiners_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import SubtractOp
@@ -23,7 +24,7 @@ from sdy.partitioner.emit.slices import pad_edges, slice_along
 from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, lowest_indices, widened_indices
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
-from sdy.partitioner.on_shards.combiners import combiners_of, may_repeat
+from sdy.partitioner.on_shards.combiners import may_repeat
 from sdy.partitioner.on_shards.shard_facts import unit_update_factors
 from sdy.partitioner.on_shards.shard_rules import known_rule, with_need_replication
 from sdy.partitioner.on_shards.shard_windows import dims_covered_from_zero, window_dim_of_update
@@ -134,7 +135,7 @@ def _with_margins(emit: Emitter, value: SSAValue, margins: Sequence[int]) -> SSA
 
 def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Lowering) -> list[SSAValue]:
     """Return the inputs on the first device along `axes` and identity elements on others, unless they may repeat."""
-    combiners = combiners_of(op.update_computation)
+    combiners = combiners_of(op.update_computation.block)
     assert combiners is not None  # otherwise the rule has no reduction factor
     sharding = lowering.shardings.of(op.updates[0])
     assert sharding is not None  # the updates are sharded

@@ -32,7 +32,6 @@ from sdy.partitioner.on_shards.shard_rules import can_run_on_shards
 from sdy.partitioner.on_shards.shard_windows import (
     Halo,
     HaloAlong,
-    PoolingOp,
     halos_of,
     kernel_halos_of,
     pooling_halos_of,
@@ -45,7 +44,7 @@ CHECKS = OpTable[LocalCheck]()
 
 
 @CHECKS.of(ops.ReduceWindowOp, ops.SelectAndScatterOp)
-def check_pooling(op: PoolingOp) -> LocalCheck:
+def check_pooling(op: ops.PoolingOp) -> LocalCheck:
     """Check that all tensors are sharded alike, and that along sharded dims shards or their neighbors suffice."""
     tensors = [*op.inputs] if isinstance(op, ops.ReduceWindowOp) else [op.operand, op.source]
 
@@ -69,7 +68,7 @@ def check_pooling(op: PoolingOp) -> LocalCheck:
     return check
 
 
-def _suffices(op: PoolingOp, dim: int, count: int) -> bool:
+def _suffices(op: ops.PoolingOp, dim: int, count: int) -> bool:
     """Return whether each of `count` shards has all elements that its windows require, or can receive them."""
     return can_run_on_shards(op, dim, count) if isinstance(op, ops.ReduceWindowOp) else tiles_shards(op, dim, count)
 

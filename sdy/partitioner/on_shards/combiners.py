@@ -8,33 +8,24 @@ from xdsl.dialects.builtin import Signedness, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from sdy.dialects.constants.elements import ComplexCodec, FloatCodec, IntCodec, Scalar, codec_of
+from sdy.dialects.facts.traits import Identity, as_combiner
 from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import ReturnOp
-from sdy.dialects.stablehlo.elementwise import (
-    AddOp,
-    AndOp,
-    BinaryOp,
-    MaximumOp,
-    MinimumOp,
-    MultiplyOp,
-    OrOp,
-    XorOp,
-)
+from sdy.dialects.stablehlo.elementwise import AddOp, BinaryOp, MaximumOp, MinimumOp
 from sdy.model.sharding import ReductionKind
 
-Combiner = type[Operation]
+CombinerClass = type[Operation]
 
+# The op that the partitioner inserts for each kind of reduction.
 COMBINER_OF_KIND: dict[ReductionKind, type[BinaryOp]] = {
     ReductionKind.SUM: AddOp,
     ReductionKind.MAX: MaximumOp,
     ReductionKind.MIN: MinimumOp,
 }
-ORDER_INDEPENDENT = frozenset[Combiner]((AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp))
-IDEMPOTENT = frozenset[Combiner]((AndOp, MaximumOp, MinimumOp, OrOp))  # a value may be combined several times
 
 
-def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
+def combining_body(combiner: CombinerClass, element_type: Attribute) -> Region:
     """Return a region that applies `combiner` to its two scalar arguments."""
     scalar = TensorType(element_type, [])
     block = Block(arg_types=[scalar, scalar])
@@ -43,19 +34,22 @@ def combining_body(combiner: Combiner, element_type: Attribute) -> Region:
     return Region(block)
 
 
-def identity_element(combiner: Combiner, element_type: Attribute) -> Scalar:
+def identity_element(combiner: CombinerClass, element_type: Attribute) -> Scalar:
     """Return the identity element of `combiner`. For sums of floats it is -0.0, because -0.0 + 0.0 is 0.0."""
-    if combiner in (MaximumOp, MinimumOp):
-        return extreme(element_type, largest=combiner is MinimumOp)
-    if combiner is MultiplyOp:
-        return 1
-    if combiner is AndOp:
-        return _all_ones(element_type)
-    assert combiner in ORDER_INDEPENDENT
-    codec = codec_of(element_type)
-    if isinstance(codec, ComplexCodec):
-        return complex(-0.0, -0.0)
-    return -0.0 if isinstance(codec, FloatCodec) else 0
+    fact = as_combiner(combiner)
+    assert fact is not None
+    match fact.identity:
+        case Identity.LEAST | Identity.LARGEST as end:
+            return extreme(element_type, largest=end is Identity.LARGEST)
+        case Identity.ONE:
+            return 1
+        case Identity.ALL_ONES:
+            return _all_ones(element_type)
+        case Identity.ZERO:
+            codec = codec_of(element_type)
+            if isinstance(codec, ComplexCodec):
+                return complex(-0.0, -0.0)
+            return -0.0 if isinstance(codec, FloatCodec) else 0
 
 
 def _all_ones(element_type: Attribute) -> int:
@@ -91,39 +85,14 @@ def _largest_finite(codec: FloatCodec, infinity: float) -> float:
     return max(finite) if infinity > 0 else min(finite)
 
 
-def combiners_of(body: Region) -> tuple[type[Operation], ...] | None:
-    """Return the class of the op that defines each returned value of a body.
-
-    The block arguments are the accumulated values, one per result, then the new ones. Returns None if a returned value
-    is not the result of a binary op on its two arguments.
-    """
-    terminator = body.block.last_op
-    arguments = tuple(body.block.args)
-    if terminator is None or 2 * len(terminator.operands) != len(arguments):
-        return None
-    found: list[type[Operation]] = []
-    for index, returned in enumerate(terminator.operands):
-        pair = (arguments[index], arguments[index + len(terminator.operands)])
-        combiner = _combiner_of(returned, pair)
-        if combiner is None:
-            return None
-        found.append(combiner)
-    return tuple(found)
-
-
-def _combiner_of(returned: SSAValue, arguments: tuple[SSAValue, SSAValue]) -> type[Operation] | None:
-    op = returned.owner
-    if not isinstance(op, Operation) or len(op.operands) != 2 or set(op.operands) != set(arguments):
-        return None
-    return type(op)
-
-
 def constant_scalar(value: SSAValue) -> Scalar | None:
     """Return the element of a splat constant, also through broadcasts and reshapes, None for every other value."""
     found = splat_of(value)
     return None if found is None else found.data.codec.decode(found.data.raw)
 
 
-def may_repeat(init: SSAValue, combiner: Combiner) -> bool:
+def may_repeat(init: SSAValue, combiner: CombinerClass) -> bool:
     """Return whether an initial value may be combined several times without changing the result."""
-    return combiner in IDEMPOTENT or constant_scalar(init) == identity_element(combiner, element_type_of(init))
+    fact = as_combiner(combiner)
+    is_idempotent = fact is not None and fact.is_idempotent
+    return is_idempotent or constant_scalar(init) == identity_element(combiner, element_type_of(init))

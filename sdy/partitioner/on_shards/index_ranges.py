@@ -8,14 +8,15 @@ from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import IntCodec, codec_of
+from sdy.dialects.facts.traits import passes_through
 from sdy.dialects.ir.symbols import calls_of, functions_of
 from sdy.dialects.meshes import enclosing_module
-from sdy.dialects.sdy import collectives as sdy_collectives
 from sdy.dialects.sdy import ops as sdy_ops
+from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.stablehlo import elementwise, shape, slicing
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
@@ -93,8 +94,9 @@ class _Search:
             return self._of_argument(owner, value, part)
         if isinstance(owner, CallOp):
             return self._of_call(owner, value, part)
-        if isinstance(owner, SAME_VALUES):
-            return self.ranges(owner.operands[0], part)
+        if passes_through(owner) or isinstance(owner, CollectiveOp):  # which act on global tensors
+            assert isinstance(value, OpResult)
+            return self.ranges(owner.operands[value.index], part)
         follow = FOLLOWING.get(type(owner))
         return None if follow is None else follow(self, owner, part)
 
@@ -216,11 +218,6 @@ def _of_clamp(search: _Search, op: Operation, part: Part | None) -> Ranges | Non
     return (Range(min(max(least, low.least), high.least), min(max(largest, low.largest), high.largest)),)
 
 
-# Ops whose result has the elements of the operand; on global tensors, so have collectives.
-SAME_VALUES = (
-    *(sdy_ops.ReshardOp, sdy_ops.ShardingConstraintOp, sdy_ops.DataFlowEdgeOp, sdy_ops.PropagationBarrierOp),
-    *sdy_collectives.OPS,
-)
 FOLLOWING: dict[type[Operation], Following] = {
     shape.ConstantOp: _of_constant,
     sdy_ops.ConstantOp: _of_constant,

@@ -5,28 +5,15 @@ Source: docs/spec/05, 1.15.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, Region
 
+from sdy.dialects.facts.traits import as_combiner, combiners_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
-from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, OrOp
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.model.sharding import ReductionKind
-from sdy.partitioner.on_shards.combiners import combiners_of
 
 ReductionKinds = tuple[ReductionKind, ...]  # one per result
-
-KIND_OF_BODY: dict[type[Operation], ReductionKind] = {
-    AddOp: ReductionKind.SUM,
-    MaximumOp: ReductionKind.MAX,
-    MinimumOp: ReductionKind.MIN,
-}
-KIND_OF_BOOLEAN_BODY: dict[type[Operation], ReductionKind] = {
-    **KIND_OF_BODY,
-    AndOp: ReductionKind.MIN,
-    OrOp: ReductionKind.MAX,
-}
 
 
 def reduction_kinds(op: Operation) -> ReductionKinds | None:
@@ -44,9 +31,9 @@ def reduction_kinds(op: Operation) -> ReductionKinds | None:
 def body_kinds(body: Region) -> ReductionKinds | None:
     """Return the reduction kinds of a body, None if some result is not one op on its two arguments."""
     kinds: list[ReductionKind] = []
-    for argument, combiner in zip(body.block.args, combiners_of(body) or (), strict=False):
-        table = KIND_OF_BOOLEAN_BODY if element_type_of(argument) == i1 else KIND_OF_BODY
-        kind = table.get(combiner)
+    for argument, op_class in zip(body.block.args, combiners_of(body.block) or (), strict=False):
+        combiner = as_combiner(op_class)
+        kind = None if combiner is None else combiner.kind_for(element_type_of(argument))
         if kind is None:
             return None
         kinds.append(kind)

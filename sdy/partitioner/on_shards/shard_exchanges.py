@@ -9,13 +9,14 @@ from xdsl.ir import Operation
 
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.chlo.structured import TopKOp
+from sdy.dialects.facts.traits import are_combiners, combiners_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import ReverseOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
-from sdy.partitioner.on_shards.combiners import ORDER_INDEPENDENT, combiners_of, constant_scalar, may_repeat
+from sdy.partitioner.on_shards.combiners import constant_scalar, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.regrouping import regrouping
 from sdy.partitioner.on_shards.selecting_bodies import can_reduce_shards_first
@@ -63,9 +64,9 @@ def _reduces_shards(op: ReduceOp, dim: int) -> bool:
     dims = ints_of(op.dimensions)
     if dim not in dims or reduction_kinds(op) is not None:
         return False
-    combiners = combiners_of(op.body)
+    combiners = combiners_of(op.body.block)
     if combiners is not None:
-        return ORDER_INDEPENDENT.issuperset(combiners)
+        return are_combiners(combiners)
     sizes = shape_of(op.inputs[0])
     is_major = all(sizes[other] == 1 for other in dims if other < dim)
     return is_major and can_reduce_shards_first(op.body.block, [constant_scalar(init) for init in op.init_values])
@@ -73,8 +74,8 @@ def _reduces_shards(op: ReduceOp, dim: int) -> bool:
 
 def _can_combine_totals(op: ReduceWindowOp) -> bool:
     """Return whether a cumulative op may combine shard totals: in any order, with initial values that may repeat."""
-    combiners = combiners_of(op.body)
-    if combiners is None or not ORDER_INDEPENDENT.issuperset(combiners):
+    combiners = combiners_of(op.body.block)
+    if combiners is None or not are_combiners(combiners):
         return False
     return all(
         element_type_of(init) == element_type_of(result) and may_repeat(init, combiner)

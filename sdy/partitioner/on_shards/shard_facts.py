@@ -161,6 +161,7 @@ def _full_dims_of_call(op: Operation, rule: OpShardingRule) -> Factors:
 WITHOUT_RULE = ShardFacts(has_rule=False)
 REPEATING = ShardFacts(repeats=True)
 COUNT_DEPENDENT = ShardFacts(depends_on_count=True)
+# What the partitioner can do with ops on shards; it depends on the ways that it knows.
 FACTS: dict[type[Operation], ShardFacts] = {
     **dict.fromkeys((ModuleOp, FuncOp, CallOp, *sdy_ops.OPS, *sdy_collectives.OPS, *DATA_FLOW_OPS), WITHOUT_RULE),
     **dict.fromkeys((control.IfOp, shape.ConstantOp, shape.IotaOp, shape.GetDimensionSizeOp), WITHOUT_RULE),

@@ -28,7 +28,7 @@ from sdy.partitioner.on_shards.shard_facts import Factors, facts_of
 from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
 from sdy.partitioner.on_shards.shard_windows import halos_of, kernel_halos_of, pooling_halos_of, tiles_shards
 from sdy.rules.all import RULE_ATTRIBUTE, RULES, rule_key, sharding_rule
-from sdy.rules.partitioner_rules import LENIENT_RULES, PARTITIONER_RULES
+from sdy.rules.partitioner_rules import LENIENT_RULES, own_rule
 from sdy.rules.tensors import shape_or_empty
 
 REPLICATED = FactorKind.NEED_REPLICATION
@@ -48,7 +48,7 @@ def known_rule(op: Operation) -> OpShardingRule | None:
     rule = sharding_rule(op)
     if rule is None or rule.is_custom:
         # A custom rule describes propagation, not the op. For custom calls, it is the only description.
-        rule = RULES.get(op) or PARTITIONER_RULES.get(op) or rule
+        rule = own_rule(op) or rule
     lenient = LENIENT_RULES.get(op)
     if lenient is not None and rule == RULES.get(op):  # not a rule for present shard counts, in an attribute
         rule = lenient
@@ -138,7 +138,7 @@ def allowed_shard_counts(op: Operation, counts: Iterable[int]) -> dict[FactorInd
     Only an op with a rule attribute has such factors, because the attribute was computed for its present shard counts.
     """
     may_depend_on_count = facts_of(op).depends_on_count and RULE_ATTRIBUTE in op.attributes
-    rule = RULES.get(op) or PARTITIONER_RULES.get(op) if may_depend_on_count else None
+    rule = own_rule(op) if may_depend_on_count else None
     if rule is None:
         return {}
     replicated = set(_with_replicated_factors(op, rule).need_replication)

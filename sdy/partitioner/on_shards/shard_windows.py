@@ -12,11 +12,10 @@ from enum import Enum, auto
 
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp
 from sdy.partitioner.on_shards.index_ranges import Part, integer_ranges
 from sdy.partitioner.on_shards.windows import Halo, at, halo_of_kernel_shards, halo_of_shards, windows_of
 
-PoolingOp = ReduceWindowOp | SelectAndScatterOp
 HaloAlong = Callable[[int, int], "Halo | None"]
 
 

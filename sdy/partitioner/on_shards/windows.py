@@ -11,9 +11,7 @@ from xdsl.ir import Attribute
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
-
-WindowOp = ConvolutionOp | ReduceWindowOp | SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp, WindowOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def _of_convolution(op: ConvolutionOp) -> dict[int, Window]:
     }
 
 
-def _of_all_dims(op: ReduceWindowOp | SelectAndScatterOp) -> dict[int, Window]:
+def _of_all_dims(op: PoolingOp) -> dict[int, Window]:
     is_pooling = isinstance(op, ReduceWindowOp)
     sizes, results = shape_of(op.operands[0]), shape_of(op.results[0] if is_pooling else op.source)
     gaps, steps = (op.base_dilations, op.window_dilations) if is_pooling else (None, None)

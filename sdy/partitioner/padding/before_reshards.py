@@ -9,40 +9,37 @@ If an op cannot run on padded tensors, its operands are trimmed before it, and i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import get_args
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.chlo import elementwise as chlo
+from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
-from sdy.dialects.stablehlo import elementwise, shape
-from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
+from sdy.dialects.stablehlo import shape
+from sdy.dialects.stablehlo.control import ControlFlowOp
 from sdy.model.shape import StaticShape
-from sdy.partitioner.padding import contraction, reduction, regions, slicing
-from sdy.partitioner.padding import data_movement as movement_rules
+from sdy.partitioner.padding import contraction, control, gather_scatter, reduction, slicing, window
 from sdy.partitioner.padding import shape as shape_rules
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.rules.all import RULE_ATTRIBUTE
 
-CONTROL = (WhileOp, CaseOp, IfOp)
+# Ops that compute padding from padding, beside elementwise ones and those that pass their operands on.
 SAME_PADDING = frozenset[type[Operation]](
-    (
-        *elementwise.OPS,
-        *chlo.OPS,
-        *CONTROL,
-        shape.BroadcastInDimOp,
-        shape.IotaOp,
-        shape.TransposeOp,
-        OptimizationBarrierOp,
-        PropagationBarrierOp,
-        ReshardOp,
-    )
+    (*get_args(ControlFlowOp), shape.BroadcastInDimOp, shape.IotaOp, shape.TransposeOp)
 )
-RULES = OpTable[Rule](contraction.RULES, movement_rules.RULES, reduction.RULES, shape_rules.RULES, slicing.RULES)
+RULES = OpTable[Rule](
+    contraction.RULES,
+    gather_scatter.RULES,
+    reduction.RULES,
+    shape_rules.RULES,
+    slicing.RULES,
+    slicing.MOVING_RULES,
+    window.RULES,
+)
 
 
 def pad_as_planned(
@@ -75,7 +72,7 @@ def _pad_block(block: Block, padder: Padder, called: Collection[str]) -> None:
     for op in tuple(block.ops):
         if op.has_trait(IsTerminator, value_if_unregistered=False):
             continue
-        if isinstance(op, CONTROL):
+        if isinstance(op, ControlFlowOp):
             for inner in _padded_blocks(op, padder):
                 _pad_block(inner, padder, called)
         if any(map(padder.facts.is_padded, op.operands)) or any(
@@ -84,9 +81,9 @@ def _pad_block(block: Block, padder: Padder, called: Collection[str]) -> None:
             _pad_op(op, padder, called)
 
 
-def _padded_blocks(op: WhileOp | CaseOp | IfOp, padder: Padder) -> Iterator[Block]:
+def _padded_blocks(op: ControlFlowOp, padder: Padder) -> Iterator[Block]:
     """Pad the arguments of the bodies of an op, then yield the bodies."""
-    argument_rule = regions.ARGUMENT_RULES.get(op)
+    argument_rule = control.ARGUMENT_RULES.get(op)
     if argument_rule is not None:
         argument_rule(padder)
     for region in op.regions:
@@ -95,7 +92,8 @@ def _padded_blocks(op: WhileOp | CaseOp | IfOp, padder: Padder) -> Iterator[Bloc
 
 def _pad_op(op: Operation, padder: Padder, called: Collection[str]) -> None:
     rule = RULES.get(op)
-    if type(op) in SAME_PADDING or (isinstance(op, CallOp) and op.callee.root_reference.data in called):
+    is_call = isinstance(op, CallOp) and op.callee.root_reference.data in called
+    if type(op) in SAME_PADDING or is_elementwise(op) or passes_through(op) or is_call:
         padder.resize_to_targets(op.results)
     elif rule is None:
         compute_unpadded(op, padder)

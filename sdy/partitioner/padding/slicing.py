@@ -1,52 +1,38 @@
-"""Padding rules of slices, pads, concatenations and gathers.
+"""Padding rules of slices, pads and concatenations.
 
-Source: docs/spec/06, 2.6 and 8.2 (G46, G47, G50).
+before  %1 = slice %0 [1:64] : 63 elements        after  %1 = pad %0, low = [-1], high = [1] : 64 elements
+before  %1 = concatenate %0, %b                   after  %1 = select %is_first, (pad %0), (pad %b, low = [63])
+
+Source: docs/spec/06, 8.2 (G46, G47).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.sdy.attrs import TensorShardingAttr
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.stablehlo import gather_scatter, slicing
-from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
+from sdy.dialects.stablehlo import slicing
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
-from sdy.partitioner.emit.sharded_emitter import annotated
-from sdy.partitioner.on_shards.combiners import index_bounds
+from sdy.model.shape import StaticShape
+from sdy.model.sharding import TensorSharding
+from sdy.partitioner.emit.emitter import Emitter, ints
+from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced, zero_scalar
+from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
 
-RULES = OpTable[Rule]()  # ops with indices as operands; before and after reshards
-STATIC_RULES = OpTable[Rule]()  # ops with static positions; after reshards only
+RULES = OpTable[Rule]()  # before and after reshards
+MOVING_RULES = OpTable[Rule]()  # before reshards, while elements may move between shards
+MAX_CONCATENATED = 4  # operands; each of them needs a halo exchange
 
 
-@STATIC_RULES.of(slicing.SliceOp)
-def slice_(op: slicing.SliceOp) -> Rule:
-    """Widen the slice instead of padding it: the elements after it serve as padding."""
-    starts, strides = ints_of(op.start_indices), ints_of(op.strides)
-
-    def pad(padder: Padder) -> None:
-        sizes, even = shape_of(op.result), padder.facts.target_sizes(op.result)
-        limits = list(ints_of(op.limit_indices))
-        for dim, size in enumerate(even):
-            if size != sizes[dim]:
-                limits[dim] = starts[dim] + (size - 1) * strides[dim] + 1
-        if any(limit > own for limit, own in zip(limits, shape_of(op.operand), strict=True)):
-            compute_unpadded(op, padder)
-            return
-        if even != sizes:
-            op.limit_indices = ints(limits)
-            padder.resize(op.result, even)
-
-    return pad
-
-
-@STATIC_RULES.of(slicing.PadOp)
+@RULES.of(slicing.PadOp)
 def pad_(op: slicing.PadOp) -> Rule:
     """Pad less by the padding of the operand, which first gets the padding value if it is visible in the result."""
     low, gaps = ints_of(op.edge_padding_low), ints_of(op.interior_padding)
@@ -63,22 +49,6 @@ def pad_(op: slicing.PadOp) -> Rule:
         if tuple(high) != old_high:
             op.edge_padding_high = ints(high)
         padder.resize(op.result, even)
-
-    return pad
-
-
-@STATIC_RULES.of(slicing.ConcatenateOp)
-def concatenate(op: slicing.ConcatenateOp) -> Rule:
-    """Compute without padding if padding would be between the operands."""
-    dim = op.dimension.value.data
-
-    def pad(padder: Padder) -> None:
-        if padder.facts.dim_axes(op.result)[dim] or any(
-            dim in padder.facts.padded_dims(value) for value in op.operands
-        ):
-            compute_unpadded(op, padder)
-        else:
-            padder.resize_to_targets(op.results)
 
     return pad
 
@@ -118,55 +88,100 @@ def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp) -> Rule:
     return pad
 
 
-@RULES.of(gather_scatter.GatherOp)
-def gather(op: gather_scatter.GatherOp) -> Rule:
-    """Include the padding of dims that are gathered in full; clamp the start indices of other dims."""
+@MOVING_RULES.of(slicing.SliceOp)
+def slice_(op: slicing.SliceOp) -> Rule:
+    """Shift the sliced elements to the front by a pad; the elements after them are padding."""
+    starts, limits, strides = (ints_of(each) for each in (op.start_indices, op.limit_indices, op.strides))
 
     def pad(padder: Padder) -> None:
-        padded = padder.facts.padded_dims(op.operand)
-        sizes = list(ints_of(op.slice_sizes))
+        target, sizes = padder.facts.target_sizes(op.result), shape_of(op.result)
         true_sizes = padder.facts.true_sizes(op.operand)
-        numbers = op.dimension_numbers.data
-        if numbers.index_vector_dim in padder.facts.padded_dims(op.start_indices):
+        operand_sizes, sharding, emit = shape_of(op.operand), sharding_of(op.result), padder.emitter(op)
+        uneven = {dim for dim, size in enumerate(sizes) if size != target[dim]}
+        if any(strides[dim] != 1 for dim in uneven):
             compute_unpadded(op, padder)
             return
-        limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
-        unit_dims = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-        for dim in padded:
-            if sizes[dim] == true_sizes[dim] and dim not in unit_dims:
-                sizes[dim] = shape_of(op.operand)[dim]
-        if padder.facts.target_sizes(op.result) != _gathered_sizes(op, sizes):
-            compute_unpadded(op, padder)
-            return
-        if set(padded).intersection(numbers.start_index_map):
-            op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
-        op.slice_sizes = ints(sizes)
-        padder.resize_to_targets(op.results)
+        value = _sliced_along_others(emit, op, uneven)
+        low = [-starts[dim] if dim in uneven else 0 for dim in range(len(sizes))]
+        high = [target[dim] - operand_sizes[dim] - low[dim] if dim in uneven else 0 for dim in range(len(sizes))]
+        is_end = all(limits[dim] == true_sizes[dim] for dim in uneven)
+        is_zero = is_end and padder.facts.is_zero_padded(op.operand)
+        shifted = _shifted(emit, value, low, high, sharding)
+        padder.replace(op, padder.facts.record(shifted, sizes, is_zero=is_zero))
 
     return pad
 
 
-def _gathered_sizes(op: gather_scatter.GatherOp, slice_sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the result sizes of a gather with some slice sizes."""
-    numbers, indices = op.dimension_numbers.data, shape_of(op.start_indices)
-    dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-    offsets = iter(size for dim, size in enumerate(slice_sizes) if dim not in dropped)
-    batches = iter(size for dim, size in enumerate(indices) if dim != numbers.index_vector_dim)
-    return tuple(next(offsets if dim in numbers.offset_dims else batches) for dim in range(len(shape_of(op.result))))
+def _sliced_along_others(emit: Emitter, op: slicing.SliceOp, uneven: set[int]) -> SSAValue:
+    """Return the operand, sliced along all dims except the uneven ones."""
+    operand_sizes = shape_of(op.operand)
+    ranges = zip(*(ints_of(each) for each in (op.start_indices, op.limit_indices, op.strides)), strict=True)
+    chosen = [(0, operand_sizes[dim], 1) if dim in uneven else own for dim, own in enumerate(ranges)]
+    starts, limits, strides = (list(each) for each in zip(*chosen, strict=True))
+    if not any(starts) and tuple(limits) == operand_sizes and set(strides) == {1}:
+        return op.operand
+    return sliced(emit, op.operand, starts, limits, sharding_of(op.result), strides)
 
 
-def _clamped(emit: Emitter, indices: SSAValue, limits: list[int], vector_dim: int, padder: Padder) -> SSAValue:
-    """Return the indices clamped to 0 and their limits, as the gather itself would without padding.
+def _shifted(
+    emit: Emitter, value: SSAValue, low: Sequence[int], high: Sequence[int], sharding: TensorSharding | None
+) -> SSAValue:
+    """Return a new value: `value` with zeros added, or elements removed, at both ends of each dim."""
+    if any((*low, *high)) or sharding is None:
+        return annotated(pad_edges(emit, value, zero_scalar(emit, value), low, high), sharding)
+    return emit.value(ReshardOp, [value], value.type, {"sharding": TensorShardingAttr(sharding)})
 
-    Where the type of the indices cannot represent a limit, every index is below it.
+
+@MOVING_RULES.of(slicing.ConcatenateOp)
+def concatenate(op: slicing.ConcatenateOp) -> Rule:
+    """Shift each operand to its offset in the result, and select the elements of each operand by masks."""
+    dim = op.dimension.value.data
+
+    def pad(padder: Padder) -> None:
+        target, sizes = padder.facts.target_sizes(op.result), shape_of(op.result)
+        if target[dim] == sizes[dim] and not any(dim in padder.facts.padded_dims(value) for value in op.inputs):
+            padder.resize_to_targets(op.results)
+            return
+        if len(op.inputs) > MAX_CONCATENATED:
+            compute_unpadded(op, padder)
+            return
+        padder.replace(op, padder.facts.record(_concatenated(op, dim, target, padder), sizes))
+
+    return pad
+
+
+def _concatenated(op: slicing.ConcatenateOp, dim: int, target: StaticShape, padder: Padder) -> SSAValue:
+    emit, sharding = padder.emitter(op), sharding_of(op.result)
+    result: SSAValue | None = None
+    offset = 0
+    for operand in op.inputs:
+        is_in_place = offset == 0 and shape_of(operand)[dim] == target[dim]
+        source, start = (operand, 0) if is_in_place else _source_along(operand, dim, padder)
+        low, high = [0] * len(target), [0] * len(target)
+        low[dim] = offset - start
+        high[dim] = target[dim] - shape_of(source)[dim] - low[dim]
+        shifted = _shifted(emit, source, low, high, sharding)
+        result = shifted if result is None else select_first(emit, result, shifted, dim, offset)
+        offset += padder.facts.true_sizes(operand)[dim]
+    assert result is not None  # verified: there is an operand
+    return result
+
+
+def _source_along(value: SSAValue, dim: int, padder: Padder) -> tuple[SSAValue, int]:
+    """Return the operand and the start of a slice along `dim` only; for other values, the value and 0.
+
+    A slice may have become a pad that removes the elements before its start.
     """
-    sharding, element = sharding_of(indices), element_type_of(indices)
-    _, largest = index_bounds(element)
-    limits = [min(limit, largest) for limit in limits]
-    has_vector = vector_dim < len(shape_of(indices))
-    limit = emit.constant(TensorType(element, [len(limits)] if has_vector else []), limits)
-    largest = annotated(emit.broadcast(limit, tensor_of(indices), [vector_dim] if has_vector else []), sharding)
-    zero = emit.constant(TensorType(element, []), [0])
-    smallest = annotated(emit.broadcast(zero, tensor_of(indices)), sharding)
-    clamped = annotated(emit.clamp(smallest, indices, largest), sharding)
-    return padder.facts.record(clamped, padder.facts.true_sizes(indices))
+    op = value.owner
+    others = [each for each in range(len(shape_of(value))) if each != dim]
+    if isinstance(op, slicing.SliceOp):
+        starts, sizes, operand_sizes = ints_of(op.start_indices), shape_of(value), shape_of(op.operand)
+        is_along = ints_of(op.strides)[dim] == 1 and all(sizes[each] == operand_sizes[each] for each in others)
+        return (op.operand, starts[dim]) if is_along else (value, 0)
+    if isinstance(op, slicing.PadOp) and not any(ints_of(op.interior_padding)):
+        low, high = ints_of(op.edge_padding_low), ints_of(op.edge_padding_high)
+        end = padder.facts.true_sizes(value)[dim] - low[dim]
+        is_along = low[dim] <= 0 and not any(low[each] or high[each] for each in others)
+        if is_along and end <= padder.facts.true_sizes(op.operand)[dim]:
+            return op.operand, -low[dim]
+    return value, 0

@@ -20,26 +20,6 @@ from sdy.passes.chlo.traced import Recorder
 
 EXPANSIONS = OpTable[Expansion]()
 
-PLAIN: dict[type[Operation], type[Operation]] = {
-    ops.BroadcastAddOp: plain.AddOp,
-    ops.BroadcastAndOp: plain.AndOp,
-    ops.BroadcastAtan2Op: plain.Atan2Op,
-    ops.BroadcastComplexOp: plain.ComplexOp,
-    ops.BroadcastDivideOp: plain.DivideOp,
-    ops.BroadcastMaximumOp: plain.MaximumOp,
-    ops.BroadcastMinimumOp: plain.MinimumOp,
-    ops.BroadcastMultiplyOp: plain.MultiplyOp,
-    ops.BroadcastOrOp: plain.OrOp,
-    ops.BroadcastPowerOp: plain.PowerOp,
-    ops.BroadcastRemainderOp: plain.RemainderOp,
-    ops.BroadcastSelectOp: plain.SelectOp,
-    ops.BroadcastShiftLeftOp: plain.ShiftLeftOp,
-    ops.BroadcastShiftRightArithmeticOp: plain.ShiftRightArithmeticOp,
-    ops.BroadcastShiftRightLogicalOp: plain.ShiftRightLogicalOp,
-    ops.BroadcastSubtractOp: plain.SubtractOp,
-    ops.BroadcastXorOp: plain.XorOp,
-}
-
 
 @EXPANSIONS.of(ops.BroadcastCompareOp)
 def compare_after_broadcast(op: ops.BroadcastCompareOp) -> Expansion:
@@ -54,13 +34,15 @@ def compare_after_broadcast(op: ops.BroadcastCompareOp) -> Expansion:
     return expand
 
 
-@EXPANSIONS.of(*PLAIN)
+@EXPANSIONS.of(*(each for each in ops.OPS if ops.plain_op(each) and each is not ops.BroadcastCompareOp))
 def after_broadcast(op: Operation) -> Expansion:
     """Broadcast the operands and apply the plain op, with the attributes other than the dims."""
     properties = {name: value for name, value in op.properties.items() if name != "broadcast_dimensions"}
+    plain_class = ops.plain_op(type(op))
+    assert plain_class is not None
 
     def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [recorder.value(PLAIN[type(op)], operands, op.results[0].type, properties)]
+        return [recorder.value(plain_class, operands, op.results[0].type, properties)]
 
     return expand
 

@@ -27,6 +27,7 @@ from sdy.dialects.stablehlo.attributes.enums import (
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, element_type_of, shape_of
 from sdy.dialects.stablehlo.shape import BitcastConvertOp, ConstantOp
 
+# The ops that NumPy's functions are recorded as.
 SAME_TYPE: dict[object, type[Operation]] = {
     np.absolute: ops.AbsOp,
     np.add: ops.AddOp,

@@ -38,6 +38,7 @@ from sdy.propagation.strategies.step import OpStep
 from sdy.propagation.trace import moves_in
 from sdy.rules.all import RULE_ATTRIBUTE, sharding_rule
 
+# Ops with shardings that their operands should have.
 CONSTRAINING = frozenset[type[Operation]]((ShardingConstraintOp, ManualComputationOp))
 
 

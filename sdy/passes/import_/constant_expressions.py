@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
+from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.traits import is_terminator
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
@@ -15,7 +15,7 @@ from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.passes.rewriting.call_graph import callee_name, original_name
 from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable
 
-SOURCES = frozenset[type[Operation]]((ConstantOp, IotaOp))
+# The ops that move elements and that Shardy copies with the constants that they move.
 MOVERS = frozenset[type[Operation]]((BroadcastInDimOp, ReshapeOp, SliceOp))
 
 
@@ -39,7 +39,7 @@ class ConstantClassifier:
 
     def is_constant(self, op: Operation, constants: set[int]) -> bool:
         """Return whether `op` is a constant expression, given the identities of the constants before it."""
-        if type(op) in SOURCES:
+        if type(op) is ConstantOp or type(op) is IotaOp:
             return True
         return constants.issuperset(map(id, operands_of(op))) and self.preserves_constants(op)
 

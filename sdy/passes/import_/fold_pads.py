@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i64
@@ -38,7 +38,7 @@ from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.simplify.inline import computes_only, inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
-WindowOp = ReduceWindowOp | ConvolutionOp
+_PaddedOp: TypeAlias = ReduceWindowOp | ConvolutionOp  # the window ops that can pad their operand themselves
 
 
 class Edges(NamedTuple):
@@ -69,7 +69,7 @@ class FoldPadsPass(ModulePass):
             SymbolDcePass().apply(ctx, op)
 
 
-def _inline_pads(module: ModuleOp, windows: Sequence[WindowOp]) -> bool:
+def _inline_pads(module: ModuleOp, windows: Sequence[_PaddedOp]) -> bool:
     """Inline functions such as that of `jnp.pad`, which only pad, where windows read their results."""
     functions, found = functions_of(module), False
     for window in windows:
@@ -82,7 +82,7 @@ def _inline_pads(module: ModuleOp, windows: Sequence[WindowOp]) -> bool:
     return found
 
 
-def _folded(op: WindowOp) -> list[PadOp]:
+def _folded(op: _PaddedOp) -> list[PadOp]:
     """Fold the pads that an op reads, one after the other, and return them."""
     found: list[PadOp] = []
     while isinstance(pad := op.operands[0].owner, PadOp) and SHARDING_RULE not in op.attributes:
@@ -106,7 +106,7 @@ class _Spatial:
     edges: tuple[Edges, ...]
 
     @staticmethod
-    def of(op: WindowOp) -> _Spatial | None:
+    def of(op: _PaddedOp) -> _Spatial | None:
         """Return the windows of an op; None if it has several inputs, or dynamic shapes."""
         if static_shape(op.operands[0].type) is None or static_shape(op.results[0].type) is None:
             return None
@@ -121,7 +121,7 @@ class _Spatial:
         edges = zip(padding[::2], padding[1::2], (step - 1 for step in steps), strict=True)
         return _Spatial(dims, tuple(Edges(*each) for each in edges))
 
-    def set_edges(self, op: WindowOp, edges: Sequence[Edges]) -> None:
+    def set_edges(self, op: _PaddedOp, edges: Sequence[Edges]) -> None:
         """Give the op other padding and base dilations."""
         padding = [amount for low, high, _ in edges for amount in (low, high)]
         op.padding = DenseElementsAttr.from_values(TensorType(i64, [len(edges), 2]), padding)
@@ -153,7 +153,7 @@ def _edges(pad: PadOp, spatial: _Spatial) -> list[Edges] | None:
     return found
 
 
-def _has_value_of(pad: PadOp, op: WindowOp) -> bool:
+def _has_value_of(pad: PadOp, op: _PaddedOp) -> bool:
     """Return whether a pad adds the value that the op pads with."""
     added = _scalar(pad.padding_value)
     if isinstance(op, ConvolutionOp):

@@ -6,24 +6,25 @@ Source: docs/spec/02, 1.6, 5.2 and 5.3.
 from __future__ import annotations
 
 from enum import Enum, auto
+from functools import cache
 
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator, MemoryEffect, NoMemoryEffect, SymbolOpInterface, is_side_effect_free
 
-from sdy.dialects.chlo import elementwise as chlo
-from sdy.dialects.ir.traits import is_elementwise_by_trait
+from sdy.dialects.facts.traits import Elementwise, has_fact
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.shape import BitcastConvertOp, BroadcastInDimOp, ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 from sdy.propagation.graph import PassThrough
 
-ELEMENTWISE = frozenset[type[Operation]]((*elementwise.OPS, PropagationBarrierOp, ReshardOp, ShardingConstraintOp))
+# Ops of `sdy` that are like elementwise ops to Shardy; it stops at the others that pass their operand on.
+ALSO_ELEMENTWISE = (PropagationBarrierOp, ReshardOp, ShardingConstraintOp)
+# The op priorities of Shardy for other ops.
 PASS_THROUGH: dict[type[Operation], PassThrough] = {
-    **dict.fromkeys((*ELEMENTWISE, ReshapeOp, TransposeOp), PassThrough.BOTH),
-    **dict.fromkeys(chlo.OPS, PassThrough.BOTH_AS_SEVERAL_OPS),
+    ReshapeOp: PassThrough.BOTH,
+    TransposeOp: PassThrough.BOTH,
     DynamicSliceOp: PassThrough.FORWARD,
     DynamicUpdateSliceOp: PassThrough.FORWARD,
     BroadcastInDimOp: PassThrough.BROADCAST,
@@ -32,10 +33,10 @@ MEMORY_MOVES = ("MoveToDevice", "MoveToHost")  # custom calls that return their 
 
 
 def is_elementwise(op: Operation) -> bool:
-    """Return whether each result element depends only on the operand elements at its index."""
+    """Return whether an op is elementwise to Shardy, which has no functions of CHLO: they are several ops."""
     if type(op) is BitcastConvertOp:
         return static_shape(op.operand.type) == static_shape(op.result.type)
-    return type(op) in ELEMENTWISE or is_elementwise_by_trait(op)
+    return _class_pass_through(type(op))[0]
 
 
 def pass_through(op: Operation) -> PassThrough:
@@ -44,8 +45,16 @@ def pass_through(op: Operation) -> PassThrough:
         return PassThrough.BOTH if is_elementwise(op) else PassThrough.NO
     if type(op) is CustomCallOp:
         return PassThrough.BOTH if op.call_target_name.data in MEMORY_MOVES else PassThrough.NO
-    known = PASS_THROUGH.get(type(op))
-    return known or (PassThrough.BOTH if is_elementwise_by_trait(op) else PassThrough.NO)
+    return _class_pass_through(type(op))[1]
+
+
+@cache
+def _class_pass_through(op_class: type[Operation]) -> tuple[bool, PassThrough]:
+    """Return whether ops of a class are elementwise to Shardy, and their op-priority class."""
+    if not (has_fact(op_class, Elementwise) or op_class in ALSO_ELEMENTWISE):
+        return False, PASS_THROUGH.get(op_class, PassThrough.NO)
+    is_several = op_class.name.startswith("chlo.")
+    return not is_several, PassThrough.BOTH_AS_SEVERAL_OPS if is_several else PassThrough.BOTH
 
 
 def is_erasable(op: Operation) -> bool:

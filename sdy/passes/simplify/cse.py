@@ -22,6 +22,7 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, ShardingCon
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_traits import is_erasable
 
+# Ops that Shardy does not merge.
 KEPT_APART = (CollectiveOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, ShardingConstraintOp)
 
 OpKey = tuple[object, ...]
@@ -41,14 +42,14 @@ class CsePass(ModulePass):
 class OpMerger:
     """Merges equal ops without effects, and erases dead ones.
 
-    Equal ops of the classes `repeated` stay, but ops that use them can be equal.
+    Equal ops for which `is_repeated` is true stay, but ops that use them can be equal.
     """
 
     def __init__(
-        self, is_pure: Callable[[Operation], bool], repeated: frozenset[type[Operation]] = frozenset()
+        self, is_pure: Callable[[Operation], bool], is_repeated: Callable[[Operation], bool] = lambda _: False
     ) -> None:
         self._is_pure = is_pure
-        self._repeated = repeated
+        self._is_repeated = is_repeated
         self._first_equal: dict[SSAValue, SSAValue] = {}  # for results of repeated ops
 
     def visit_regions(self, op: Operation, scopes: list[Known]) -> None:
@@ -81,7 +82,7 @@ class OpMerger:
         scopes[-1].setdefault(key, []).append(op)
 
     def _replace(self, op: Operation, first: Operation) -> None:
-        if type(op) in self._repeated:
+        if self._is_repeated(op):
             self._first_equal |= dict(zip(op.results, first.results, strict=True))
             return
         for result, replacement in zip(op.results, first.results, strict=True):

@@ -13,8 +13,8 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.traits import terminator_of
 from sdy.passes.rewriting.call_graph import callee_name, callees_first, calls_in
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order

@@ -17,15 +17,13 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
+from sdy.dialects.facts.traits import generates
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.sdy.ops import ConstantOp
-from sdy.dialects.stablehlo import shape
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp
 from sdy.passes.rewriting.call_graph import callee_name, callees_first
 from sdy.passes.rewriting.op_traits import is_erasable
 from sdy.passes.simplify.cse import OpMerger
-
-REPEATED = frozenset[type[Operation]]((ConstantOp, shape.ConstantOp, shape.IotaOp, shape.BroadcastInDimOp))
 
 
 class MergeEqualOpsPass(ModulePass):
@@ -44,6 +42,6 @@ class MergeEqualOpsPass(ModulePass):
             inside = [inner for inner in pre_order(func) if inner is not func and not inner.has_trait(IsTerminator)]
             if all(map(is_pure, inside)):
                 pure.add(func.sym_name.data)
-        merger = OpMerger(is_pure, REPEATED)
+        merger = OpMerger(is_pure, lambda inner: generates(inner) or isinstance(inner, BroadcastInDimOp))
         for func in functions_of(op).values():
             merger.visit_regions(func, [])

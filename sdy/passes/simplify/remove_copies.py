@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.elementwise import ConvertOp
@@ -28,9 +29,8 @@ from sdy.passes.rewriting.insertion import erase, insert, reshard
 from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.rules.all import RULE_ATTRIBUTE
 
-MOVING = frozenset[type[Operation]](
-    (BroadcastInDimOp, ConcatenateOp, ConvertOp, PadOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
-)
+# Whether an op, whose result has the type of its first operand, returns that operand.
+IS_COPY = OpTable[bool]()
 
 
 class RemoveCopiesPass(ModulePass):
@@ -42,14 +42,14 @@ class RemoveCopiesPass(ModulePass):
         """Visit the ops in program order, so that an op sees the original of a copy."""
         ops = op_order(op).ops
         changed = False
-        for inner in [inner for inner in ops if type(inner) in MOVING]:
+        for inner in [inner for inner in ops if type(inner) in IS_COPY]:
             if isinstance(inner, ConcatenateOp):
                 changed |= _drop_empty_operands(inner)
             source = copied_operand(inner)
             if source is not None:
                 changed |= _replace(inner, source)
         if changed:
-            erase_dead_ops([inner for inner in ops if type(inner) in MOVING])
+            erase_dead_ops([inner for inner in ops if type(inner) in IS_COPY])
         else:
             keep_order(op)
 
@@ -69,29 +69,44 @@ def copied_operand(op: Operation) -> SSAValue | None:
     """Return the operand that an op returns unchanged; None if it changes or moves elements."""
     if len(op.results) != 1 or not op.operands or op.operands[0].type != op.results[0].type:
         return None
-    return op.operands[0] if _is_copy(op) else None
+    return op.operands[0] if IS_COPY.get(op) else None
 
 
-def _is_copy(op: Operation) -> bool:
-    """Return whether an op, whose result has the type of its first operand, returns that operand."""
-    match op:
-        case ReshapeOp() | ConvertOp():
-            return True
-        case SliceOp():  # of all elements, since the sizes are equal
-            return static_shape(op.operand.type) is not None and set(ints_of(op.strides)) <= {1}
-        case ConcatenateOp():
-            return len(op.inputs) == 1
-        case PadOp():
-            padding = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
-            return not any(size for sizes in padding for size in ints_of(sizes))
-        case BroadcastInDimOp():
-            return _is_sequence(ints_of(op.broadcast_dimensions))
-        case TransposeOp():
-            return _is_sequence(ints_of(op.permutation))
-        case ReverseOp():
-            return not ints_of(op.dimensions)
-        case _:
-            return False
+@IS_COPY.of(ReshapeOp, ConvertOp)
+def _always(op: Operation) -> bool:
+    del op
+    return True
+
+
+@IS_COPY.of(SliceOp)
+def _of_all_elements(op: SliceOp) -> bool:  # since the sizes are equal
+    return static_shape(op.operand.type) is not None and set(ints_of(op.strides)) <= {1}
+
+
+@IS_COPY.of(ConcatenateOp)
+def _of_one_operand(op: ConcatenateOp) -> bool:
+    return len(op.inputs) == 1
+
+
+@IS_COPY.of(PadOp)
+def _without_padding(op: PadOp) -> bool:
+    padding = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
+    return not any(size for sizes in padding for size in ints_of(sizes))
+
+
+@IS_COPY.of(BroadcastInDimOp)
+def _in_same_dims(op: BroadcastInDimOp) -> bool:
+    return _is_sequence(ints_of(op.broadcast_dimensions))
+
+
+@IS_COPY.of(TransposeOp)
+def _in_same_order(op: TransposeOp) -> bool:
+    return _is_sequence(ints_of(op.permutation))
+
+
+@IS_COPY.of(ReverseOp)
+def _of_no_dim(op: ReverseOp) -> bool:
+    return not ints_of(op.dimensions)
 
 
 def _is_sequence(dims: tuple[int, ...]) -> bool:

@@ -11,12 +11,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.communication import collectives_with_ops
-from sdy.cost.roofline import OPS_WITH_TIMED_BODIES
+from sdy.dialects.facts.traits import has_region_on_elements
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import argument_sharding
 from sdy.partitioner.layers.repetition import likely_periods, periodic_parts
 from sdy.report.explanation.counterparts import Counterparts
@@ -24,8 +23,6 @@ from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import line_of
 from sdy.report.html.page_tables import Json, StepTable, TypeTable, axis_cell
 
-# The bodies of these ops run on tensors. Those of others, such as reductions, run on elements.
-SHOWS_ITS_OPS = (*OPS_WITH_TIMED_BODIES, ManualComputationOp, NamedComputationOp)
 ARGUMENT = "argument"
 
 
@@ -91,7 +88,7 @@ class ProgramRows:
     def _add_block(self, block: Block, depth: int, rows: list[ProgramRow]) -> None:
         for op in ops_in(block):
             rows.append(self._row(op, depth))
-            for inner in blocks_of(op) if type(op) in SHOWS_ITS_OPS else ():
+            for inner in () if has_region_on_elements(op) else blocks_of(op):
                 for argument in inner.args:
                     number = self._enter(argument, self._types.number(argument))
                     rows.append(ProgramRow(depth + 1, ARGUMENT, [number], [], line_of(op), None))

@@ -10,13 +10,12 @@ from xdsl.traits import IsTerminator
 
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.data_flow import DATA_FLOW_OPS
-from sdy.dialects.ir.traits import Elementwise
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.interpreter.ops.all import KERNELS
 from sdy.partitioner.local.all import FORMS
 from sdy.report.reference.markdown import page, summary_of, table, text_of
-from sdy.rules.all import RULES, WITHOUT_RULE
+from sdy.rules.all import RULES, WITHOUT_RULE, has_rule_by_trait
 
 _TITLE = """\
 # Ops
@@ -100,7 +99,7 @@ def _rule(op: type[Operation]) -> str:
     documentation = RULES.documentation(op)
     if documentation is not None:
         return summary_of(documentation)
-    if op.has_trait(Elementwise):
+    if has_rule_by_trait(op):
         return "element-wise, from its traits"
     if op in DATA_FLOW_OPS:
         return "data flow edges to and from its regions"

@@ -39,6 +39,7 @@ VALUES = {
     "pass-pipeline": "the passes to run: builtin.module(pass,pass{option=value})",
     "mlir-print-ir-before": "print the module to stderr before these passes (comma-separated names)",
     "mlir-print-ir-after": "print the module to stderr after these passes (comma-separated names)",
+    "list-op": "list what each stage knows about an op, such as stablehlo.reverse, and exit",
     "mlir-timing-display": "the order in --mlir-timing: as the passes ran (tree, the default) or by time (list)",
     "load": LOAD_HELP,
     "dump-dir": "write the module after each pass to a file in this directory",

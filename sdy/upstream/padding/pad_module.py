@@ -13,13 +13,21 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.model.rule import FactorKind
 from sdy.partitioner.on_shards.shard_rules import known_rule
-from sdy.partitioner.padding import contraction, reduction, regions, shape, slicing
+from sdy.partitioner.padding import contraction, control, gather_scatter, reduction, shape, slicing, window
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule
 from sdy.upstream.padding import collectives
+from sdy.upstream.padding import slicing as static
 
 RULES = OpTable[Rule](
-    collectives.RULES, contraction.RULES, reduction.RULES, shape.RULES, slicing.RULES, slicing.STATIC_RULES
+    collectives.RULES,
+    contraction.RULES,
+    gather_scatter.RULES,
+    reduction.RULES,
+    shape.RULES,
+    slicing.RULES,
+    static.RULES,
+    window.RULES,
 )
 
 
@@ -43,7 +51,7 @@ def pad_module(module: ModuleOp, *, pads_arguments: bool = False) -> Padder:
 def _pad_block(block: Block, padder: Padder) -> None:
     """Pad the values of a block in program order, so that operands are padded before their users."""
     for op in tuple(block.ops):
-        argument_rule = regions.ARGUMENT_RULES.get(op)
+        argument_rule = control.ARGUMENT_RULES.get(op)
         if argument_rule is not None:
             argument_rule(padder)
         for region in op.regions:

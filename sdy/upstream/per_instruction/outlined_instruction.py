@@ -15,8 +15,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import op_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Attribute, Operation, Region
 
-from sdy.dialects.ir.traits import terminator_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.stablehlo.attributes.types import scalar_of
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sdy.evidence.audit.catalogue import elementwise, full_rows, indexed, movement, sums
+from sdy.evidence.audit.catalogue import (
+    contraction,
+    elementwise,
+    gather_scatter,
+    linalg,
+    random,
+    reduction,
+    shape,
+    slicing,
+    window,
+)
 
-FAMILIES = (elementwise, movement, sums, indexed, full_rows)
+FAMILIES = (elementwise, contraction, reduction, shape, slicing, gather_scatter, window, linalg, random)
 
 # Ops with a rule whose programs are not in the catalogue, and why.
 NOT_AUDITED = {

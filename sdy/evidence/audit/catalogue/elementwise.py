@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.ir import Operation
+
+from sdy.dialects.chlo import elementwise as chlo
+from sdy.dialects.stablehlo import elementwise as stablehlo
+from sdy.dialects.stablehlo.base import FormattedOp
+from sdy.dialects.stablehlo.checks.element_kinds import check_boolean_or_integer_operand, check_integer_operand
+from sdy.dialects.stablehlo.checks.elementwise import check_boolean_result
 from sdy.evidence.audit.catalogue.text import MATRICES, array, binary_body, generic, tensor
 from sdy.model.shape import StaticShape
 
-FLOAT_UNARY = (
-    *("abs", "cbrt", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "log"),
-    *("log_plus_one", "logistic", "negate", "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt"),
-    *("tan", "tanh"),
+# Ops with programs of their own below: operands of other types, or attributes.
+OF_SEVERAL_TYPES = frozenset[type[Operation]](
+    (
+        *(stablehlo.ClampOp, stablehlo.CompareOp, stablehlo.ComplexOp, stablehlo.ConvertOp, stablehlo.ImagOp),
+        *(stablehlo.RealOp, stablehlo.ReducePrecisionOp, stablehlo.SelectOp, stablehlo.UniformDequantizeOp),
+        *(stablehlo.UniformQuantizeOp, chlo.ConjOp, chlo.AsinAcosKernelOp),
+    )
 )
-INTEGER_UNARY = ("count_leading_zeros", "not", "popcnt")
-FLOAT_BINARY = ("add", "atan2", "divide", "maximum", "minimum", "multiply", "power", "remainder", "subtract")
-INTEGER_BINARY = ("and", "or", "shift_left", "shift_right_arithmetic", "shift_right_logical", "xor")
-CHLO_UNARY = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh", "digamma", "erf", "erf_inv", "erfc"),
-    *("lgamma", "sinh", "square", "tan"),
-)
-CHLO_TESTS = ("is_inf", "is_neg_inf", "is_pos_inf")
-CHLO_BINARY = ("next_after", "polygamma", "zeta")
 
 
 def programs() -> Iterator[str]:
@@ -31,21 +32,14 @@ def programs() -> Iterator[str]:
 
 
 def _of_one_type(shape: StaticShape) -> Iterator[str]:
-    """Yield programs of ops whose tensors have one type, apart from a boolean result."""
-    real, integer, boolean = (tensor(shape, element) for element in ("f32", "i32", "i1"))
-    for names, operands, result in (
-        ((f"stablehlo.{name}" for name in FLOAT_UNARY), [real], real),
-        ((f"stablehlo.{name}" for name in INTEGER_UNARY), [integer], integer),
-        ((f"stablehlo.{name}" for name in FLOAT_BINARY), [real, real], real),
-        ((f"stablehlo.{name}" for name in INTEGER_BINARY), [integer, integer], integer),
-        ((f"chlo.{name}" for name in CHLO_UNARY), [real], real),
-        ((f"chlo.{name}" for name in CHLO_TESTS), [real], boolean),
-        ((f"chlo.{name}" for name in CHLO_BINARY), [real, real], real),
-        (("stablehlo.is_finite",), [real], boolean),
-        (("chlo.mulhi",), [integer, integer], integer),
-    ):
-        for name in names:
-            yield generic(name, operands, [result])
+    """Yield programs of the ops whose operands have one type, and whose result has it too or is boolean."""
+    for op_class in (*stablehlo.OPS, *chlo.OPS):
+        if op_class in OF_SEVERAL_TYPES or not issubclass(op_class, FormattedOp):
+            continue
+        is_integer = not {check_integer_operand, check_boolean_or_integer_operand}.isdisjoint(op_class.CHECKS)
+        kind = tensor(shape, "i32" if is_integer else "f32")
+        result = tensor(shape, "i1") if check_boolean_result in op_class.CHECKS else kind
+        yield generic(op_class.name, [kind] * len(op_class.get_irdl_definition().operands), [result])
 
 
 def _of_several_types(shape: StaticShape) -> Iterator[str]:

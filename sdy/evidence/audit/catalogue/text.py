@@ -22,6 +22,11 @@ def array(numbers: Iterable[int]) -> str:
     return f"array<i64: {listed}>" if listed else "array<i64>"
 
 
+def ints(name: str, numbers: Iterable[int]) -> str:
+    """Return a property that is an array of 64-bit integers."""
+    return f"{name} = {array(numbers)}"
+
+
 def program(lines: str, *arguments: str) -> str:
     """Return a program whose arguments `%a`, `%b`, ... have these types."""
     named = ", ".join(f"%{'abcdefgh'[index]}: {each}" for index, each in enumerate(arguments))

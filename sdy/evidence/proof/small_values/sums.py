@@ -15,8 +15,8 @@ from sdy.evidence.proof.factors import ints, number, pairs_of_dims
 from sdy.evidence.proof.relations import Codes, NotProvedError
 from sdy.evidence.proof.rings import added, check_work, is_ring
 from sdy.evidence.proof.small_values.codes import ElementTable
+from sdy.evidence.proof.small_values.elementwise import combined, multiplied
 from sdy.evidence.proof.small_values.moves import padded
-from sdy.evidence.proof.small_values.pointwise import combined, multiplied
 from sdy.evidence.proof.terms import Shape
 from sdy.evidence.proof.walk import Walk, element_of, shape_of
 

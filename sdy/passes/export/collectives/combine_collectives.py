@@ -31,7 +31,7 @@ from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.types import element_type_of
-from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp
+from sdy.dialects.stablehlo.collectives import AllReduceOp, CombinableOp
 from sdy.partitioner.combining.block_ops import BlockOps
 from sdy.partitioner.combining.groups import Candidate
 from sdy.partitioner.combining.within_memory import combined_order
@@ -39,8 +39,6 @@ from sdy.passes.export.layers.structural_hash import StructuralHash, uses_inside
 from sdy.passes.rewriting.call_graph import callee_name, callees_first
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
-
-COMBINABLE = (AllGatherOp, AllReduceOp)
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class CombineCollectivesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Combine the collectives, if a block has two that may be combined."""
-        counts = Counter(inner.parent for inner in op_order(op).ops if type(inner) in COMBINABLE)
+        counts = Counter(inner.parent for inner in op_order(op).ops if isinstance(inner, CombinableOp))
         if any(count > 1 for count in counts.values()):
             _Combiner(ctx, op, self.most_bytes).run()
             forget_order(op)
@@ -158,12 +156,12 @@ def _remark(ctx: Context, ops: Sequence[Operation]) -> None:
 
 
 def _is_combinable(op: Operation) -> bool:
-    return type(op) in COMBINABLE and not uses_inside(op)
+    return isinstance(op, CombinableOp) and not uses_inside(op)
 
 
 def _may_contain_collectives(op: Operation) -> bool:
     """Return whether the regions of an op, or a callee, may contain collectives to combine."""
-    return type(op) is CallOp or any(type(inner) in COMBINABLE or type(inner) is CallOp for inner in pre_order(op))
+    return type(op) is CallOp or any(isinstance(inner, CombinableOp | CallOp) for inner in pre_order(op))
 
 
 class Dependences:

@@ -14,9 +14,9 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_before, copy_with_regions, operands_of, replace_uses
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.passes.export.layers.fold_layers import LAYER, stored_locations
 from sdy.passes.rewriting.call_graph import call_sites, callee_name

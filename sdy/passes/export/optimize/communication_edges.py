@@ -13,12 +13,12 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.data_flow import EdgeSource, other_targets_of, sources_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import blocks_of, ops_in, ops_of, pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding
-from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
+from sdy.dialects.stablehlo.control import CaseOp, ControlFlowOp, IfOp, OptimizationBarrierOp, WhileOp
 from sdy.model.sharding import TensorSharding
 
 
@@ -44,13 +44,13 @@ class ValueEdge:
 
 
 # The ops whose regions have global tensors; a manual computation has shards, the body of a reduction has scalars.
-WITH_GLOBAL_TENSORS = frozenset[type[Operation]]((ModuleOp, FuncOp, WhileOp, CaseOp, IfOp))
+WITH_GLOBAL_TENSORS = ModuleOp | FuncOp | ControlFlowOp
 
 
 def functions_on_global_tensors(module: ModuleOp) -> dict[str, FuncOp]:
     """Return the functions that are called with global tensors only."""
     functions = functions_of(module)
-    pending = [op for op in pre_order(module) if op.regions and type(op) not in WITH_GLOBAL_TENSORS]
+    pending = [op for op in pre_order(module) if op.regions and not isinstance(op, WITH_GLOBAL_TENSORS)]
     local: set[str] = set()
     while pending:
         for call in ops_of(pending.pop(), CallOp):
@@ -88,7 +88,7 @@ def _ops_on_global_tensors(root: Operation) -> Iterator[Operation]:
     for block in blocks_of(root):
         for op in ops_in(block):
             yield op
-            if type(op) in WITH_GLOBAL_TENSORS:
+            if isinstance(op, WITH_GLOBAL_TENSORS):
                 yield from _ops_on_global_tensors(op)
 
 

@@ -12,22 +12,21 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.traits import IsTerminator
 
 from sdy.cost.executions import execution_counts
 from sdy.cost.flops import contraction_flops
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.data_flow import EdgeSource
+from sdy.dialects.facts.traits import generates, is_terminator
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
-from sdy.dialects.sdy.ops import ConstantOp, ReshardOp
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
-from sdy.dialects.stablehlo.control import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
-from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent
@@ -49,9 +48,8 @@ from sdy.passes.export.optimize.communication_edges import (
     functions_on_global_tensors,
 )
 
-FREE = frozenset((ConstantOp, IotaOp))  # any device can compute any shard of it
-CONTROL = frozenset((WhileOp, CaseOp, IfOp))
-OPAQUE = CONTROL | FREE | {CallOp, OptimizationBarrierOp, ManualComputationOp}
+# Ops whose layouts are those of the values that they pass on or in, if they have any.
+OPAQUE = CallOp | ControlFlowOp | OptimizationBarrierOp | ManualComputationOp
 
 
 class Use(NamedTuple):
@@ -190,7 +188,7 @@ class GraphReader:
                     self._number[op.results[0]] = self._number[op.operands[0]]
                     self._transfers.append(op)
                     continue
-                for inner in op.regions if type(op) in CONTROL else ():
+                for inner in op.regions if isinstance(op, ControlFlowOp) else ():
                     self._read_region(inner)
                 self._read_op(op)
 
@@ -199,7 +197,7 @@ class GraphReader:
         if shape is None or layout is None:
             return
         width = element_bytes(element_type_of(value))
-        is_free = type(value.owner) in FREE
+        is_free = isinstance(value.owner, Operation) and generates(value.owner)
         self._number[value] = len(self._values)
         self._values.append(GraphValue(TensorSize(shape, width), times, layout, is_free, self._producers.get(value)))
         self._bindings.append(Binding(value, layout, kind))
@@ -249,7 +247,8 @@ class GraphReader:
 
     def _node(self, op: Operation) -> LayoutNode | None:
         """Return the node of an op with its current assignment; None if the op cannot run otherwise."""
-        rule = None if type(op) in OPAQUE or op.has_trait(IsTerminator) else shard_rule(op)
+        is_opaque = isinstance(op, OPAQUE) or generates(op) or is_terminator(op)
+        rule = None if is_opaque else shard_rule(op)
         if rule is None or not op.results or not all(operand in self._number for operand in op.operands):
             return None
         found = [self._layout(value) for value in (*op.operands, *op.results)]

@@ -24,9 +24,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.constants.elements import codec_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import calls_of
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -32,7 +32,7 @@ from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, ReverseOp
-from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, ShiftingOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced, zero_scalar
@@ -46,9 +46,6 @@ from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.simplify.inline import computes_only, inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
-
-MOVES = (SliceOp, PadOp, ConcatenateOp)
-REPEATS = (BroadcastInDimOp, ReshapeOp, ReverseOp)  # of edges, in functions that pad
 
 
 class Edges(NamedTuple):
@@ -88,7 +85,7 @@ class MergeSlicesPass(ModulePass):
             forget_order(op)
             erase_dead_ops(op_order(op).ops)
             forget_order(op)
-        moving_ops = [inner for inner in op_order(op).ops if isinstance(inner, MOVES)]
+        moving_ops = [inner for inner in op_order(op).ops if isinstance(inner, ShiftingOp)]
         for inner in moving_ops:
             if isinstance(inner, ConcatenateOp):
                 changed |= _merge_concatenation(inner, shardings)
@@ -106,9 +103,10 @@ def _inline_moves(module: ModuleOp) -> bool:
     functions, found = functions_of(module), False
     for call in reversed(op_order(module).of(CallOp)):  # functions follow those that call them
         func = functions[callee_name(call)]
-        if computes_only(func, (*MOVES, ReverseOp), (ConvertOp, ConstantOp, SdyConstantOp, *REPEATS)):
+        repeats = (BroadcastInDimOp, ReshapeOp, ReverseOp)  # of edges, in functions that pad
+        if computes_only(func, (*get_args(ShiftingOp), ReverseOp), (ConvertOp, ConstantOp, SdyConstantOp, *repeats)):
             users = [use.operation for result in call.results for use in result.uses]
-            if any(isinstance(user, MOVES) for user in users):
+            if any(isinstance(user, ShiftingOp) for user in users):
                 inline_call(call, func)
                 found = True
     return found

@@ -46,12 +46,13 @@ from sdy.dialects.shardings import (
     result_shardings,
     sharding_of,
 )
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotLikeOp, DotOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.model.manual_axes import without_manual_axes
 from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.passes.export.reshards.reshard_op import RESOLVED_LIGHTLY, Resharder
+from sdy.passes.export.reshards.reshard_op import Resharder
 from sdy.passes.export.reshards.reshard_uses import adapt_use, make_unreduced, reduce_use
 from sdy.passes.export.single_device.single_device import check_boundary, device_mesh, global_mesh, reshard_to_device
 from sdy.passes.rewriting.insertion import after_definition
@@ -59,7 +60,7 @@ from sdy.passes.rewriting.sharding_walk import map_shardings
 from sdy.rules.all import RuleCache
 
 # Ops that the light version may reshard if no value is unreduced.
-ALWAYS_CONCERNED = frozenset[type[Operation]]((*DATA_FLOW_OPS, *RESOLVED_LIGHTLY, CallOp, ReshardOp, ConcatenateOp))
+ALWAYS_CONCERNED = frozenset[type[Operation]]((*DATA_FLOW_OPS, DotGeneralOp, DotOp, CallOp, ReshardOp, ConcatenateOp))
 RAGGED_DOT = "mhlo.ragged_dot"  # always resharded in full
 
 
@@ -130,7 +131,7 @@ class _Inserter:
             self._reduce_operands(op)
         if self._has_single_devices and self._visit_single_device(op):
             return
-        if not full and not self._has_unreduced and type(op) not in RESOLVED_LIGHTLY:
+        if not full and not self._has_unreduced and not isinstance(op, DotLikeOp):
             return
         rule = self._rule_of(op)
         if rule is not None and (self._for_shards or not rule.is_custom):

@@ -21,10 +21,10 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.data_flow import EdgeSource
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.traits import terminator_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr

@@ -12,7 +12,7 @@ from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of
-from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.contraction import DotLikeOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.model.axis import AxisList
 from sdy.model.mesh_table import CommonMesh, MeshTable
@@ -29,8 +29,6 @@ from sdy.partitioner.op_agreement.conflicts import (
 )
 from sdy.partitioner.op_agreement.op_mesh import op_mesh
 from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
-
-RESOLVED_LIGHTLY = frozenset[type[Operation]]((DotOp, DotGeneralOp))  # the only ops that the light version may reshard
 
 
 class Resharder:
@@ -73,7 +71,7 @@ class Resharder:
 
 
 def _light(op: Operation, tensors: OpTensors, on: CommonMesh) -> Resolution:
-    found = resolve_dot(tensors, on) if type(op) in RESOLVED_LIGHTLY else None
+    found = resolve_dot(tensors, on) if isinstance(op, DotLikeOp) else None
     resolution = found or Resolution((None,) * len(tensors.shardings))
     return replace(resolution, reduction_axes=agreed_reduction_axes(tensors, on))
 

@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import codec_of
+from sdy.dialects.facts.traits import combiners_of
 from sdy.dialects.ir.walk import of_class, pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp
@@ -29,16 +30,14 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp, WindowOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
 from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
-from sdy.partitioner.on_shards.combiners import combiners_of
 from sdy.partitioner.on_shards.windows import (
     Window,
-    WindowOp,
     windows_of,
     with_equal_kernel_shards,
     with_equal_shards,
@@ -85,7 +84,7 @@ def _may_grow(op: WindowOp) -> bool:
 
     A `select_and_scatter` must add what it scatters, so that zeros change nothing.
     """
-    if isinstance(op, SelectAndScatterOp) and combiners_of(op.scatter) != (AddOp,):
+    if isinstance(op, SelectAndScatterOp) and combiners_of(op.scatter.block) != (AddOp,):
         return False
     values = (*op.operands, *op.results)
     return all(static_shape(each.type) is not None and codec_of(element_type_of(each)) is not None for each in values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdy.evidence.sizes.index_values import are_aligned, mapped, needed_size, of_shards
-from sdy.evidence.sizes.movement_ties import reshape_groups
+from sdy.evidence.sizes.ops.shape import reshape_groups
 from sdy.evidence.sizes.size_classes import NoSizesError, SizeClasses
 from sdy.evidence.sizes.solver import Solver
 

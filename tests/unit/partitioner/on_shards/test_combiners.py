@@ -8,7 +8,7 @@ import pytest
 from support.random_ops.draft import ELEMENTS
 
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
-from sdy.partitioner.on_shards.combiners import Combiner, identity_element
+from sdy.partitioner.on_shards.combiners import CombinerClass, identity_element
 
 
 @pytest.mark.parametrize(
@@ -34,5 +34,5 @@ from sdy.partitioner.on_shards.combiners import Combiner, identity_element
         (MinimumOp, "i1", 1),
     ],
 )
-def test_identity(combiner: Combiner, element: str, expected: float) -> None:
+def test_identity(combiner: CombinerClass, element: str, expected: float) -> None:
     assert identity_element(combiner, ELEMENTS[element]) == expected

@@ -11,9 +11,9 @@ FLAGS = ("false", "true")
 
 
 def programs() -> Iterator[str]:
-    """Yield programs of all ops that need full rows or matrices."""
-    for family in (_factorizations, _transforms, _sorts, _normalizations, _largest, _random_bits):
-        yield from family()
+    """Yield programs of all ops of the family."""
+    for ops in (_factorizations, _transforms, _sorts, _normalizations, _largest):
+        yield from ops()
 
 
 def _factorizations() -> Iterator[str]:
@@ -70,10 +70,3 @@ def _largest() -> Iterator[str]:
         results = [tensor((*shape[:-1], count), element) for element in ("f32", "i32")]
         kinds = f"{tensor(shape)} -> ({', '.join(results)})"
         yield program(f"%r:2 = chlo.top_k(%a, k = {count}) : {kinds}", tensor(shape))
-
-
-def _random_bits() -> Iterator[str]:
-    for shape in ((4,), (2, 4)):
-        results = [tensor((2,), "ui64"), tensor(shape, "ui32")]
-        attributes = "rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>"
-        yield generic("stablehlo.rng_bit_generator", [tensor((2,), "ui64")], results, attributes)

@@ -1,24 +1,22 @@
-"""Ties of gathers and scatters, and of collectives."""
+"""Ties of gathers and scatters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from sdy.dialects.stablehlo import collectives as ops
-from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
-from sdy.dialects.stablehlo.random import RngBitGeneratorOp
-from sdy.evidence.sizes.movement_ties import tie_window
+from sdy.evidence.sizes.ops.slicing import tie_window
 from sdy.evidence.sizes.size_classes import Variable
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 
-TABLE = TieTable()
+TABLE = OpTable[None, [Ties]]()
 
 
 @TABLE.of(GatherOp)
-def _gather(ties: Ties, op: GatherOp) -> None:
+def _gather(op: GatherOp, ties: Ties) -> None:
     numbers = op.dimension_numbers.data
     operand, result = ties.of(op.operand), ties.of(op.result)
     indices = _batch_dims(ties, op.start_indices, numbers.index_vector_dim)
@@ -42,7 +40,7 @@ def _gather(ties: Ties, op: GatherOp) -> None:
 
 
 @TABLE.of(ScatterOp)
-def _scatter(ties: Ties, op: ScatterOp) -> None:
+def _scatter(op: ScatterOp, ties: Ties) -> None:
     numbers = op.scatter_dimension_numbers.data
     indices = _batch_dims(ties, op.scatter_indices, numbers.index_vector_dim)
     removed = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
@@ -84,58 +82,3 @@ def _batch_dims(ties: Ties, indices: SSAValue, vector_dim: int) -> list[int]:
 def _tie_batching(ties: Ties, operand: SSAValue, indices: SSAValue, dims: Sequence[int], others: Sequence[int]) -> None:
     for dim, other in zip(dims, others, strict=True):
         ties.tie(ties.of(operand)[dim], ties.of(indices)[other])
-
-
-@TABLE.of(ops.AllReduceOp, ops.CollectivePermuteOp, ops.CollectiveBroadcastOp, ops.CrossReplicaSumOp)
-def _same(ties: Ties, op: Operation) -> None:
-    ties.all_same(op.operands, op.results)
-
-
-@TABLE.of(ops.AllGatherOp)
-def _all_gather(ties: Ties, op: ops.AllGatherOp) -> None:
-    _multiples(ties, op, op.all_gather_dim.value.data)
-
-
-@TABLE.of(ops.ReduceScatterOp)
-def _reduce_scatter(ties: Ties, op: ops.ReduceScatterOp) -> None:
-    _multiples(ties, op, op.scatter_dimension.value.data)
-
-
-@TABLE.of(ops.AllToAllOp)
-def _all_to_all(ties: Ties, op: ops.AllToAllOp) -> None:
-    split, concat = op.split_dimension.value.data, op.concat_dimension.value.data
-    _multiples(ties, op, split, concat)
-    if split == concat:
-        for operand in op.operands:
-            parts = ties.classes.new(shape_of(operand)[split] // op.split_count.value.data)
-            _, after, positions = ties.mesh.sizes.get(op, (0, None, None))
-            ties.tie_ratio(parts, ties.of(operand)[split], after, positions)
-
-
-def _multiples(ties: Ties, op: Operation, *dims: int) -> None:
-    """Tie all dims of operands and results, and along `dims` the multiples: the smaller size is that of a part."""
-    _, after, positions = ties.mesh.sizes.get(op, (0, None, None))
-    for operand, result in zip(op.operands, op.results, strict=True):
-        sizes = shape_of(operand), shape_of(result)
-        ties.same_dims(operand, result, but=dims)
-        for dim in set(dims):
-            ones = ties.of(operand)[dim], ties.of(result)[dim]
-            if sizes[0][dim] == sizes[1][dim]:
-                ties.tie(*ones)
-            elif sizes[0][dim] < sizes[1][dim]:
-                ties.tie_ratio(ones[0], ones[1], after, positions)
-            else:
-                ties.tie_ratio(ones[1], ones[0], after, positions)
-        ties.values.same(operand, result)
-
-
-@TABLE.of(ops.PartitionIdOp, ops.ReplicaIdOp)
-def _device_id(ties: Ties, op: Operation) -> None:
-    """Tie nothing: the result is the number of a device."""
-
-
-@TABLE.of(RngBitGeneratorOp)
-def _rng_bit_generator(ties: Ties, op: RngBitGeneratorOp) -> None:
-    ties.lock(op.initial_state, "the state of a random generator")
-    ties.same_dims(op.initial_state, op.output_state)
-    ties.of(op.output)

@@ -1,20 +1,20 @@
-"""Ties of ops on windows, and of those that choose the largest elements along a dim."""
+"""Ties of ops on windows."""
 
 from __future__ import annotations
 
 from xdsl.ir import Attribute
 
-from sdy.dialects.chlo.structured import TopKOp
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.evidence.sizes.attribute_numbers import Ints, ints_in
-from sdy.evidence.sizes.ties import Ties, TieTable
+from sdy.evidence.sizes.ties import Ties
 
-TABLE = TieTable()
+TABLE = OpTable[None, [Ties]]()
 
 
 @TABLE.of(ConvolutionOp)
-def _convolution(ties: Ties, op: ConvolutionOp) -> None:
+def _convolution(op: ConvolutionOp, ties: Ties) -> None:
     """Tie batch and features; windows keep the spatial sizes, and groups keep all."""
     if op.feature_group_count.value.data != 1 or op.batch_group_count.value.data != 1:
         ties.lock_all(op)
@@ -31,7 +31,7 @@ def _convolution(ties: Ties, op: ConvolutionOp) -> None:
 
 
 @TABLE.of(ReduceWindowOp, SelectAndScatterOp)
-def _windows(ties: Ties, op: ReduceWindowOp | SelectAndScatterOp) -> None:
+def _windows(op: PoolingOp, ties: Ties) -> None:
     """Tie the dims along which windows have one element, or all elements up to theirs, and keep the others."""
     shape = shape_of(op.operands[0])
     values = [each for each in (*op.operands, *op.results) if rank_of(each)]
@@ -49,7 +49,7 @@ def _windows(ties: Ties, op: ReduceWindowOp | SelectAndScatterOp) -> None:
         ties.lock(value, f"a window of {op.name} moves along it", moving)
 
 
-def _window(op: ReduceWindowOp | SelectAndScatterOp, dim: int) -> tuple[int, tuple[int, int]]:
+def _window(op: PoolingOp, dim: int) -> tuple[int, tuple[int, int]]:
     """Return the size and the padding of windows that move element by element along a dim; others have size -1."""
 
     def ints(name: str) -> Ints:
@@ -68,20 +68,3 @@ def _tie_cumulative(ties: Ties, op: ReduceWindowOp, dim: int, padding: tuple[int
     ties.tie(ties.attribute(op, "window_dimensions", dim, size), size)
     edge = ties.attribute(op, "padding", 2 * dim + (padding[0] == 0), size)
     ties.classes.tie_sum(((1, size), (-1, edge)), 1)
-
-
-@TABLE.of(TopKOp)
-def _top_k(ties: Ties, op: TopKOp) -> None:
-    """Tie all dims but the last one, of which fewer elements stay than there are."""
-    rank = rank_of(op.operand)
-    ties.same_dims(op.operand, op.values, op.indices, but=(rank - 1,))
-    whole, (chosen, other) = ties.of(op.operand)[-1], (ties.of(each)[-1] for each in (op.values, op.indices))
-    count = ties.attribute(op, "k", 0, whole)
-    ties.tie(count, chosen)
-    ties.tie(count, other)
-    if ties.classes.sizes[count] == ties.classes.sizes[whole]:
-        ties.tie(count, whole)
-    else:
-        ties.classes.order(count, whole)
-    ties.values.same(op.operand, op.values)
-    ties.values.position(op.indices, whole)

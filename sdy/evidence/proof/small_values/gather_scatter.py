@@ -17,8 +17,8 @@ from sdy.evidence.proof.contributions import IDEMPOTENT, is_float
 from sdy.evidence.proof.relations import Codes, NotProvedError
 from sdy.evidence.proof.rings import ONE, check_work, is_ring, known, lanes, packed, scaled
 from sdy.evidence.proof.small_values.codes import ElementTable
+from sdy.evidence.proof.small_values.elementwise import combined
 from sdy.evidence.proof.small_values.moves import clamped_ends, columns
-from sdy.evidence.proof.small_values.pointwise import combined
 from sdy.evidence.proof.terms import Shape
 from sdy.evidence.proof.walk import Walk, element_of
 

@@ -16,7 +16,7 @@ from sdy.evidence.proof.known import DTYPES
 from sdy.evidence.proof.offsets import at
 from sdy.evidence.proof.relations import ARBITRARY, Codes, Elements, NotProvedError, Relation
 from sdy.evidence.proof.small_values.codes import ElementTable
-from sdy.evidence.proof.small_values.pointwise import combined
+from sdy.evidence.proof.small_values.elementwise import combined
 from sdy.evidence.proof.terms import Shape
 from sdy.evidence.proof.walk import Walk, element_of, shape_of
 from sdy.model.sharding import TensorSharding

@@ -1,4 +1,4 @@
-"""Programs of one op that reads or writes at indices."""
+"""Programs of one gather or scatter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from sdy.evidence.audit.catalogue.text import binary_body, generic, program, tensor
+from sdy.evidence.audit.catalogue.text import binary_body, generic, tensor
 
 Ints = tuple[int, ...]
 
@@ -41,9 +41,9 @@ LOOKUPS = (
 
 
 def programs() -> Iterator[str]:
-    """Yield programs of all ops that read or write at indices."""
-    for family in (_gathers, _scatters, _dynamic_slices, _dynamic_update_slices):
-        yield from family()
+    """Yield programs of all ops of the family."""
+    for ops in (_gathers, _scatters):
+        yield from ops()
 
 
 def _gathers() -> Iterator[str]:
@@ -73,22 +73,3 @@ def _scatters() -> Iterator[str]:
         attributes = f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>"
         operands = [tensor(each.operand), tensor(each.indices, "i32"), tensor(each.result)]
         yield generic("stablehlo.scatter", operands, [tensor(each.operand)], attributes, binary_body(op))
-
-
-def _dynamic_slices() -> Iterator[str]:
-    for sizes in product((2, 4), (1, 3)):
-        operands = [tensor((4, 3)), *[tensor((), "i32")] * 2]
-        attributes = f"slice_sizes = array<i64: {sizes[0]}, {sizes[1]}>"
-        yield generic("stablehlo.dynamic_slice", operands, [tensor(sizes)], attributes)
-
-
-def _dynamic_update_slices() -> Iterator[str]:
-    for sizes in product((2, 4), (1, 3)):
-        kind, update, index = tensor((4, 3)), tensor(sizes), tensor((), "i32")
-        yield generic("stablehlo.dynamic_update_slice", [kind, update, index, index], [kind])
-        yield program(
-            "%i = stablehlo.constant dense<1> : tensor<i32>\n"
-            f"  %r = stablehlo.dynamic_update_slice %a, %b, %i, %i : ({kind}, {update}, {index}, {index}) -> {kind}",
-            kind,
-            update,
-        )

@@ -1,0 +1,17 @@
+"""Ties of reductions."""
+
+from __future__ import annotations
+
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.evidence.sizes.ops.by_rule import by_rule
+from sdy.evidence.sizes.ties import Ties
+
+TABLE = OpTable[None, [Ties]]()
+
+
+@TABLE.of(ReduceOp)
+def _reduce(op: ReduceOp, ties: Ties) -> None:
+    by_rule(op, ties)
+    for operand, initial, result in zip(op.inputs, op.init_values, op.result, strict=True):
+        ties.values.same(operand, result, initial)
