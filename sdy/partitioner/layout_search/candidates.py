@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sdy.model.numbered_digits import DigitTuple
 from sdy.partitioner.layout_search.alone import SingleNodeChange
-from sdy.partitioner.layout_search.layout import DigitTuple, Layout, used
+from sdy.partitioner.layout_search.layout import Layout, used
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout, PartialOperands, merged
 from sdy.partitioner.layout_search.state import SearchState
 

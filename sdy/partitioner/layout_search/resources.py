@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sdy.model.numbered_digits import NumberedDigits
 from sdy.partitioner.layout_search.graph import LayoutGraph, LayoutNode
-from sdy.partitioner.layout_search.layout import MeshDigits
 from sdy.partitioner.layout_search.node import OpLayout
 
 
@@ -25,7 +25,7 @@ class MemoryBudget:
 class NodeResources:
     """The resources of all nodes. No op may exceed the memory budget, or compute more than at the beginning."""
 
-    def __init__(self, graph: LayoutGraph, digits: MeshDigits, memory: MemoryBudget) -> None:
+    def __init__(self, graph: LayoutGraph, digits: NumberedDigits, memory: MemoryBudget) -> None:
         self._graph = graph
         self._digits = digits
         self._memory = memory

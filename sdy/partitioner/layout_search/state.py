@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from sdy.model.numbered_digits import NumberedDigits
 from sdy.partitioner.layout_search.deliveries import Needs, shared_deliveries
 from sdy.partitioner.layout_search.graph import LayoutGraph
-from sdy.partitioner.layout_search.layout import Layout, MeshDigits
+from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import OpLayout
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.resources import MemoryBudget, NodeResources
@@ -38,7 +39,7 @@ class SearchState:
     `resources` limits the bytes that the device of an op holds, and prices them, by a memory budget.
     """
 
-    def __init__(self, graph: LayoutGraph, digits: MeshDigits, patterns: Patterns, memory: MemoryBudget) -> None:
+    def __init__(self, graph: LayoutGraph, digits: NumberedDigits, patterns: Patterns, memory: MemoryBudget) -> None:
         self.graph = graph
         self.digits = digits
         self.patterns = patterns

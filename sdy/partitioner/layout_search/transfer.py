@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from math import gcd, prod
 
+from sdy.model.numbered_digits import DigitsPerDim, DigitTuple, NumberedDigits
 from sdy.model.shape import StaticShape
-from sdy.partitioner.layout_search.layout import DigitsPerDim, DigitTuple, Layout, MeshDigits, TensorSize
+from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reduction import PriceTerms, Reduction, Transfer, cheapest_transfer
 from sdy.partitioner.layout_search.reshard_price import reshard_price
@@ -18,7 +19,7 @@ from sdy.partitioner.layout_search.reshard_price import reshard_price
 class Transfers:
     """The transfers between the layouts of one mesh, each computed once. Prices are bytes."""
 
-    def __init__(self, digits: MeshDigits, patterns: Patterns) -> None:
+    def __init__(self, digits: NumberedDigits, patterns: Patterns) -> None:
         self._digits = digits
         self._patterns = patterns
         self._known: dict[tuple[Layout, Layout, TensorSize], Transfer] = {}

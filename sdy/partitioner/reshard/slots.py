@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from sdy.partitioner.reshard.digits import DimDigits
+from sdy.model.numbered_digits import DigitTuple
 
 EMPTY = -1
 
@@ -41,7 +41,7 @@ class DimSlots:
         """Return the number of shards of a dim if all its slots are filled."""
         return prod(self.sizes[slot] for slot in self.of_dim(dim))
 
-    def filled(self, digits_per_dim: Sequence[DimDigits]) -> Filling:
+    def filled(self, digits_per_dim: Sequence[DigitTuple]) -> Filling:
         """Return the filling with the digits of each dim, from the major end of the dim."""
         filling = [EMPTY] * len(self.sizes)
         for dim, digits in enumerate(digits_per_dim):
@@ -49,7 +49,7 @@ class DimSlots:
         return tuple(filling)
 
 
-def common_slots(source: Sequence[DimDigits], target: Sequence[DimDigits], sizes: Sequence[int]) -> DimSlots | None:
+def common_slots(source: Sequence[DigitTuple], target: Sequence[DigitTuple], sizes: Sequence[int]) -> DimSlots | None:
     """Return slots for both shardings; None if the digit sizes of a dim do not begin with those of the other.
 
     `sizes` are those of the digits.

@@ -26,7 +26,8 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.partitioner.layout_search.layout import MAX_DIGITS, MeshDigits
+from sdy.model.numbered_digits import NumberedDigits
+from sdy.partitioner.layout_search.layout import MAX_DIGITS
 from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.resources import MemoryBudget
 from sdy.partitioner.layout_search.search import Saving, search
@@ -146,8 +147,8 @@ def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
 
     On a large mesh there are too many combinations of sub-axes, and hardly any is better.
     """
-    fine = MeshDigits.of(mesh)
-    coarse = (MeshDigits.full_axes(mesh),) if len(fine.refs) > MAX_DIGITS else ()
+    fine = NumberedDigits.of(mesh)
+    coarse = (NumberedDigits.full_axes(mesh),) if len(fine.refs) > MAX_DIGITS else ()
     for digits in (*coarse, fine):
         try:
             return GraphReader(module, digits).read()
