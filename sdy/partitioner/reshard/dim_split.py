@@ -15,8 +15,8 @@ from sdy.model.axis_moves import AllToAllParam
 from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from sdy.model.numbered_digits import DigitTuple, NumberedDigits
 from sdy.model.shape import Shape
+from sdy.partitioner.reshard.chains import EMPTY, DimSlots, Filling
 from sdy.partitioner.reshard.slot_moves import MoveKind, SlotMove
-from sdy.partitioner.reshard.slots import EMPTY, DimSlots, Filling
 
 
 class DimSplit:

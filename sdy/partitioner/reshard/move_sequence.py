@@ -10,10 +10,9 @@ from sdy.model.mesh import Mesh
 from sdy.model.numbered_digits import DigitTuple, NumberedDigits, digits_of
 from sdy.model.shape import Shape
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.reshard.chains import SlotProblem, chains_of
+from sdy.partitioner.reshard.chains import EMPTY, DimSlots, Filling, SlotProblem, chains_of, common_slots
 from sdy.partitioner.reshard.search import cheapest_moves, relevant_kinds
 from sdy.partitioner.reshard.slot_moves import MoveKind, SlotMove
-from sdy.partitioner.reshard.slots import EMPTY, DimSlots, Filling, common_slots
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.numbered_digits import digits_of
 from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.reshard.collective_schedule import ReshardStep, gather_and_slice, schedule
+from sdy.partitioner.reshard.collective_schedule import gather_and_slice, schedule
 from sdy.partitioner.reshard.dim_split import DimSplit, coarsest_split
 from sdy.partitioner.reshard.move_sequence import MoveSequence, find_moves, merge_slices, with_permute
 from sdy.partitioner.reshard.steps import Plan, PlanStep, Reshape, collective_count, elements_received
@@ -82,12 +82,12 @@ def _plan_on_one_mesh(
 
 def _fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
     """Return the fixed schedule if all its shardings divide the dims; else gather and slice, which is always valid."""
-    steps: Sequence[ReshardStep] = ()
+    steps: Plan = ()
     if digits_of([*source.axis_refs(), *target.axis_refs()], mesh) is not None:
         steps = schedule(source, target, shape, mesh)
     if not steps or any(local_shape(shape, step.sharding, mesh, allow_uneven=False) is None for step in steps):
-        steps = gather_and_slice(source, target, mesh)
-    return tuple(PlanStep(step.collective, shape, step.sharding) for step in steps)
+        steps = gather_and_slice(source, target, shape, mesh)
+    return steps
 
 
 class _PlanBuilder:
