@@ -17,7 +17,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.communication import COLLECTIVE_KINDS
 from sdy.cost.schedule import CollectiveRun
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from sdy.model.numbered_digits import NumberedDigits
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
-from sdy.partitioner.layout_search.patterns import Patterns
-from sdy.partitioner.layout_search.transfer import Transfers
+from sdy.partitioner.layout_search.transfer import Patterns, Transfers
 
 Needs = frozenset[Layout]
 

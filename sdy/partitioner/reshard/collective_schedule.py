@@ -27,10 +27,9 @@ from sdy.model.axis import (
     prefix_without,
 )
 from sdy.model.axis_list import add_or_merge, extended, sharded_size
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
 from sdy.model.axis_on_mesh import split_at, suffix_without
 from sdy.model.checks.check_sharding import check_sharding
-from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
+from sdy.model.collective import AllGather, AllSlice, AllToAll, AllToAllParam, AxesPerDim, Collective, CollectivePermute
 from sdy.model.mesh import Mesh
 from sdy.model.shape import Shape
 from sdy.model.sharding import DimSharding, TensorSharding

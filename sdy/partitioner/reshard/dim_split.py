@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from typing import assert_never
 
-from sdy.model.axis_moves import AllToAllParam
-from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
+from sdy.model.collective import AllGather, AllSlice, AllToAll, AllToAllParam, Collective, CollectivePermute
 from sdy.model.numbered_digits import DigitTuple, NumberedDigits
 from sdy.model.shape import Shape
 from sdy.partitioner.reshard.chains import EMPTY, DimSlots, Filling

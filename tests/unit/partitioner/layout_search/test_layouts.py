@@ -12,9 +12,8 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.numbered_digits import DigitsPerDim, NumberedDigits
 from sdy.partitioner.layout_search.deliveries import shared_deliveries
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
-from sdy.partitioner.layout_search.patterns import Patterns
 from sdy.partitioner.layout_search.reshard_price import reshard_price
-from sdy.partitioner.layout_search.transfer import Transfers
+from sdy.partitioner.layout_search.transfer import Patterns, Transfers
 
 MESH = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
 X, Y = AxisRef("x"), AxisRef("y")
