@@ -19,8 +19,8 @@ from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.facts.traits import Elementwise, has_fact
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import ops_in
-from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.contraction import DotLikeOp
+from sdy.dialects.stablehlo.elementwise import AccuracyOp, Atan2Op, PowerOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import (
@@ -49,25 +49,6 @@ _FUSIBLE = frozenset(
         TransposeOp,
     )
 )
-# As XLA's `InstructionFusion::IsExpensive`: a second computation would cost more than memory accesses.
-_EXPENSIVE = frozenset(
-    (
-        elementwise.Atan2Op,
-        elementwise.CbrtOp,
-        elementwise.CosineOp,
-        elementwise.ExponentialMinusOneOp,
-        elementwise.ExponentialOp,
-        elementwise.LogOp,
-        elementwise.LogPlusOneOp,
-        elementwise.LogisticOp,
-        elementwise.PowerOp,
-        elementwise.RsqrtOp,
-        elementwise.SineOp,
-        elementwise.SqrtOp,
-        elementwise.TanOp,
-        elementwise.TanhOp,
-    )
-)
 
 
 @cache
@@ -80,6 +61,12 @@ def is_fusible(op_class: type[Operation]) -> bool:
 def takes_in_ops(op_class: type[Operation]) -> bool:
     """Return whether others can be fused into ops of a class."""
     return is_fusible(op_class) or issubclass(op_class, ReduceOp | ConcatenateOp | DynamicUpdateSliceOp)
+
+
+@cache
+def is_expensive(op_class: type[Operation]) -> bool:
+    """Return whether computing ops of a class twice costs more than memory accesses, to XLA's `InstructionFusion`."""
+    return issubclass(op_class, AccuracyOp | Atan2Op | PowerOp)
 
 
 def _or_view(question: Callable[[type[Operation]], bool]) -> Callable[[type[Operation]], bool]:
@@ -156,8 +143,8 @@ class _Kernels:
             is_fused = all(use.operation in self.takes_in or _reads_transposed(use) for use in op.results[0].uses)
             takes_in = not is_fused
         else:
-            is_expensive = kind in _EXPENSIVE if call is None else not call.kinds.isdisjoint(_EXPENSIVE)
-            is_once = not is_expensive or kernel is not None
+            has_expensive = any(map(is_expensive, (kind,) if call is None else call.kinds))
+            is_once = not has_expensive or kernel is not None
             is_fused, takes_in = is_fusible(kind) and is_taken_in and is_once and bool(readers), True
         self._kernel[op] = kernel if is_fused else op
         if is_fused:
