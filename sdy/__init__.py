@@ -26,7 +26,7 @@ register_renderers(
         "sdy.model.mesh.Mesh": "sdy.report.html.values.mesh_html",
         "sdy.model.sharding.TensorSharding": "sdy.report.html.values.sharding_html",
         "sdy.evidence.proof.outcome.Proof": "sdy.evidence.proof_html.proof_html",
-        "sdy.report.sweep.points.Sweep": "sdy.report.sweep.page.sweep_html",
+        "sdy.report.sweep_points.Sweep": "sdy.report.html.sweep_page.sweep_html",
     }
 )
 

@@ -17,10 +17,10 @@ from sdy.model.mesh import Mesh as Mesh
 from sdy.model.sharding import TensorSharding as TensorSharding
 from sdy.program.execution import interpret as interpret
 from sdy.program.execution import run_spmd as run_spmd
-from sdy.program.from_jax import from_jax as from_jax
-from sdy.program.load import load as load
 from sdy.program.pass_pipeline import run_passes as run_passes
 from sdy.program.program import Program as Program
+from sdy.program.sources import from_jax as from_jax
+from sdy.program.sources import load as load
 from sdy.program.sweep import sweep as sweep
 from sdy.report.progress_line import show_progress as show_progress
 from sdy.report.visualize import visualize_sharding as visualize_sharding

@@ -1,5 +1,5 @@
+from sdy.dialects.facts.traits import Elementwise as Elementwise
 from sdy.dialects.ir.op_table import OpTable as OpTable
-from sdy.dialects.ir.traits import Elementwise as Elementwise
 from sdy.extension import clear_auto_partitioner as clear_auto_partitioner
 from sdy.extension import register_auto_partitioner as register_auto_partitioner
 from sdy.extension import register_custom_call as register_custom_call

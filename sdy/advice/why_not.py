@@ -12,25 +12,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from sdy.advice.conflict_edits import Suggestion, against_rival, opening
-from sdy.advice.edits import Edit, is_at_boundary, with_axis
-from sdy.advice.missing_axes import MissingAxes, Question
-from sdy.diagnostics.diagnostic import SdyError
+from sdy.advice.edits import Edit, is_at_boundary, sharding_text, with_axis, with_priority, without_axis
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.ir.result_names import result_number, shown_result_name
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.model.axis import overlaps
+from sdy.model.axis import AxisRef, overlaps
 from sdy.model.axis_list import sharded_size
-from sdy.model.sharding_update import fully_closed, fully_open
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed, fully_open, with_closed
+from sdy.propagation.conflicts import Conflict, Obstacle, conflict_at
 from sdy.propagation.graph import Value
-from sdy.propagation.tied_dims import Tie
+from sdy.propagation.tied_dims import Tie, TiedDim, TiedDims, is_stopped_by_barrier
+from sdy.report.explanation.conflict_text import conflict_lines
 from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.trace_descriptions import dims_text
 
 
 class Reasons(NamedTuple):
@@ -141,3 +146,164 @@ def _uneven_at_boundary(question: Question, edit: Edit) -> Iterator[str]:
                 f"  JAX rejects uneven shards of arguments and results: pad dim {dim} to {even:,} elements, or use "
                 "jax.lax.with_sharding_constraint on a value inside"
             )
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """An edit of one annotation, in words and as a value."""
+
+    text: str
+    edit: Edit
+
+
+def opening(explainer: Explainer, holder: Value, dim: int) -> Iterator[Suggestion]:
+    """Yield the edit that opens a closed dim that the user annotated."""
+    found = explainer.values.annotation(holder)
+    if found is not None and found[1].dims[dim].is_closed:
+        target, sharding = found
+        opened = with_closed(sharding, [dim], is_closed=False)
+        text = f"open dim {dim} of {_described(explainer, target)}, {sharding_text(opened)}"
+        yield Suggestion(text, Edit(target, opened))
+
+
+def against_rival(explainer: Explainer, conflict: Conflict, holder: Value) -> Iterator[Suggestion]:
+    """Yield edits of the annotation that the rival axis of a holder comes from: a later priority, or one axis less."""
+    if conflict.rival_axis is None or conflict.obstacle not in (Obstacle.OTHER_DIM, Obstacle.OTHER_AXIS):
+        return
+    root = explainer.traced.history.path(holder, conflict.rival_axis).root
+    found = explainer.values.annotation(root)
+    if found is None:
+        return
+    target, sharding = found
+    name = _described(explainer, target)
+    for dim, own in enumerate(sharding.dims):
+        if any(overlaps(axis, conflict.rival_axis) for axis in own.axes):
+            later = with_priority(sharding, dim, own.effective_priority + 1)
+            yield Suggestion(f"give dim {dim} of {name} a later priority, {sharding_text(later)}", Edit(target, later))
+            removed = without_axis(sharding, conflict.rival_axis)
+            text = f"take {conflict.rival_axis} off {name}, {sharding_text(removed)}"
+            yield Suggestion(text, Edit(target, removed))
+
+
+def _described(explainer: Explainer, target: SSAValue | int) -> str:
+    return f"result {target}" if isinstance(target, int) else explainer.names[target]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Why is this dim of a value not sharded along this axis?
+
+    `result` is the number of a result of the main function, if the value was asked for by its name.
+    """
+
+    written: SSAValue
+    dim: int
+    axis: AxisRef
+    mesh: Mesh
+    mesh_name: str
+    rank: int
+    result: int | None = None
+
+
+class MissingAxes:
+    """Finds why axes are missing in the shardings of one propagated program."""
+
+    def __init__(self, explainer: Explainer) -> None:
+        self._explainer = explainer
+        self._graph = explainer.traced.flat.graph
+        self._tied = TiedDims(self._graph)
+
+    def question(self, written: SSAValue, dim: int, axis: str, result: int | None = None) -> Question:
+        """Return the question about a dim, counted from the end if it is negative, and the axis with this name.
+
+        Raises: SdyError SDY-T220 if one is unknown.
+        """
+        name = self._explainer.names[written]
+        rank = max((holder.rank for holder in self._explainer.values.holders(written) if holder is not None), default=0)
+        if not -rank <= dim < rank:
+            raise SdyError(Diagnostic("SDY-T220", f"{name} has no dim {dim}: its rank is {rank}"))
+        for mesh_name, mesh in self._graph.meshes.items():
+            if any(each.name == axis for each in mesh.axes):
+                return Question(written, dim % rank, AxisRef(axis), mesh, mesh_name, rank, result)
+        known = [each.name for mesh in self._graph.meshes.values() for each in mesh.axes]
+        hint = similar_name_hint(axis, known) or f"axes: {', '.join(dict.fromkeys(known))}"
+        raise SdyError(Diagnostic("SDY-T220", f'no mesh has an axis "{axis}"', hint=hint))
+
+    def unsharded_holder(self, question: Question) -> Value | None:
+        """Return the holder of the first copy of the value that is not sharded so; None if all copies are."""
+        holders = [each for each in self._explainer.values.holders(question.written) if each is not None]
+        return next((each for each in holders if not self._has(TiedDim(each, question.dim), question.axis)), None)
+
+    def stop(self, question: Question, holder: Value) -> Tie | None:
+        """Return the step from the nearest dim that is sharded along the axis; None if no tied dim is.
+
+        The step leads towards the dim of the question, and something keeps the axis from taking it.
+        """
+        ties = self._tied.search(TiedDim(holder, question.dim))
+        return next((tie.reversed() for tie in ties if self._has(tie.end, question.axis)), None)
+
+    def axis_at(self, dim: TiedDim, axis: AxisRef) -> AxisRef:
+        """Return the axis ref of a dim that overlaps `axis`, which the dim must have."""
+        sharding = self._graph.sharding(dim.holder)
+        assert sharding is not None
+        return next(own for own in sharding.dims[dim.dim].axes if overlaps(own, axis))
+
+    def conflict(self, stop: Tie, axis: AxisRef) -> Conflict | None:
+        """Return what keeps an axis from moving along a tie; None if it is not a conflict of the op."""
+        if stop.site is None or is_stopped_by_barrier(stop):
+            return None
+        return conflict_at(self._graph, self._explainer.traced.history, stop, axis)
+
+    def reasons(self, question: Question, holder: Value, stop: Tie | None) -> Iterator[str]:
+        """Yield the lines that say what keeps the axis from the dim of a holder; `stop` is that of the question."""
+        sharding = self._graph.sharding(holder)
+        found = "without a sharding" if sharding is None else f"sharded {dims_text(sharding)}"
+        yield f"  dim {question.dim} is not sharded along {question.axis}: {found}"
+        if sharding is not None and sharding.rank > question.dim:
+            yield from self._own_reasons(question, holder, sharding)
+        if stop is None:
+            count = sum(1 for _ in self._tied.search(TiedDim(holder, question.dim)))
+            yield f"  nothing propagates it there: none of the {count} dims tied to this dim by ops is sharded along it"
+        else:
+            yield from self._stop_lines(question, stop)
+
+    def _own_reasons(self, question: Question, holder: Value, sharding: TensorSharding) -> Iterator[str]:
+        own = sharding.dims[question.dim]
+        for index, dim in enumerate(sharding.dims):
+            used = next((axis for axis in dim.axes if overlaps(axis, question.axis)), None)
+            if used is not None:
+                yield f"  dim {index} is sharded along it, and a tensor is sharded along an axis only once:"
+                yield from (f"    {where}  {text}" for where, text in self._explainer.steps(holder, used))
+        if any(overlaps(axis, question.axis) for axis in (*sharding.replicated, *sharding.unreduced)):
+            yield f"  the value is explicitly replicated or unreduced along {question.axis}"
+        if own.is_closed:
+            line, root = self._explainer.descriptions.root(holder)
+            yield f"  dim {question.dim} is closed: {line}, {root}"
+        shape = static_shape(question.written.type)
+        count = sharded_size((*own.axes, question.axis), question.mesh)
+        if shape is not None and shape[question.dim] % count:
+            yield f"  its {shape[question.dim]} elements cannot be divided into {count} shards"
+
+    def _stop_lines(self, question: Question, stop: Tie) -> Iterator[str]:
+        source, descriptions = stop.start, self._explainer.descriptions
+        axis = self.axis_at(source, question.axis)
+        yield f"  the nearest dim that it could come from: dim {source.dim} of {descriptions.value(source.holder)}"
+        yield from (f"    {where}  {text}" for where, text in self._explainer.steps(source.holder, axis))
+        if stop.site is None:
+            yield "  it stops between two members of a sharding group"
+            return
+        yield f"  it stops at {descriptions.line(stop.site)}, {descriptions.site(stop.site)}:"
+        if is_stopped_by_barrier(stop):
+            yield "    a propagation barrier does not let axes pass in this direction"
+            return
+        conflict = self.conflict(stop, axis)
+        if conflict is not None:
+            yield from (
+                f"    {line}" for line in conflict_lines(conflict, descriptions, self._explainer.traced.history)
+            )
+
+    def _has(self, dim: TiedDim, axis: AxisRef) -> bool:
+        sharding = self._graph.sharding(dim.holder)
+        if sharding is None or dim.dim >= sharding.rank:  # a tensor on a single device has no dims
+            return False
+        return any(overlaps(own, axis) for own in sharding.dims[dim.dim].axes)

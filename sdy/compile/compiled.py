@@ -96,7 +96,7 @@ class Compiled(ShardedBoundary[R]):
 
     def run_on_one_device(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[Array]:
         """Run the program of the user on one device, ignoring all shardings. Raises: SdyError as `run`."""
-        from sdy.interpreter.single import interpret
+        from sdy.interpreter.run import interpret
 
         return interpret(self.written, inputs, main_function(self.written).sym_name.data, self.origin.host(), observer)
 
@@ -104,7 +104,7 @@ class Compiled(ShardedBoundary[R]):
         """Run the local program on global inputs, and return the shards of the results. Raises: SdyError as `run`."""
         from sdy.interpreter.devices.grid import grid_of_mesh
         from sdy.interpreter.devices.shards import shard
-        from sdy.interpreter.spmd import run_spmd
+        from sdy.interpreter.run import run_spmd
 
         pairs = zip(inputs, self.boundary.arguments, strict=True)
         try:

@@ -51,7 +51,7 @@ class WrittenProgram(Generic[R]):
 
         Shardings are ignored. Raises: SdyError if the arrays do not match the arguments.
         """
-        from sdy.interpreter.single import interpret
+        from sdy.interpreter.run import interpret
 
         return interpret(self.module, inputs, main_function(self.module).sym_name.data, self.origin.host())
 

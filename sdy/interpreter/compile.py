@@ -16,11 +16,10 @@ from sdy.dialects.ir.op_location import located
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
-from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers
 from sdy.interpreter.failure import check_size, failure, out_of_memory
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
-from sdy.interpreter.sums_of_products import with_sums_of_products
+from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp, SlotNumbers, with_sums_of_products
 
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:

@@ -16,7 +16,6 @@ from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import functions_of
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.compile import captured_by, compile_block
-from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp
 from sdy.interpreter.devices.replica_groups import ReplicaGroups
 from sdy.interpreter.failure import failure, out_of_memory
 from sdy.interpreter.kernel import Arrays, KernelContext
@@ -24,6 +23,7 @@ from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
 from sdy.interpreter.reuse import IN_PLACE
 from sdy.interpreter.rounding_noise import RoundingNoise
+from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp
 
 DEEPEST_CALL = 100
 

@@ -1,17 +1,25 @@
-"""Check the inputs of a run against the arguments of its function."""
+"""Parse the inputs of a run from text, and check them against the arguments of its function."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import located
+from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor
-from sdy.interpreter.arrays.element_types import DType, dtype_of
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of
+from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.failure import failure
 from sdy.model.shape import StaticShape
+
+_HINT = "write [dense<1> : tensor<2xi32>, ...], one constant per argument"
 
 
 def check_inputs(function: FuncOp, inputs: Sequence[tuple[StaticShape, DType]]) -> None:
@@ -39,3 +47,24 @@ def _fits(tensor: AnyTensor, shape: StaticShape, dtype: DType) -> bool:
         and len(shape) == len(expected)
         and all(expected_size in (size, DYNAMIC_INDEX) for expected_size, size in zip(expected, shape, strict=True))
     )
+
+
+def parse_inputs(text: str) -> list[Array]:
+    """Return one array per constant of the list. Raises: SdyError SDY-X015 if the text is not a list of constants."""
+    try:
+        # The parser reads modules only, so the list is wrapped in one.
+        module = parse_module(f"module attributes {{sdy.inputs = {text}\n}} {{}}")
+    except SdyError as error:
+        raise failure(
+            "SDY-X015", f"expected a list of constants, got {text}: {error.diagnostics[0].message}", hint=_HINT
+        ) from None
+    values = module.attributes.get("sdy.inputs")
+    if not isinstance(values, ArrayAttr):
+        raise failure("SDY-X015", f"expected a list of constants, got {text}", hint=_HINT)
+    return [_array(value) for value in cast(ArrayAttr[Attribute], values)]
+
+
+def _array(value: Attribute) -> Array:
+    if not isinstance(value, DenseElementsAttr):
+        raise failure("SDY-X015", f"expected a tensor constant, got {value}", hint=_HINT)
+    return array_of(value.data)

@@ -17,11 +17,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from xdsl.ir import Operation
+
 from sdy.dialects.stablehlo.collectives import AllReduceOp, ReduceScatterOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotLikeOp, DotOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
-from sdy.interpreter.compiled_block import CompiledOp, SlotNumbers
 from sdy.interpreter.devices.replica_groups import AxisGroups, layouts_of
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
 from sdy.interpreter.ops.collective_groups import groups_of
@@ -30,6 +31,8 @@ from sdy.interpreter.ops.contract import ContractedDims, can_contract_over, cont
 from sdy.interpreter.ops.contraction import contracted_dims
 from sdy.interpreter.ops.reducer import FOLDS, Reducer
 from sdy.interpreter.reuse import DTYPES
+
+SlotNumbers = tuple[int, ...]
 
 Slots = dict[int, Array]
 
@@ -137,3 +140,28 @@ def _run(steps: Sequence[CompiledOp], context: KernelContext, slots: Slots) -> A
     for step in steps:
         (slots[step.results[0]],) = step.kernel(context, tuple(slots[slot] for slot in step.operands))
     return (slots[steps[-1].results[0]],)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledOp:
+    """One op: its kernel, the slots it reads and writes, and the slots that no later op reads.
+
+    `operands` ends with the slots of the values that the op's regions capture.
+    """
+
+    op: Operation
+    kernel: Kernel
+    operands: SlotNumbers
+    results: SlotNumbers
+    dead: SlotNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledBlock:
+    """The steps of a block in program order. SlotNumbers start with the arguments, followed by the captured values."""
+
+    argument_count: int
+    captured_count: int
+    slot_count: int
+    steps: tuple[CompiledOp, ...]
+    results: SlotNumbers

@@ -23,7 +23,7 @@ def named_shardings(
     """
     check_jax_version()
     try:
-        from sdy.jax.to_devices.named_shardings import named_sharding
+        from sdy.jax.to_devices.run_on_devices import named_sharding
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     return [named_sharding(placement, devices, axis_types) for placement in placements]

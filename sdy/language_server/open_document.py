@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sdy.language_server.analysis.advice import Remedy
+from sdy.language_server.analysis.analysed_text import Remedy
 from sdy.language_server.diagnostics import Problem
 from sdy.language_server.services import AnalysisService
 from sdy.language_server.text.document import Document, LineMap, Position

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 
 from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.language_server.analysis import advice, hover, inlay_hints
-from sdy.language_server.analysis.advice import Advice
-from sdy.language_server.analysis.analysed_text import AnalysedText
+from sdy.language_server.analysis import analysed_text as advice
+from sdy.language_server.analysis import hover, inlay_hints
+from sdy.language_server.analysis.analysed_text import Advice, AnalysedText
 from sdy.language_server.analysis.inlay_hints import Hint
 from sdy.language_server.checking.checked_text import CheckedText
 from sdy.language_server.text.document import Position
@@ -87,7 +87,7 @@ class AdviceService:
     """Partitions programs, which may take long."""
 
     def advice(self, text: str, file: str, machine: str | None) -> list[Advice]:
-        """Return the findings of `sdy lint`; see `sdy.language_server.analysis.advice.advice`."""
+        """Return the findings of `sdy lint`; see `sdy.language_server.analysis.analysed_text.advice`."""
         return advice.advice(text, file, machine)
 
     def local_program(self, text: str, file: str) -> str:

@@ -18,7 +18,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.single import interpret as interpret_function
+from sdy.interpreter.run import interpret as interpret_function
 from sdy.program.program import Program
 from sdy.report.explanation.value_names import ValueNames
 from sdy.report.html.fragment import tables_html

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from sdy.report.answer import Answer
     from sdy.report.explanation.explainer import Explainer
     from sdy.report.html.page import InlinePage
-    from sdy.search.plans.applied_tactics import AppliedTactics
-    from sdy.search.plans.apply_tactics import Step
+    from sdy.search.plans.apply_tactics import AppliedTactics, Step
     from sdy.search.plans.plan import ShardingPlan
 
 R = TypeVar("R", default="list[Array]")

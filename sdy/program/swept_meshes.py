@@ -25,7 +25,7 @@ from sdy.dialects.shardings import argument_sharding, function_result_sharding, 
 from sdy.dialects.stablehlo.collectives import DeviceIdOp
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.program.program import Program
-from sdy.report.sweep.points import Origin
+from sdy.report.sweep_points import Origin
 from sdy.search.search_request import meshes_of_devices
 from sdy.search.searched_module import first_op_that_depends_on_mesh, unsearchable
 

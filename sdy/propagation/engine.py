@@ -19,12 +19,11 @@ from sdy.propagation.graph import (
     Graph,
     Node,
     NodeKind,
+    Numbering,
     Value,
 )
-from sdy.propagation.notifier import Notifier
-from sdy.propagation.numbering import Numbering
 from sdy.propagation.op_classes import OpClasses
-from sdy.propagation.stale_nodes import StaleNodes
+from sdy.propagation.pending_nodes import Notifier, StaleNodes
 from sdy.propagation.step_function import Directions, StepFunction, StepResult
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.step import PropagationStrategy

@@ -7,18 +7,41 @@ and 8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
+from typing import Generic, TypeVar
 
 from sdy.model.mesh import Mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import with_manual_axes, without_manual_axes
-from sdy.propagation.numbering import Numbering
+
+T = TypeVar("T", bound=Hashable)
 
 NO_RULE = -1
 MISSING = 0  # the number of "no sharding", which differs from "all dims open and without axes"
+
+
+class Numbering(Generic[T]):
+    """A bijection from distinct values to consecutive integers, from `first` on."""
+
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
+        self._numbers: dict[T, int] = {}
+        self._values: list[T] = []
+
+    def number(self, value: T) -> int:
+        """Return the number of `value`, assigning the next one to a new value."""
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = self._first + len(self._values)
+            self._values.append(value)
+        return number
+
+    def value(self, number: int) -> T:
+        """Return the value of `number`. Raises: IndexError if no value has it."""
+        return self._values[number - self._first]
 
 
 class NodeKind(IntEnum):

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sdy.propagation.directions import DirectionFunction, Kinds, OpTraits, factor_directions, kinds_of
-from sdy.propagation.graph import Direction, Graph, Node, NodeKind
-from sdy.propagation.numbering import Numbering
+from sdy.propagation.graph import Direction, Graph, Node, NodeKind, Numbering
 from sdy.propagation.step_function import Directions
 
 

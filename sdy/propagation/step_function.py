@@ -13,8 +13,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import common_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
-from sdy.propagation.graph import MISSING, Direction
-from sdy.propagation.numbering import Numbering
+from sdy.propagation.graph import MISSING, Direction, Numbering
 from sdy.propagation.projection import Projection, project, to_sharding
 from sdy.propagation.strategies.step import OpStep, PropagationStrategy
 

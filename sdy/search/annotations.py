@@ -21,7 +21,7 @@ from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.run import run_passes
 from sdy.report.explanation.counterparts import Counterparts
-from sdy.search.choices.kept_annotations import keeps
+from sdy.search.layout_choices import keeps
 from sdy.search.planned_shardings import PlannedShardings
 
 MAX_ROUNDS = 12

@@ -6,6 +6,7 @@ A decision is which *named dims* an axis shards, in all arguments that have them
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument
@@ -18,9 +19,11 @@ from sdy.dialects.shardings import argument_sharding
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
+from sdy.partitioner.layout_search.graph import LayoutNode
 from sdy.passes.export.optimize.communication_edges import ValueEdge
-from sdy.search.named_dims import NamedDim, named_dims
 from sdy.search.searched_module import SearchedModule
+
+_ValueDim = tuple[int, int]  # the number of a value of the graph, and a dim
 
 Shardings = Mapping[BlockArgument, TensorSharding]  # of the arguments that are annotated
 
@@ -103,3 +106,66 @@ def _index(edge: ValueEdge) -> int:
     argument = edge.targets[0]
     assert isinstance(argument, BlockArgument)
     return argument.index
+
+
+class ArgumentDim(NamedTuple):
+    """A dim of an argument of the main function, by their positions, and its size.
+
+    The dims of two tensors of an op are tied if they have the same major factor, so that propagation shards one like
+    the other. The arguments of a network of 32 layers have hundreds of dims, but only as many *named dims* as one layer
+    has.
+    """
+
+    argument: int
+    dim: int
+    size: int
+
+
+NamedDim = tuple[ArgumentDim, ...]  # dims that are tied, in the order of the arguments
+
+
+def named_dims(searched: SearchedModule) -> list[NamedDim]:
+    """Return the named dims of a program, in the order of its arguments. Dims of one element have no name."""
+    ties = _Ties()
+    for node in searched.graph.graph.nodes:
+        for first, *others in _dims_by_factor(node).values():
+            for other in others:
+                ties.join(first, other)
+    numbers = searched.graph.number_of_value()
+    found: dict[_ValueDim, list[ArgumentDim]] = {}
+    for argument in main_function(searched.module).body.block.args:
+        if argument in numbers:
+            for dim, size in enumerate(static_shape(argument.type) or ()):
+                if size > 1:
+                    root = ties.root((numbers[argument], dim))
+                    found.setdefault(root, []).append(ArgumentDim(argument.index, dim, size))
+    return [tuple(dims) for dims in found.values()]
+
+
+def _dims_by_factor(node: LayoutNode) -> dict[int, list[_ValueDim]]:
+    """Return the dims of the tensors of an op by their major factor, of those factors that can be sharded."""
+    free, sizes = set(node.kind.free_factors()), node.kind.rule.factor_sizes
+    found: dict[int, list[_ValueDim]] = {}
+    for value, mapping in zip(node.values, node.kind.rule.tensors, strict=True):
+        for dim, factors in enumerate(mapping):
+            major = next((factor for factor in factors if sizes[factor] > 1), None)
+            if major in free:
+                found.setdefault(major, []).append((value, dim))
+    return found
+
+
+class _Ties:
+    """Disjoint sets of dims."""
+
+    def __init__(self) -> None:
+        self._parents: dict[_ValueDim, _ValueDim] = {}
+
+    def root(self, dim: _ValueDim) -> _ValueDim:
+        """Return the dim that stands for all those tied to `dim`."""
+        while (parent := self._parents.get(dim, dim)) != dim:
+            self._parents[dim] = self._parents.get(parent, parent)
+            dim = parent
+        return dim
+
+    def join(self, first: _ValueDim, second: _ValueDim) -> None:
+        self._parents[self.root(first)] = self.root(second)

@@ -26,7 +26,7 @@ from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import OpLayout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
-from sdy.search.choices.op_layout_choices import OpLayoutChoices
+from sdy.search.layout_choices import OpLayoutChoices
 from sdy.search.network.cost_network import CostNetwork, Table
 from sdy.search.transfer_costs import Objective, TransferCosts
 

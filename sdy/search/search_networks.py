@@ -12,8 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.progress import note_step
 from sdy.partitioner.layout_search.node import OpLayout
-from sdy.search.choices.kept_annotations import KeptAnnotations
-from sdy.search.choices.op_layout_choices import OpLayoutChoices
+from sdy.search.layout_choices import KeptAnnotations, OpLayoutChoices
 from sdy.search.memory import LeastMemory
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_request import Goal, SearchRequest

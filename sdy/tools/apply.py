@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
-from sdy.search.plans.applied_tactics import AppliedTactics
+from sdy.search.plans.apply_tactics import AppliedTactics
 from sdy.search.tactics import Annotation, replicate, search_rest, shard
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS

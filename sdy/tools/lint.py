@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TextIO
 
 from sdy.advice.lint.finding import Finding
-from sdy.advice.lint.linter import LintReport
+from sdy.advice.lint.linter import LintReport, one_of_similar
 from sdy.advice.lint.rules import RULES
 from sdy.advice.lint.settings import LintSettings, read_settings
-from sdy.advice.lint.similar_findings import one_of_similar
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.toml_tables import nearest_pyproject

@@ -119,7 +119,10 @@ def _unknown_command(name: str) -> Diagnostic:
 
 def usage() -> str:
     """Return the text of `sdy --help`."""
-    from sdy.tools.command_line.help_text import help_width, wrapped  # imported here, because other commands need none
+    from sdy.tools.command_line.subcommand_parser import (  # imported here, because other commands need none
+        help_width,
+        wrapped,
+    )
 
     tables = GROUPS | {"options": OPTIONS}
     text = "\n\n".join(

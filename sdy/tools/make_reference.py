@@ -9,12 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sdy.report.reference.ops import ops_page
-from sdy.report.reference.passes import passes_page
 from sdy.tools.reference.command_line_page import command_line_page
-from sdy.tools.reference.diagnostics_page import diagnostics_page
+from sdy.tools.reference.diagnostics_page import diagnostics_page, rules_page
 from sdy.tools.reference.json_page import json_page, schema_text
-from sdy.tools.reference.rules_page import rules_page
+from sdy.tools.reference.ops_page import ops_page
+from sdy.tools.reference.passes_page import passes_page
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "docs" / "reference" / "schema.json"  # in the repository, since it is a promise to users

@@ -70,8 +70,7 @@ def _run(args: Sequence[str]) -> int:
 
 def pass_list() -> str:
     """Return one paragraph per pass: its name, a one-line description, and its options with their defaults."""
-    from sdy.passes.manager.option_types import options_of
-    from sdy.report.reference.passes import default_text
+    from sdy.passes.manager.option_types import default_text, options_of
 
     lines: list[str] = []
     for name in pass_names():

@@ -22,16 +22,15 @@ from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.evidence.runs.arrays import load_arrays
 from sdy.evidence.runs.run_estimate import check_memory, estimate_of_run
-from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_bool, is_complex, is_float
-from sdy.interpreter.arrays.printing import dense_text, tensor_text
+from sdy.interpreter.arrays.literals import dense_text, tensor_text
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
+from sdy.interpreter.inputs import parse_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.single import interpret
+from sdy.interpreter.run import interpret
+from sdy.report.run_output import RunTrace, ShardedResult, devices_table
 from sdy.report.run_progress import terminal_progress
-from sdy.report.run_trace import RunTrace
-from sdy.report.tables.devices_table import ShardedResult, devices_table
 from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging

@@ -15,8 +15,8 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
 from sdy.program.sweep import SECONDS as SWEEP_SECONDS
 from sdy.program.sweep import sweep
-from sdy.report.sweep.page import sweep_page
-from sdy.report.sweep.points import Sweep
+from sdy.report.html.sweep_page import sweep_page
+from sdy.report.sweep_points import Sweep
 from sdy.search.plans.plan import ShardingPlan
 from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_reports

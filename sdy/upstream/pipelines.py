@@ -106,7 +106,7 @@ class ExportPipeline(Pipeline):
         )
 
     def _instructions(self) -> Passes:
-        from sdy.upstream.per_instruction.per_instruction_partitioning import PerInstructionPartitioningPass
+        from sdy.upstream.per_instruction_partitioning import PerInstructionPartitioningPass
 
         partition = PerInstructionPartitioningPass(
             filter=self.per_instruction_partitioning_filter,

@@ -25,8 +25,8 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.model.mesh import Mesh
+from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.device_counts import device_style
-from sdy.passes.rewriting.unique_names import UniqueNames
 from sdy.upstream.halo.resolve import MeshReference, Resolver
 
 

@@ -10,9 +10,9 @@ from support.oracle.jaxlib_mlir import ir, jax_mlir
 from support.random_programs.indexed_ops import INDEX_TYPES, OPS, IndexedOp, indexed_ops
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.single import interpret
+from sdy.interpreter.inputs import parse_inputs
+from sdy.interpreter.run import interpret
 
 stablehlo = pytest.importorskip("jaxlib.mlir.dialects.stablehlo")
 

@@ -13,8 +13,8 @@ from support.oracle.jaxlib_mlir import run_pipeline
 from support.oracle.process import OracleProcess
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.passes.manager.option_types import PassRequest
 from sdy.passes.manager.pass_options import build_pass
-from sdy.passes.manager.pass_request import PassRequest
 from sdy.passes.run import run_passes
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"

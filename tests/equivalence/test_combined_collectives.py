@@ -23,8 +23,8 @@ from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context
 from sdy.evidence.runs.arrays import load_arrays, random_inputs
 from sdy.interpreter.arrays.element_types import Array
-from sdy.program.load import load
 from sdy.program.program import Program
+from sdy.program.sources import load
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
 STEMS = sorted(path.stem for path in MODELS.glob("*.mlir"))

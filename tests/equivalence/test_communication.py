@@ -10,8 +10,8 @@ import pytest
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.partitioner.layout_search.state import MemoryBudget
 from sdy.passes.export.optimize import optimize_communication
-from sdy.program.load import load
 from sdy.program.program import Program
+from sdy.program.sources import load
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
 # Bytes that each device sends as partitioned by XLA for CPU (jaxlib 0.10.2; ring algorithms, loops times trip count).

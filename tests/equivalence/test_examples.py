@@ -11,7 +11,7 @@ from support.oracle.jaxlib_mlir import generic_text
 
 from sdy.dialects.module_text import print_module
 from sdy.evidence.runs.arrays import load_arrays, random_inputs
-from sdy.program.load import load
+from sdy.program.sources import load
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=EXAMPLE_NAMES)

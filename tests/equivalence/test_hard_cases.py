@@ -10,7 +10,7 @@ import pytest
 
 from sdy.cost.statistics import statistics_of
 from sdy.evidence.runs.arrays import load_arrays
-from sdy.program.load import load
+from sdy.program.sources import load
 
 GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "hard_cases.py"
 # The collectives of each function, and the bytes that a device sends at most.

@@ -8,7 +8,7 @@ import pytest
 
 from sdy.evidence.runs.arrays import load_arrays
 from sdy.evidence.runs.comparison import compare
-from sdy.program.load import load
+from sdy.program.sources import load
 
 MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))
 

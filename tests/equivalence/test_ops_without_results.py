@@ -9,7 +9,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import shard
 from sdy.interpreter.host import Host
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 from sdy.program.program import Program
 
 MESHES = 'sdy.mesh @m = <["x"=2, "y"=2]>\nsdy.mesh @one = <[], device_ids=[1]>\n'

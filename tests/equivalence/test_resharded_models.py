@@ -16,8 +16,8 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_argument_sharding
 from sdy.evidence.runs.arrays import StoredArrays, load_arrays
 from sdy.grammar.parse import parse_sharding
-from sdy.program.load import load
 from sdy.program.program import Program
+from sdy.program.sources import load
 
 MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))
 HABITS = Habits(unreduced=0)

@@ -23,8 +23,8 @@ from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitRe
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
-from sdy.program.load import load
 from sdy.program.program import Program
+from sdy.program.sources import load
 from sdy.search.searched_module import without_shardings
 from sdy.search.tactics import Replicate, Shard, replicate, shard
 from sdy.upstream.pipelines import PropagationPipeline

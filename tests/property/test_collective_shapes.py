@@ -15,7 +15,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.values import stacked
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 
 
 def numbers(shape: tuple[int, ...], seed: int) -> Array:

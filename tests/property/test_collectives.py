@@ -12,7 +12,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 
 Rows = list[list[int]]
 Values = list[Array]

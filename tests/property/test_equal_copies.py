@@ -11,8 +11,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.single import interpret
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import interpret, run_spmd
 
 GRID = Grid((3,), replica_count=1, partition_count=3)
 SIZES = st.sampled_from((1, 3, 7, 30, 33, 64, 100))

@@ -27,7 +27,7 @@ from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.single import interpret
+from sdy.interpreter.run import interpret
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.program.program import Program
 

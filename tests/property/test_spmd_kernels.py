@@ -11,8 +11,7 @@ from sdy.interpreter.arrays.comparison import ulp_distance
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.values import DeviceArray, replicated
-from sdy.interpreter.single import interpret
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import interpret, run_spmd
 
 GRID = Grid((2, 3), replica_count=1, partition_count=6)
 PROGRAMS_PER_FAMILY = 12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdy.cost.hardware import HARDWARE
-from sdy.search.choices.op_layout_choices import OpLayoutChoices
+from sdy.search.layout_choices import OpLayoutChoices
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
 from sdy.search.transfer_costs import Objective, TransferCosts

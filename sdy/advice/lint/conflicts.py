@@ -9,11 +9,11 @@ from functools import reduce
 from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.collectives import Collective
-from sdy.advice.conflict_edits import against_rival, opening
 from sdy.advice.edits import Edit, sharding_text, with_axis, with_priority
 from sdy.advice.lint.finding import Candidate, Fix
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
+from sdy.advice.why_not import against_rival, opening
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.conflicts import Conflict, Obstacle

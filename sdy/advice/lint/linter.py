@@ -7,9 +7,10 @@ number of trials is reached: each trial partitions the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,13 +20,15 @@ from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
-from sdy.advice.lint.similar_findings import different_first, with_text_about_others
 from sdy.advice.lint.trials import Trials
 from sdy.advice.partition_summary import PartitionSummary
-from sdy.diagnostics.wording import counted
+from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.module_text import print_module
 from sdy.report.html.fragment import tables_html
+from sdy.report.similar_entries import groups_of_similar, without_names
 from sdy.report.tables.fitted_table import fitted_table
+
+MOST_FINDINGS = 12  # a list of at most this number stays as it is
 
 FIXES_PER_CANDIDATE = 3
 HOLDS_FROM = 0.5  # the share of its cost that a fix must save
@@ -198,3 +201,38 @@ class Linter:
             if not own & causes:
                 yield candidate, finding
             causes |= own
+
+
+def one_of_similar(findings: Sequence[Finding], *, verbose: bool = False) -> list[Finding]:
+    """Return the first finding of each group of similar ones, with a note about the others. All if `verbose`."""
+    found = with_text_about_others(findings, verbose=verbose)
+    return [replace(first, notes=(*first.notes, others)) if others else first for first, others in found]
+
+
+def with_text_about_others(findings: Sequence[Finding], *, verbose: bool = False) -> list[tuple[Finding, str]]:
+    """Return the first finding of each group of similar ones, and a text about the others, which is empty without any.
+
+    The text has their number, locations and total cost. If `verbose`, each finding is a group.
+    """
+    groups = groups_of_similar(findings, _key, verbose=verbose, most=MOST_FINDINGS)
+    return [(first, _text_about(others, first) if others else "") for first, *others in groups]
+
+
+def _key(finding: Finding) -> Hashable:
+    return finding.code, without_names(finding.message), tuple(map(without_names, finding.notes)), finding.fix is None
+
+
+def _text_about(others: Sequence[Finding], first: Finding) -> str:
+    total = Cost()
+    for each in others:
+        total = total.plus(each.cost)
+    sources = list(dict.fromkeys(each.source for each in others if each.source))
+    text = f"likewise {len(others):,} more" + (f", at {first_names(sources)}" if sources else "") + f": {total}"
+    untried = 0 if first.was_limited else sum(each.was_limited for each in others)
+    return f"{text}; fixes of {untried:,} of them were not tried" if untried else text
+
+
+def different_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the first of each group of similar candidates, then the second ones, and so on."""
+    groups = groups_of_similar(candidates, lambda each: without_names(each.message), most=0)
+    return [each for rank in zip_longest(*groups) for each in rank if each is not None]

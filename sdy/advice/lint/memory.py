@@ -15,9 +15,8 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.edits import Edit, with_axis
 from sdy.advice.lint.finding import Candidate, Fix, and_others
-from sdy.advice.lint.linted_program import LintedProgram, divisible_dims
+from sdy.advice.lint.linted_program import LintedProgram, Target, divisible_dims
 from sdy.advice.lint.price import Cost
-from sdy.advice.lint.target_names import Target
 from sdy.advice.lint.uses import fix_of
 from sdy.advice.partition_summary import axes_of_dims
 from sdy.cost.allocation.buffers import aliased_results

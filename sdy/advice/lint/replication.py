@@ -9,9 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit, with_axis
 from sdy.advice.lint.finding import Candidate, Fix
-from sdy.advice.lint.linted_program import LintedProgram, cost_of, divisible_dims, uses_axis
+from sdy.advice.lint.linted_program import LintedProgram, Target, cost_of, divisible_dims, uses_axis
 from sdy.advice.lint.price import Cost
-from sdy.advice.lint.target_names import Target
 from sdy.advice.lint.uses import fix_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.collectives import AllGatherOp, CollectiveOp

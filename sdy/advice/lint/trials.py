@@ -11,7 +11,7 @@ from sdy.advice.edits import Change, edited
 from sdy.advice.lint.finding import Fix
 from sdy.advice.lint.price import Price
 from sdy.compile.compiled import Compiled
-from sdy.compile.trial_partitions import TrialPartitions
+from sdy.compile.trials import TrialPartitions
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.progress import stage
 from sdy.dialects.ir.walk import pre_order

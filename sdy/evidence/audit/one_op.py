@@ -20,7 +20,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
-from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.executor import Executor
 from sdy.interpreter.host import Host

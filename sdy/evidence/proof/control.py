@@ -11,7 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.evidence.proof.compute import Computation, computed
-from sdy.evidence.proof.devices.values import are_compared, classes_of, common_classes, value_of_classes
+from sdy.evidence.proof.device_values import are_compared, classes_of, common_classes, value_of_classes
 from sdy.evidence.proof.factors import Factors
 from sdy.evidence.proof.known import as_view, stitched
 from sdy.evidence.proof.op_sets import UNCHANGED

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, OpResult
 
 from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all, ragged_all_to_all_groups
 from sdy.evidence.proof.collectives.lemmas import groups_of, listed_groups, pairs_of
-from sdy.evidence.proof.devices.values import MOST_READINGS, are_compared, describe, stacked, ways_to_read
+from sdy.evidence.proof.device_values import MOST_READINGS, are_compared, describe, stacked, ways_to_read
 from sdy.evidence.proof.factors import attributes_of
 from sdy.evidence.proof.op_sets import BRANCHES, PASSING
 from sdy.evidence.proof.relations import NotProvedError, Relation, View, is_within

@@ -24,9 +24,8 @@ from sdy.evidence.proof.factors import (
     number,
     sliced_update,
 )
-from sdy.evidence.proof.indexing.elements import scatter_elements
+from sdy.evidence.proof.indexing.elements import scatter_elements, slice_by_index
 from sdy.evidence.proof.indexing.known_indices import kept_by_known_mask
-from sdy.evidence.proof.indexing.slices import slice_by_index
 from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
 from sdy.evidence.proof.masks import gathered_by_mask, selected
 from sdy.evidence.proof.offsets import is_inside, plus
@@ -56,6 +55,7 @@ from sdy.evidence.proof.segments.lemmas import (
     updated_segments,
     windows_or_segments,
 )
+from sdy.evidence.proof.shard_updates import updated, with_margins, without_margins
 from sdy.evidence.proof.structured import (
     BY_ROWS,
     by_rows,
@@ -70,11 +70,10 @@ from sdy.evidence.proof.structured import (
     window_reduction,
 )
 from sdy.evidence.proof.top_k import gather, shifted, top_k
-from sdy.evidence.proof.updates.shard_updates import updated, with_margins, without_margins
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
 from sdy.evidence.proof.windows.cumulative import selected_totals, with_other_blocks
-from sdy.evidence.proof.windows.padding import padded_copy
+from sdy.evidence.proof.windows.shards import padded_copy
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

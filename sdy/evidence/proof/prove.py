@@ -20,7 +20,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.evidence.proof.control import placed_like
 from sdy.evidence.proof.device_operations import local_results
-from sdy.evidence.proof.devices.placement import argument, bases, contributions_of
+from sdy.evidence.proof.device_values import argument, bases, contributions_of
 from sdy.evidence.proof.factors import attributes_of, batched, elementwise
 from sdy.evidence.proof.known import as_view, moved, whole
 from sdy.evidence.proof.lemmas import LEMMAS, concatenate

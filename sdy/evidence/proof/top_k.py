@@ -14,12 +14,11 @@ from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.evidence.proof.factors import ints
-from sdy.evidence.proof.indexing.elements import gather_elements
-from sdy.evidence.proof.indexing.slices import gather_one_slice
+from sdy.evidence.proof.indexing.elements import gather_elements, gather_one_slice
 from sdy.evidence.proof.known import ints_of
 from sdy.evidence.proof.offsets import offset, plus
 from sdy.evidence.proof.relations import SELECTION, Candidates, Known, NotProvedError, Positions, Relation, View
-from sdy.evidence.proof.selections.candidates import are_selected_by, candidates_of, combined_candidates
+from sdy.evidence.proof.selections import are_selected_by, candidates_of, combined_candidates
 from sdy.evidence.proof.structured import compute, known_operands, row_factors
 from sdy.evidence.proof.terms import Arguments
 from sdy.evidence.proof.walk import Walk, shape_of

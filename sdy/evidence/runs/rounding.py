@@ -27,7 +27,7 @@ from sdy.interpreter.arrays.element_types import Array, DType, is_complex, is_fl
 from sdy.interpreter.arrays.rounding_errors import FloatArray, allowed_error, errors, first_difference
 from sdy.interpreter.executor import CompiledBlocks
 from sdy.interpreter.rounding_noise import RoundingNoise
-from sdy.interpreter.single import interpret
+from sdy.interpreter.run import interpret
 from sdy.passes.rewriting.widen_floats import widen_floats
 
 # A result that rounding alone decides, such as the sign of a sum of zero, varies in only half of the runs. There are

@@ -14,7 +14,7 @@ from sdy.dialects.sdy.collectives import (
     CollectivePermuteOp,
 )
 from sdy.dialects.sdy.regions import NamedComputationOp
-from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Kernel, KernelTable
 

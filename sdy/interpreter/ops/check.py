@@ -13,8 +13,7 @@ from sdy.dialects import check_dialect as ops
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.interpreter.arrays.comparison import Bools, Mismatch, almost_equal, equal, mismatch, ulp_distance
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.arrays.elements import array_of
-from sdy.interpreter.arrays.printing import element_text
+from sdy.interpreter.arrays.literals import array_of, element_text
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 

@@ -19,7 +19,7 @@ from sdy.interpreter.arrays.element_types import (
     is_float,
     is_signed,
 )
-from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, pointwise
 from sdy.interpreter.ops import special

@@ -14,7 +14,7 @@ from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
-from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, Rows
 from sdy.interpreter.failure import failure

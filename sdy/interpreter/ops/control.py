@@ -11,8 +11,7 @@ from xdsl.ir import Block
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo import calls, control, tokens
 from sdy.interpreter.arrays.element_types import TOKEN_DTYPE, Array
-from sdy.interpreter.divergence import Split
-from sdy.interpreter.endless_loops import Repetition, deciding_values
+from sdy.interpreter.control_flow import Repetition, Split, deciding_values
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 

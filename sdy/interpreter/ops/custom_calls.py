@@ -23,7 +23,7 @@ from sdy.dialects.stablehlo.call_targets import (
 )
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
-from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, layout_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from sdy.dialects import interpreter_dialect as ops
 from sdy.dialects.text.ssa_names import name_values
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.arrays.printing import tensor_text
+from sdy.interpreter.arrays.literals import tensor_text
 from sdy.interpreter.devices.grid import Grid, grid_of, subgrid
 from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.failure import failure

@@ -12,7 +12,7 @@ from sdy.dialects.stablehlo import shape as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
-from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, pointwise, uniform
 from sdy.interpreter.ops.conversion import bitcast, converted
 from sdy.model.shape import StaticShape

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from sdy.advice.lint.program_text import ProgramText, UnsupportedTextError
+from sdy.advice.lint.annotated_text import ProgramText, UnsupportedTextError
 from sdy.language_server.text.document import Document, Position
 
 _NAME = re.compile(r"%[\w$.-]+")

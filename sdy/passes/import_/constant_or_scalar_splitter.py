@@ -24,10 +24,9 @@ from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.passes.import_.constant_expressions import ConstantClassifier, is_scalar_broadcast
-from sdy.passes.rewriting.call_graph import add_copy, callee_of, callees_first
+from sdy.passes.rewriting.call_graph import UniqueNames, add_copy, callee_of, callees_first
 from sdy.passes.rewriting.insertion import erase, replace_op
 from sdy.passes.rewriting.op_order import op_order
-from sdy.passes.rewriting.unique_names import UniqueNames
 
 
 class ConstantOrScalarSplitterPass(ModulePass):

@@ -13,9 +13,8 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.symbols import functions_of
-from sdy.passes.rewriting.call_graph import add_copy, call_sites, callee_name, callee_of, callees_first
+from sdy.passes.rewriting.call_graph import UniqueNames, add_copy, call_sites, callee_name, callee_of, callees_first
 from sdy.passes.rewriting.op_order import keep_order
-from sdy.passes.rewriting.unique_names import UniqueNames
 
 
 class FlattenCallGraphPass(ModulePass):

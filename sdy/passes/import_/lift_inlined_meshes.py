@@ -33,9 +33,9 @@ from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import TensorSharding
+from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
-from sdy.passes.rewriting.unique_names import UniqueNames
 
 STABLEHLO_MESH = "stablehlo.mesh"
 REPLICA_GROUPS = "replica_groups"

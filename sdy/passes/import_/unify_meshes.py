@@ -33,10 +33,10 @@ from sdy.model.devices.common_mesh import AxisTranslation, Interval, common_digi
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, common_mesh
 from sdy.model.sharding import TensorSharding
+from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.insertion import insert
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
-from sdy.passes.rewriting.unique_names import UniqueNames
 
 RefsOfMeshes = dict[str, dict[AxisRef, None]]  # the refs to each mesh, in program order
 

@@ -116,9 +116,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-import-pipeline": "pipelines.ImportPipeline",
         "sdy-propagation-pipeline": "pipelines.PropagationPipeline",
         "sdy-export-pipeline": "pipelines.ExportPipeline",
-        "sdy-per-instruction-partitioning": (
-            "per_instruction.per_instruction_partitioning.PerInstructionPartitioningPass"
-        ),
+        "sdy-per-instruction-partitioning": "per_instruction_partitioning.PerInstructionPartitioningPass",
     },
     "passes.save_module": {"sdy-save-module": "SaveModulePass"},
     "passes.manager": {

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, fields
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
 from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.passes.manager.pass_request import option_error
+
+# A value contains no blanks unless it is quoted or enclosed in one pair of braces.
+_OPTION = r"""\s*(?P<key>[\w-]+)(?:=(?:'(?P<s>[^']*)'|"(?P<d>[^"]*)"|\{(?P<b>[^{}]*)\}|(?P<plain>[^\s]*)))?"""
 
 Scalar = bool | int | float | str
 OptionValue = Scalar | tuple[Scalar, ...]
@@ -38,6 +42,15 @@ def options_of(kind: type[ModulePass]) -> dict[str, tuple[Field[object], object]
         elif not isinstance(field_type, type) or field_type.__module__ == "builtins":
             raise _type_error(f"option {option_name(field.name)} of pass {kind.name} has the type {_name(field_type)}")
     return found
+
+
+def default_text(field: Field[object]) -> str:
+    """Return the default of an option as it would be written, or an empty string if it has none."""
+    if field.default is MISSING and field.default_factory is MISSING:
+        return "(required)"
+    if isinstance(field.default, bool):
+        return str(field.default).lower()
+    return "" if field.default in (None, ()) else str(field.default)
 
 
 def option_name(field_name: str) -> str:
@@ -123,3 +136,48 @@ def _name(field_type: object) -> str:
 
 def _type_error(message: str) -> SdyError:
     return SdyError(Diagnostic("SDY-T010", message, hint=f"options have the types {KNOWN_TYPES}"))
+
+
+class PassRequest(NamedTuple):
+    """A pass that the user requests: its name, and its options as written."""
+
+    name: str
+    options: Mapping[str, str]
+
+
+def parse_options(text: str) -> dict[str, str]:
+    """Parse options such as `a=b flag c='d e'`; a key alone means true.
+
+    Raises: SdyError SDY-T004 if the text is not a list of options.
+    """
+    option = re.compile(_OPTION)
+    options: dict[str, str] = {}
+    position, end = 0, len(text.rstrip())
+    while position < end:
+        match = option.match(text, position)
+        if match is None:
+            raise option_error(f"expected options as key=value, got {text!r}", "separate options by blanks")
+        groups = [match[group] for group in ("s", "d", "b", "plain") if match[group] is not None]
+        options[match["key"]] = groups[0] if groups else "true"
+        position = match.end()
+    return options
+
+
+def write_options(options: Mapping[str, str]) -> str:
+    """Return the text of options that `parse_options` reads. No value may contain quotes of both kinds and braces."""
+    return " ".join(f"{key}={_quoted(value)}" for key, value in options.items())
+
+
+def _quoted(value: str) -> str:
+    """Return a value as it is if it contains neither blanks nor quotes nor braces, otherwise enclosed in quotes."""
+    if re.fullmatch(r"[^\s'\"{}]+", value):
+        return value
+    for quote in "'\"":
+        if quote not in value:
+            return f"{quote}{value}{quote}"
+    return f"{{{value}}}"
+
+
+def option_error(message: str, hint: str | None) -> SdyError:
+    """Return the error for an option of a pass."""
+    return SdyError(Diagnostic("SDY-T004", message, hint=hint))

@@ -10,8 +10,15 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.passes.manager.all import pass_class
-from sdy.passes.manager.option_types import OptionValue, is_tuple_of_passes, options_of, read_value, write_value
-from sdy.passes.manager.pass_request import PassRequest, option_error
+from sdy.passes.manager.option_types import (
+    OptionValue,
+    PassRequest,
+    is_tuple_of_passes,
+    option_error,
+    options_of,
+    read_value,
+    write_value,
+)
 from sdy.passes.manager.pipeline_text import parse_elements, parse_pipeline, write_elements, write_pipeline
 from sdy.passes.run import flattened
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, span_at
-from sdy.passes.manager.pass_request import PassRequest, parse_options, write_options
+from sdy.passes.manager.option_types import PassRequest, parse_options, write_options
 
 ANCHORS = ("builtin.module", "func.func", "any")
 ROOTS = ("builtin.module", "any")

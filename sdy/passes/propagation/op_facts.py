@@ -29,8 +29,7 @@ from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
 from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable, pass_through
-from sdy.propagation.graph import NO_RULE, NodeKind, PassThrough
-from sdy.propagation.numbering import Numbering
+from sdy.propagation.graph import NO_RULE, NodeKind, Numbering, PassThrough
 from sdy.rules.all import BY_TYPE, RULE_ATTRIBUTE
 
 RuleOf = Callable[[Operation], OpShardingRule | None]

@@ -1,4 +1,4 @@
-"""The call graph of a module, and copies of functions. Source: docs/spec/04, 0.6 and 0.7."""
+"""The call graph of a module, copies of functions, and new names. Source: docs/spec/04, 0.5 to 0.7."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, recursion_error
 from sdy.dialects.ir.walk import ops_of
 from sdy.passes.rewriting.op_order import op_order
-from sdy.passes.rewriting.unique_names import UniqueNames
 
 ORIGINAL_NAME = "sdy.original_func_name"
 
@@ -105,3 +104,27 @@ def add_copy(
     functions[copy.sym_name.data] = copy
     module.body.block.add_op(copy)
     return copy
+
+
+class UniqueNames:
+    """Generates symbol names that the module does not use, with one counter for all of them.
+
+    Source: docs/spec/04, 0.5.
+    """
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._used = {
+            name.data
+            for op in module.ops
+            if isinstance(name := op.properties.get("sym_name", op.attributes.get("sym_name")), StringAttr)
+        }
+        self._counter = 0
+
+    def new(self, name: str) -> str:
+        """Return `name`, or `name_N` if it is taken."""
+        unique = name
+        while unique in self._used:
+            unique = f"{name}_{self._counter}"
+            self._counter += 1
+        self._used.add(unique)
+        return unique

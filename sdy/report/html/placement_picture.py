@@ -14,7 +14,7 @@ from sdy.model.devices.placement import TensorPlacement
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding
 from sdy.report.html.markup import AxisColours
-from sdy.report.shard_layout import ShardedDim, holders_of_shards, sharded_dims
+from sdy.report.visualize import ShardedDim, holders_of_shards, sharded_dims
 
 LONG, SHORT = 168.0, 56.0  # the longest and the shortest side of a tensor, in pixels
 MOST = 336.0  # the longest side where labels need more than LONG

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from io import StringIO
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from rich.console import Console
 
@@ -14,12 +14,13 @@ from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.wording import first_names
 from sdy.evidence.partitioners.runs import SECONDS as XLA_SECONDS
+from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
 from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
-from sdy.search.constraints import Constraint, PlannedValue, by_line
 from sdy.search.explanation import PlanExplanation
 from sdy.search.plans.xla_check import XlaCheck, check_xla
 from sdy.search.search_end import SearchEnd
@@ -251,3 +252,44 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
         )
     elif not plan.cost.fits:
         yield "No plan was found that fits in memory; this is the one that needs the least."
+
+
+class PlannedValue(NamedTuple):
+    """A value with its sharding: an argument, a result, or a value inside. `source` is its line, or empty."""
+
+    name: str
+    type: str
+    sharding: TensorSharding
+    source: str = ""
+
+    @property
+    def is_sharded(self) -> bool:
+        """Return whether a dim is sharded."""
+        return any(dim.axes for dim in self.sharding.dims)
+
+    @property
+    def spec(self) -> str:
+        """The sharding as a PartitionSpec of JAX."""
+        return write_partition_spec(self.sharding)
+
+
+class Constraint(NamedTuple):
+    """One `with_sharding_constraint` of a program: its line, the type and PartitionSpec, and the values it stands for.
+
+    `source` is `train.py:12`, `line 7` of a text, or empty if the line is unknown. Several values of a line with other
+    types or PartitionSpecs are constraints of their own.
+    """
+
+    source: str
+    type: str
+    spec: str
+    values: tuple[str, ...]
+
+
+def by_line(values: Iterable[PlannedValue]) -> list[Constraint]:
+    """Return the constraints for values inside a program, in the order of the first value of each."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for value in values:
+        own = () if value.source else (value.name,)
+        found.setdefault((value.source, value.type, value.spec, *own), []).append(value.name)
+    return [Constraint(key[0], key[1], key[2], tuple(names)) for key, names in found.items()]

@@ -13,8 +13,8 @@ from xdsl.ir import SSAValue
 
 from sdy.advice.annotated_program import with_module
 from sdy.advice.edits import Edit, edited
-from sdy.compile.folded_cost import folded_cost
 from sdy.compile.origin import Origin
+from sdy.compile.trials import folded_cost
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -31,11 +31,9 @@ from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.explanation.value_names import ValueNames, source_text
 from sdy.report.notation import read_any
-from sdy.search.constraints import PlannedValue
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
-from sdy.search.folded_program import folded_program
-from sdy.search.layered_search import LayeredSearch
-from sdy.search.plans.plan import HeldMemory, LeastMemory, ShardingPlan
+from sdy.search.layered_search import LayeredSearch, folded_program
+from sdy.search.plans.plan import HeldMemory, LeastMemory, PlannedValue, ShardingPlan
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SearchRequest, splits_axes
 from sdy.search.searched_module import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.passes.manager.all import pass_class, pass_names
-from sdy.passes.manager.pass_request import PassRequest, parse_options
+from sdy.passes.manager.option_types import PassRequest, parse_options
 from sdy.tools.command_line import options
 from sdy.tools.command_line.extensions import LOAD_HELP
 from sdy.tools.command_line.options import ToolArguments, ToolOptions, argument_error

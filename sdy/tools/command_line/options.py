@@ -79,7 +79,10 @@ def argument_error(message: str, hint: str | None = None) -> SdyError:
 
 def print_help(tool: ToolOptions, passes: Sequence[str] = ()) -> None:
     """Print the help of a tool: its usage and purpose, its options, and its passes if it has any."""
-    from sdy.tools.command_line.help_text import help_width, wrapped  # imported here, because other calls do without it
+    from sdy.tools.command_line.subcommand_parser import (  # imported here, because other calls do without it
+        help_width,
+        wrapped,
+    )
 
     options = {**tool.values, **tool.flags}
     lines = [tool.usage, "", "options:", *(f"  --{name:28}  {text}" for name, text in options.items())]

@@ -12,8 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from sdy.advice.edits import Edit, without_axis
-from sdy.advice.lint.annotated_text import text_with_changes
-from sdy.advice.lint.program_text import FunctionText, ProgramText
+from sdy.advice.lint.annotated_text import FunctionText, ProgramText, text_with_changes
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import parse_module

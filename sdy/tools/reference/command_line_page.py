@@ -6,7 +6,6 @@ from argparse import Action, ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
-from sdy.report.reference.markdown import page, table
 from sdy.tools import sdy_run
 from sdy.tools.command_line import opt_arguments
 from sdy.tools.command_line.environment import VARIABLES
@@ -14,6 +13,7 @@ from sdy.tools.command_line.exit_codes import MEANINGS, TOOL_MEANINGS
 from sdy.tools.command_line.options import ToolOptions
 from sdy.tools.command_line.subcommand_parser import arguments_of
 from sdy.tools.main import COMMANDS, GROUPS, old_names, subcommand
+from sdy.tools.reference.markdown import page, table
 
 _TITLE = """\
 # Command line

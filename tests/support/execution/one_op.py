@@ -17,8 +17,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import check_equal_copies, shard, unshard
 from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.single import interpret
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import interpret, run_spmd
 from sdy.model.axis import AxisRef
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh, MeshAxis

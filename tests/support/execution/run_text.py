@@ -11,7 +11,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of
 from sdy.interpreter.host import Host
-from sdy.interpreter.single import interpret
+from sdy.interpreter.run import interpret
 from support.random_ops.draft import ELEMENTS, tensor
 
 _NAMES: dict[DType, str] = {dtype_of(element): name for name, element in ELEMENTS.items()}

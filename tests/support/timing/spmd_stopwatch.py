@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sdy.evidence.runs.arrays import load_arrays
-from sdy.program.load import load
+from sdy.program.sources import load
 
 
 def main(mode: str, path: Path) -> dict[str, float]:

@@ -4,8 +4,8 @@ from xdsl.dialects.func import FuncOp
 
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.compile import captured_by, compile_block
-from sdy.interpreter.compiled_block import CompiledBlock
 from sdy.interpreter.ops.all import KERNELS
+from sdy.interpreter.sums_of_products import CompiledBlock
 
 
 def function(text: str) -> FuncOp:

@@ -9,7 +9,7 @@ from support.execution.run_text import error_of, run
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.endless_loops import Repetition, deciding_values
+from sdy.interpreter.control_flow import Repetition, deciding_values
 
 # `%i` counts by what the body adds to it; `%x` is another value, which the body changes in each iteration.
 LOOP = """

@@ -9,7 +9,7 @@ from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import stacked
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.ops.all import KERNELS
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 
 GROUPS = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]>"
 PROGRAM = f"""

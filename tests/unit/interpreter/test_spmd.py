@@ -9,7 +9,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.interpreter.devices.grid import Grid, grid_of_mesh
 from sdy.interpreter.devices.shards import shard, unshard
 from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 
 EIGHT = Grid((4, 2), 1, 8)
 CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids"

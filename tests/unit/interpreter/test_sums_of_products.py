@@ -16,7 +16,7 @@ from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import DeviceArray, stacked
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.ops.all import KERNELS
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 
 Floats = NDArray[np.float64]
 

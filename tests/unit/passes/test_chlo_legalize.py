@@ -13,7 +13,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.arrays.element_types import Array, dtype_of
-from sdy.interpreter.single import interpret
+from sdy.interpreter.run import interpret
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sdy.report.sweep.page import sweep_page, sweep_picture
-from sdy.report.sweep.points import Origin, Sweep, SweepCost, SweepPoint
+from sdy.report.html.sweep_page import sweep_page, sweep_picture
+from sdy.report.sweep_points import Origin, Sweep, SweepCost, SweepPoint
 
 
 def point(machine: str, mesh: str, seconds: float, peak: int, origin: Origin = Origin.SEARCHED) -> SweepPoint:

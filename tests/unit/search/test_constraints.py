@@ -11,7 +11,7 @@ import sdy
 from sdy.diagnostics.wording import first_names
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.search.constraints import PlannedValue, by_line
+from sdy.search.plans.plan import PlannedValue, by_line
 
 ROWS = TensorSharding("mesh", (DimSharding((AxisRef("x"),)), DimSharding()))
 COLUMNS = TensorSharding("mesh", (DimSharding(), DimSharding((AxisRef("x"),))))

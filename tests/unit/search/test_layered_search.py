@@ -8,8 +8,8 @@ from xdsl.dialects.func import CallOp
 
 import sdy
 from sdy.advice.edits import Edit, edited
-from sdy.compile.folded_cost import folded_cost
 from sdy.compile.options import DEFAULT, CompileOptions
+from sdy.compile.trials import folded_cost
 from sdy.cost.hardware import HARDWARE, Hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -18,8 +18,7 @@ from sdy.dialects.stablehlo.elementwise import TanhOp
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.report.notation import read_mesh
 from sdy.search import sharding_search
-from sdy.search.folded_program import FoldedProgram, folded_program
-from sdy.search.layered_search import LayeredSearch
+from sdy.search.layered_search import FoldedProgram, LayeredSearch, folded_program
 from sdy.search.plans import search_plan
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import search_request

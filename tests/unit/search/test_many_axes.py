@@ -10,7 +10,7 @@ from sdy.cost.hardware import HARDWARE
 from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search import search_networks
-from sdy.search.choices.op_layout_choices import OpLayoutChoices
+from sdy.search.layout_choices import OpLayoutChoices
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_networks import SearchNetworks

@@ -10,8 +10,7 @@ from xdsl.ir import BlockArgument
 import sdy
 from sdy.advice.edits import Edit
 from sdy.report.notation import read_mesh
-from sdy.search.named_dims import named_dims
-from sdy.search.neighbours import Neighbours
+from sdy.search.neighbours import Neighbours, named_dims
 from sdy.search.searched_module import SearchedModule, prepared_module, without_shardings
 
 MLP = """

@@ -13,7 +13,7 @@ from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.tools.command_line.output.documents import DOCUMENTS, OLD_DOCUMENTS
 from sdy.tools.main import COMMANDS, OLD_NAMES, main
-from sdy.tools.reference.json_schema import json_schema, type_schema
+from sdy.tools.reference.json_page import json_schema, type_schema
 
 MLP = str(EXAMPLES[EXAMPLE_NAMES.index("mlp_dp4_tp2")])
 MATMUL = str(EXAMPLES[EXAMPLE_NAMES.index("matmul_case1")])

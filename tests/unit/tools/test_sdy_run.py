@@ -19,7 +19,7 @@ from support.execution.run_text import f32
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.single import interpret
+from sdy.interpreter.run import interpret
 from sdy.report.run_progress import DELAY, RunProgress
 from sdy.tools.command_line.exit_codes import INTERRUPTED
 from sdy.tools.sdy_run import main

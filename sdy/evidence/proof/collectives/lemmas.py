@@ -17,15 +17,14 @@ from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxe
 from sdy.evidence.proof.collectives.windows import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.evidence.proof.compute import Computation, computed
 from sdy.evidence.proof.contributions import combined, neutral_element
-from sdy.evidence.proof.devices.placement import starts
-from sdy.evidence.proof.devices.values import note_part, part_of, put_together
+from sdy.evidence.proof.device_values import note_part, part_of, put_together, starts
 from sdy.evidence.proof.factors import Factors, number, reduced_along
 from sdy.evidence.proof.known import DTYPES, as_known, as_view, combined_copies
 from sdy.evidence.proof.offsets import Groups, at
 from sdy.evidence.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.segments.lemmas import either, part, sent_segments
-from sdy.evidence.proof.selections.candidates import gathered_candidates
+from sdy.evidence.proof.selections import gathered_candidates
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.views import slice_along
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, followed, known_or_view, ops_around, returned_by, shape_of

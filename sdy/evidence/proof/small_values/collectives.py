@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.evidence.proof.collectives.lemmas import groups_of, manual_axes, mesh_of, pairs_of
-from sdy.evidence.proof.devices.placement import starts
+from sdy.evidence.proof.device_values import starts
 from sdy.evidence.proof.factors import number
 from sdy.evidence.proof.known import DTYPES
 from sdy.evidence.proof.offsets import at

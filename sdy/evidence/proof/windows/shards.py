@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 from sdy.evidence.proof.compute import computed
 from sdy.evidence.proof.offsets import Offset, divided, plus, spread
 from sdy.evidence.proof.readings import plain_readings
-from sdy.evidence.proof.relations import FREE, Digit, Known, NotProvedError, View, dim_of, is_plain, tidy
+from sdy.evidence.proof.relations import FREE, Digit, Digits, Known, NotProvedError, View, dim_of, is_plain, tidy
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.terms import Arguments, Term
+from sdy.evidence.proof.terms import Arguments, Padded, Term
 from sdy.evidence.proof.walk import Walk, shape_of
 from sdy.evidence.proof.windows.attributes import Along, SharedOut, WindowAttributes, Windowed
-from sdy.evidence.proof.windows.padding import unpadded
 
 
 def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known]) -> View:
@@ -196,3 +195,50 @@ def placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:
         elif start != 0 or count != 1:
             return None
     return replace(found, base=tuple(base), dims=tidy(dims))
+
+
+def padded_copy(value: View, result: View, filling: Term, amounts: Sequence[tuple[int, int, int]]) -> Padded | None:
+    """Return what a padded copy is of, given the amounts along each local dim; None if a dim cannot be told."""
+    found: dict[int, tuple[tuple[int, int, int, int], int]] = {}
+    for dim, (digits, edges) in enumerate(zip(result.dims, amounts, strict=True)):
+        number = dim_of(digits)
+        if number == FREE:
+            if any(edges):
+                return None
+            continue
+        found[number] = (dim_of(value.dims[dim]), *edges), value.shape[dim]
+    if len(found) != len(result.term.shape):
+        return None
+    own, sizes = zip(*(found[number] for number in range(len(found))), strict=True)
+    return Padded(value.term, filling, own, sizes)
+
+
+def unpadded(walk: Walk, view: View, windowed: Windowed) -> tuple[View, WindowAttributes] | None:
+    """Return a padded copy as the term that is padded, with the attributes of windows that pad it themselves.
+
+    None unless the term is a copy that is padded by the scalar of the op, along dims with windows that are unsharded.
+    """
+    padded = walk.table.padded(view.term)
+    if padded is None or not windowed.pads(padded.filling) or view.partial is not None:
+        return None
+    along = {each.dim: each for each in windowed.attributes.along}
+    base: list[Offset] = [0] * len(padded.source.shape)
+    dims: list[Digits] = []
+    for dim, digits in enumerate(view.dims):
+        number = dim_of(digits)
+        if number == FREE:
+            dims.append(digits)
+            continue
+        inner, low, high, interior = padded.dims[number]
+        size, own = padded.sizes[number], along.get(dim)
+        if not (low or high or interior):
+            dims.append((Digit(digits[0].size, inner, 1),))
+            base[inner] = view.base[number]
+            continue
+        is_whole = view.base[number] == 0 and digits[0].size == view.term.shape[number]
+        if own is None or own.gap > 1 or min(low, high, own.low, own.high) < 0 or not is_whole:
+            return None
+        along[dim] = own._replace(low=own.low + low, high=own.high + high, gap=interior + 1)
+        dims.append(() if inner == FREE else (Digit(size, inner, 1),))
+    source = View(padded.source, tuple(base), tidy(dims), view.outside)
+    return source, windowed.attributes._replace(along=tuple(along[each.dim] for each in windowed.attributes.along))

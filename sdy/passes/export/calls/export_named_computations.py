@@ -23,10 +23,9 @@ from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import set_argument_sharding, set_result_shardings
 from sdy.passes.export.close.sink_data_flow_edges import edge_shardings
 from sdy.passes.import_.import_func_calls import EXECUTION_THREAD
-from sdy.passes.rewriting.call_graph import ORIGINAL_NAME
+from sdy.passes.rewriting.call_graph import ORIGINAL_NAME, UniqueNames
 from sdy.passes.rewriting.insertion import erase, replace_op
 from sdy.passes.rewriting.op_order import op_order
-from sdy.passes.rewriting.unique_names import UniqueNames
 
 
 class ExportNamedComputationsPass(ModulePass):

@@ -34,9 +34,9 @@ from sdy.dialects.shardings import (
 )
 from sdy.partitioner.repetition import LEAST_COUNT, Periodic, longest_periodic
 from sdy.passes.export.layers.structural_hash import StructuralHash, used_from_outside, uses_inside
+from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.insertion import erase_run, insert_before
 from sdy.passes.rewriting.op_order import forget_order
-from sdy.passes.rewriting.unique_names import UniqueNames
 
 LAYER = "sdy.layer"  # marks the functions that this pass creates
 LOCATIONS = (

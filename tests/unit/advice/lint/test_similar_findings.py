@@ -6,9 +6,8 @@ from dataclasses import replace
 from operator import methodcaller
 
 from sdy.advice.lint.finding import Candidate, Finding, Fix
-from sdy.advice.lint.linter import LintReport
+from sdy.advice.lint.linter import MOST_FINDINGS, LintReport, different_first, one_of_similar
 from sdy.advice.lint.price import Cost, Price
-from sdy.advice.lint.similar_findings import MOST_FINDINGS, different_first, one_of_similar
 
 CONFLICT = Finding("SDY-S410", "the tensors of %3 have conflicting shardings", Cost(100.0, 2e-6), source="line 4")
 

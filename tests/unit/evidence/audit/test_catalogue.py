@@ -14,8 +14,8 @@ from sdy.rules.all import RULES
 from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
 from sdy.rules.partitioner_rules import PARTITIONER_RULES
 from sdy.tools import audit
-from sdy.tools.reference import rules_page
-from sdy.tools.reference.json_schema import json_schema
+from sdy.tools.reference import diagnostics_page as rules_page
+from sdy.tools.reference.json_page import json_schema
 
 
 def test_the_catalogue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

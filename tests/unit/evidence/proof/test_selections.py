@@ -14,8 +14,8 @@ from xdsl.ir import Region
 import sdy
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
-from sdy.evidence.proof.selections.reducers import is_selection
-from sdy.interpreter.single import interpret
+from sdy.evidence.proof.selections import is_selection
+from sdy.interpreter.run import interpret
 from sdy.model.devices.placement import ProgramPlacement
 
 ARGMAX = """%1 = stablehlo.compare GT, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>

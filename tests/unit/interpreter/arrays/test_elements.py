@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import Float6E2M3FNType, IntegerType, Signedness, Ten
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.arrays.element_types import (
     Array,
     bit_width,
@@ -18,7 +17,8 @@ from sdy.interpreter.arrays.element_types import (
     is_integer,
     is_signed,
 )
-from sdy.interpreter.arrays.elements import array_of, attribute_of
+from sdy.interpreter.arrays.literals import array_of, attribute_of
+from sdy.interpreter.inputs import parse_inputs
 
 
 def constant(text: str) -> Array:

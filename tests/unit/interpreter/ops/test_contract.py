@@ -12,7 +12,7 @@ from sdy.interpreter.executor import Executor
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import KernelContext
 from sdy.interpreter.ops.contract import ContractedDims, contracted
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 
 DEVICES, ROWS, SUMMED, COLUMNS = 8, 32, 24, 16
 CONTEXT = KernelContext((DEVICES,), grid_of(DEVICES), Executor(parse_module("")), Host())

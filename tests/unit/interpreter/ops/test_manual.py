@@ -11,7 +11,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of, grid_of_mesh
 from sdy.interpreter.devices.shards import shard, unshard
 from sdy.interpreter.devices.values import replicated
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 
 MESH = '<["x"=2, "y"=3]>'
 GLOBAL: Array = np.arange(24, dtype=np.int32).reshape(4, 6)

@@ -7,7 +7,7 @@ import pytest
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.single import interpret
+from sdy.interpreter.run import interpret
 from sdy.passes.import_.explicit_gather_scatter_batching import ExplicitGatherScatterBatchingPass
 
 POSITION = "%position = stablehlo.iota dim = 0 : tensor<4x1xi32>\n"

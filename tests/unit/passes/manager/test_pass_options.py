@@ -15,8 +15,8 @@ import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
 from sdy.passes.manager.all import added_passes
+from sdy.passes.manager.option_types import PassRequest
 from sdy.passes.manager.pass_options import build_pass, pipeline_of
-from sdy.passes.manager.pass_request import PassRequest
 from sdy.propagation.engine import Schedule
 
 

@@ -13,15 +13,14 @@ from xdsl.passes import ModulePass
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
 from sdy.passes.manager.all import PASSES, pass_class
-from sdy.passes.manager.option_types import options_of
+from sdy.passes.manager.option_types import PassRequest, options_of
 from sdy.passes.manager.pass_options import build_pass, pipeline_of
-from sdy.passes.manager.pass_request import PassRequest
 from sdy.passes.manager.pipeline_text import parse_pipeline
 from sdy.passes.run import Pipeline, flattened
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.passes.simplify.cse import CsePass
 from sdy.tools.sdy_opt import main as sdy_opt
-from sdy.upstream.per_instruction.per_instruction_partitioning import PerInstructionPartitioningPass
+from sdy.upstream.per_instruction_partitioning import PerInstructionPartitioningPass
 
 PROGRAM = """\
 sdy.mesh @m = <["x"=2]>

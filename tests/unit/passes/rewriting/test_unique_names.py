@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from sdy.dialects.module_text import parse_module
-from sdy.passes.rewriting.unique_names import UniqueNames
+from sdy.passes.rewriting.call_graph import UniqueNames
 
 MODULE = 'sdy.mesh @mesh = <["x"=2]>\nsdy.mesh @mesh_0 = <["x"=4]>\nsdy.mesh @mesh_1 = <["x"=8]>'
 

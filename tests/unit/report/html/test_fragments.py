@@ -22,7 +22,7 @@ from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.report.html.markup import HUES, AxisColours, hue_properties
 from sdy.report.html.static_page import page_style
-from sdy.report.sweep.points import Origin, Sweep, SweepCost, SweepPoint
+from sdy.report.sweep_points import Origin, Sweep, SweepCost, SweepPoint
 
 FILE = next(path for path in EXAMPLES if path.stem == "matmul_case3")
 LIMIT = 200_000  # bytes of a fragment

@@ -12,8 +12,8 @@ from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.passes.manager.all import PASSES
-from sdy.report.reference.markdown import summary_of, table, text_of
 from sdy.tools import make_reference
+from sdy.tools.reference.markdown import summary_of, table, text_of
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "reference"
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")

@@ -7,7 +7,7 @@ from math import prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.upstream.halo.reshape_groups import reshape_groups
+from sdy.upstream.halo.reshape import reshape_groups
 
 
 def test_kinds_of_groups() -> None:

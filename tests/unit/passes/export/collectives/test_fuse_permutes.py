@@ -13,7 +13,7 @@ from sdy.dialects.stablehlo.collectives import AllToAllOp, CollectivePermuteOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import stacked
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 from sdy.passes.export.collectives.fuse_permutes import FusePermutesPass
 from sdy.passes.run import run_passes
 

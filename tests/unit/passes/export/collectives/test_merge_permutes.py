@@ -12,7 +12,7 @@ from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import stacked
-from sdy.interpreter.spmd import run_spmd
+from sdy.interpreter.run import run_spmd
 from sdy.passes.export.collectives.merge_permutes import MergePermutesPass
 from sdy.passes.run import run_passes
 

@@ -1,1 +1,0 @@
-"""Values that each device computes by itself, in manual computations."""

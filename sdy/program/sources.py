@@ -1,0 +1,76 @@
+"""The sources of a `Program`: `sdy.load` reads a file, `sdy.from_jax` lowers a JAX function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.compile.origin import Origin
+from sdy.compile.source_text import read_module, source_text
+from sdy.diagnostics.progress import note_step
+from sdy.diagnostics.user_code import require_callable, require_type
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.interpreter.arrays.element_types import Array
+from sdy.jax.optional_jax import check_jax_version, missing_jax_error
+from sdy.program.program import Program
+
+R = TypeVar("R")
+
+
+def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Program[R]:
+    """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
+
+    The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
+    pytrees as `fn`, with NumPy arrays as leaves.
+    Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
+    different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create; any error of JAX if `fn` cannot be
+    traced.
+    """
+    require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
+    check_jax_version()
+    try:
+        from sdy.jax.to_stablehlo.lowering import lower
+    except ModuleNotFoundError as error:
+        raise missing_jax_error(error) from error
+    note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
+    lowered = lower(fn, args, kwargs)
+    note_step(f"read {lowered.name}")
+    module = read_module(lowered.text, lowered.name)
+    source_lines = _source_lines(module, lowered.op_sources)
+    origin = Origin(
+        lowered.text,
+        lowered.signature,
+        source_lines,
+        lowered.argument_names,
+        lowered.devices,
+        lowered.axis_types,
+        lowered.callbacks,
+    )
+    return Program(module, origin)
+
+
+def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:
+    """Map each line of the text that defines values, or is a custom call, to the Python line that it was traced from.
+
+    `op_sources` lists the Python line of each op of the module in program order.
+    """
+    source_lines: dict[int, str] = {}
+    for op, source in zip(pre_order(module), op_sources, strict=True):
+        span = span_of(op)
+        if source and (op.results or isinstance(op, CustomCallOp)) and span is not None:
+            source_lines[span.line] = source
+    return source_lines
+
+
+def load(path: str | Path) -> Program[list[Array]]:
+    """Read a program from a file of MLIR text, or of another format that `sdy.compile.source_text` converts.
+
+    Raises: OSError if it cannot be read, SdyError with the first error in its text.
+    """
+    require_type(path, (str, Path), "sdy.load: path")
+    return Program.from_text(source_text(Path(path).read_bytes(), str(path)), str(path))

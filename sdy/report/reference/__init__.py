@@ -1,1 +1,0 @@
-"""Generates the reference pages of passes and ops from the code."""

@@ -1,1 +1,0 @@
-"""Partition one instruction at a time, each in its own manual computation."""
