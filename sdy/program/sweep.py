@@ -12,6 +12,7 @@ from typing import Any
 from sdy.cost.hardware import DEFAULT_MACHINE
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.unregistered import allow_unregistered_dialects, allows_unregistered_dialects
 from sdy.program.parallel.processes import Processes
 from sdy.program.program import Program
 from sdy.program.sweep_task import SweepTask, priced
@@ -50,7 +51,7 @@ def sweep(
     tasks = [
         SweepTask(text, machine, mesh, kind, memory, time_limit) for machine, (mesh, kind) in product(on, swept.cases)
     ]
-    with Processes(processes) as pool:
+    with Processes(processes, partial(allow_unregistered_dialects, allows_unregistered_dialects())) as pool:
         pending = [pool.submit(partial(priced, task)) for task in tasks]
         is_complete = False
         with suppress(KeyboardInterrupt):

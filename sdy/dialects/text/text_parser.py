@@ -36,6 +36,7 @@ from sdy.dialects.constants.elements import Scalar, codec_of
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
 from sdy.dialects.text.type_parser import TypeParser
+from sdy.dialects.text.unknown_ops import unknown_dialect_hint
 
 T = TypeVar("T")
 
@@ -186,5 +187,6 @@ class TextParser(TypeParser):
             cached = [each.name for each in (self.ctx.loaded_types if is_type else self.ctx.loaded_attrs)]
             span = Span(self.consumed - len(attr_name), self.consumed, self.lexer.input)
             kind = "type" if is_type else "attribute"
-            self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, similar_name_hint(attr_name, cached))
+            hint = similar_name_hint(attr_name, cached) or unknown_dialect_hint(attr_name, cached)
+            self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, hint)
         return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.sdy import ops
-from sdy.dialects.sdy.collectives import (
-    AllGatherOp,
-    AllSliceOp,
-    AllToAllOp,
-    CollectivePermuteOp,
-)
+from sdy.dialects.sdy import collectives, ops
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.interpreter.arrays.elements import array_of
 from sdy.interpreter.failure import failure
@@ -21,10 +15,7 @@ KERNELS = KernelTable()
 
 
 @KERNELS.of(
-    AllGatherOp,
-    AllSliceOp,
-    AllToAllOp,
-    CollectivePermuteOp,
+    *collectives.OPS,
     ops.DataFlowEdgeOp,
     ops.FuncDataFlowEdgeOp,
     ops.PropagationBarrierOp,

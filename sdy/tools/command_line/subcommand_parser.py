@@ -8,7 +8,7 @@ from typing import NoReturn
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.environment import COLORS, default_color
-from sdy.tools.command_line.extensions import LOAD_HELP
+from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP
 from sdy.tools.command_line.help_text import WrappedHelp
 
 _UNRECOGNIZED = "unrecognized arguments: "
@@ -29,6 +29,7 @@ class SubcommandParser(ArgumentParser):
         super().__init__(f"sdy {name}", description=description, formatter_class=WrappedHelp, allow_abbrev=False)
         every = self.add_argument_group("options of every command")
         every.add_argument("--load", metavar="MODULE", action="append", default=[], help=LOAD_HELP)
+        every.add_argument("--allow-unregistered-dialect", action="store_true", help=UNREGISTERED_HELP)
         every.add_argument(
             "--color",
             metavar="WHEN",
