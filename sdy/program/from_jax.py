@@ -14,6 +14,7 @@ from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.verification.ignored_annotations import ignored_annotations
 from sdy.jax.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.program import Program
 
@@ -48,6 +49,7 @@ def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Progra
         lowered.devices,
         lowered.axis_types,
         lowered.callbacks,
+        tuple(ignored_annotations(module)),
     )
     return Program(module, origin)
 

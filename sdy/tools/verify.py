@@ -13,6 +13,7 @@ from sdy.advice.report_json import meshes_json
 from sdy.compile.compiled import Compiled
 from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
+from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import render
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
@@ -128,7 +129,14 @@ def run(arguments: Namespace) -> int:
 
 
 def _verify_file(arguments: Namespace) -> int:
-    return with_program_and_text(arguments.file, lambda program, text: _verify(program, text, arguments))
+    def verified(program: Program, text: str) -> int:
+        status = _verify(program, text, arguments)
+        if program.origin.warnings and not arguments.json:
+            count = counted(len(program.origin.warnings), "annotation")
+            print(f"{count} of the text ignored, so the program may be sharded otherwise than meant: see the warnings")
+        return status
+
+    return with_program_and_text(arguments.file, verified)
 
 
 def _verify(program: Program, text: str, arguments: Namespace) -> int:

@@ -33,7 +33,10 @@ def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
     """Return `use(program, text)` for the program in a file; see `with_program`."""
     text = read_text(path)
     try:
-        return use(Program.from_text(text, path), text)
+        program = Program.from_text(text, path)
+        for warning in program.origin.warnings:
+            print(render(with_lines(warning, path, text.splitlines())), file=sys.stderr)
+        return use(program, text)
     except SdyError as error:
         raise SdyError(*(with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
 
