@@ -54,7 +54,12 @@ from sdy.passes.import_.hlo_annotations import (
     shardy_attribute,
     without_annotations,
 )
-from sdy.passes.import_.import_manual_computations import Borders, import_manual_computations
+from sdy.passes.import_.import_manual_computations import (
+    ENTRIES,
+    Borders,
+    import_manual_computations,
+    is_sharding_call,
+)
 from sdy.passes.rewriting.insertion import erase, replace_op
 from sdy.passes.rewriting.op_order import forget_order
 from sdy.passes.rewriting.unique_names import UniqueNames
@@ -190,8 +195,7 @@ class _Import:
     def _borders(self, call: CustomCallOp) -> Borders | None:
         """Return the shardings of the global values at one side of a manual computation, and its manual axes."""
         attributes = _attributes(call)
-        target = call.call_target_name.data
-        is_entry = target in ("SPMDFullToShardShape", "xla.sdy.GlobalToLocalShape")
+        is_entry = call.call_target_name.data in ENTRIES
         try:
             exact = shardy_attribute(attributes, "in_shardings" if is_entry else "out_shardings")
             axes = shardy_attribute(attributes, "manual_axes")
@@ -199,16 +203,22 @@ class _Import:
             return None
         if isinstance(exact, TensorShardingPerValueAttr) and isinstance(axes, ManualAxesAttr):
             return Borders(exact.data, axes.data)
-        if is_entry:
-            source = call.operands[0].owner
-            written = hlo_shardings(attributes)
-            manual = manual_axes_of_hlo(written[0], self._mesh) if len(written) == 1 else None
-            if not _is_sharding_call(source) or manual is None:
-                return None
-            found = self._shardings(_attributes(source), [call.operands[0].type], in_manual=False)
-            return None if found is None else Borders(found, manual)
-        found = self._shardings(attributes, [call.results[0].type], in_manual=False)
-        return None if found is None else Borders(found, None)
+        if len(call.operands) != 1 or not is_sharding_call(source := call.operands[0].owner):
+            return None
+        # At an entry, the sharding of the global value is on the call before, and the manual axes are on the entry.
+        outside, inside = _attributes(source), attributes
+        if not is_entry:
+            outside, inside = inside, outside
+        try:
+            written = hlo_shardings(inside), hlo_shardings(outside)
+        except UnreadableError:
+            return None
+        manual, around = (manual_axes_of_hlo(each[0], self._mesh) if len(each) == 1 else None for each in written)
+        value = (call.operands if is_entry else call.results)[0]
+        found = self._shardings(outside, [value.type], in_manual=_is_in_manual(call))
+        if found is None or manual is None:
+            return None
+        return Borders(found, tuple(axis for axis in manual if axis not in (around or ())))
 
     # Functions and ops
 
@@ -267,10 +277,6 @@ class _Import:
 
 
 _CONSTRAINT, _RESULT = "Sharding", "xla.sdy.FuncResultSharding"
-
-
-def _is_sharding_call(op: object) -> bool:
-    return isinstance(op, CustomCallOp) and op.call_target_name.data == _CONSTRAINT
 
 
 def _attributes(op: object) -> Attributes:

@@ -9,22 +9,23 @@ copies of the constants that it uses. Computations that use other values of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, TypeGuard
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sdy.dialects.ir.fast_ops import append_op, copy_with_regions, detach, replace_uses
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.traits import is_terminator
-from sdy.dialects.ir.walk import op_and_nested_ops, ops_in, ops_of
+from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops, ops_in, ops_of
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.tokens import GetTupleElementOp, TupleOp
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.call_graph import callee_name, calls_in
 from sdy.passes.rewriting.insertion import erase, insert_before
@@ -32,7 +33,6 @@ from sdy.passes.simplify.inline import inline_call
 
 ENTRIES = frozenset(("SPMDFullToShardShape", "xla.sdy.GlobalToLocalShape"))
 EXITS = frozenset(("SPMDShardToFullShape", "xla.sdy.LocalToGlobalShape"))
-SHARDING_CALL = frozenset(("Sharding",))
 
 
 class Borders(NamedTuple):
@@ -49,7 +49,7 @@ class _Computation:
     entries: list[CustomCallOp] = field(default_factory=list[CustomCallOp])
     ops: list[Operation] = field(default_factory=list[Operation])
     exits: list[CustomCallOp] = field(default_factory=list[CustomCallOp])
-    is_closed: bool = True  # no local value is used by the end of the block around it, nor after an exit
+    is_closed: bool = True  # no local value is used by the end of the block around it
 
     def add(self, op: Operation) -> None:
         if _has_target(op, ENTRIES):
@@ -58,21 +58,64 @@ class _Computation:
             self.exits.append(op)
         else:
             self.ops.append(op)
-            self.is_closed &= not self.exits and not is_terminator(op)
+            self.is_closed &= not is_terminator(op)
+
+    @property
+    def locals(self) -> list[SSAValue]:
+        """The shards of the arguments."""
+        return [result for call in self.entries for result in call.results]
+
+    @property
+    def results(self) -> list[SSAValue]:
+        """The global results."""
+        return [result for call in self.exits for result in call.results]
+
+    def is_before_uses(self) -> bool:
+        """Return whether all uses of the results come after the last exit."""
+        last = _position(self.exits[-1])
+        block = self.exits[-1].parent
+        users = [use.operation for result in self.results for use in result.uses]
+        return block is not None and all(_position(ancestor_in(block, user)) > last for user in users)
 
 
 def import_manual_computations(module: ModuleOp, borders_of: Callable[[CustomCallOp], Borders | None]) -> None:
     """Convert all manual computations whose borders `borders_of` can read, and inline the functions that they call."""
-    calls = [call for call in ops_of(module, CustomCallOp) if _has_target(call, ENTRIES)]
-    blocks = dict.fromkeys(call.parent for call in calls)
-    called: set[str] = set()
-    for block in blocks:
-        for computation in _computations(block) if block is not None else ():
-            called |= _convert(module, computation, borders_of)
-    for name in called:
-        func = functions_of(module)[name]
-        if all(callee_name(call) != name for each in functions_of(module).values() for call in calls_in(each)):
-            erase(func)
+    for call in ops_of(module, CustomCallOp):
+        if _has_target(call, ENTRIES | EXITS):
+            _untuple(call)
+    # A conversion inlines functions, in which there may be manual computations too, so the others are found anew.
+    while any(_convert(module, computation, borders_of) for computation in _all_computations(module)):
+        pass
+
+
+def _all_computations(module: ModuleOp) -> Iterator[_Computation]:
+    calls = [call for call in ops_of(module, CustomCallOp) if _has_target(call, EXITS)]
+    for block in dict.fromkeys(call.parent for call in calls):
+        if block is not None:
+            yield from _computations(block)
+
+
+def _untuple(call: CustomCallOp) -> None:
+    """Replace a call that returns a tuple, as in HLO, by one with several results."""
+    for operand in call.operands:
+        for use in list(operand.uses):
+            if isinstance(use.operation, TupleOp) and use.operation.results[0].first_use is None:
+                erase(use.operation)
+    result = call.results[0]
+    elements = [use.operation for use in result.uses]
+    if isinstance(result.type, TupleType) and all(isinstance(each, GetTupleElementOp) for each in elements):
+        new = CustomCallOp.create(
+            operands=call.operands,
+            result_types=result.type.types.data,
+            properties=call.properties,
+            attributes=call.attributes,
+        )
+        insert_before(call, new)
+        for each in elements:
+            if isinstance(each, GetTupleElementOp):
+                replace_uses(each.results[0], new.results[each.index.value.data])
+                erase(each)
+        erase(call)
 
 
 def _computations(block: Block) -> list[_Computation]:
@@ -81,7 +124,7 @@ def _computations(block: Block) -> list[_Computation]:
     found: list[_Computation] = []
     for op in ops_in(block):
         used = dict.fromkeys(of_value[value] for value in _operands(op) if value in of_value)
-        if not used and not _has_target(op, ENTRIES):
+        if not used and not _has_target(op, ENTRIES | EXITS):
             continue
         computation = _Computation()
         for each in used or ():
@@ -102,20 +145,39 @@ def _merge(one: _Computation, into: _Computation, of_value: dict[SSAValue, _Comp
     of_value.update((value, into) for value, owner in of_value.items() if owner is one)
 
 
-def _convert(
-    module: ModuleOp, computation: _Computation, borders_of: Callable[[CustomCallOp], Borders | None]
-) -> set[str]:
-    """Convert a computation, and return the names of the functions that were inlined."""
+def _convert(module: ModuleOp, computation: _Computation, borders_of: Callable[[CustomCallOp], Borders | None]) -> bool:
+    """Convert a computation, unless it uses what it may not; return whether it was converted."""
     entries, exits = computation.entries, computation.exits
-    sources = [borders_of(call) for call in entries]
-    targets = [borders_of(call) for call in exits]
-    ins, outs = [each for each in sources if each], [each for each in targets if each]
+    ins = [each for call in entries if (each := borders_of(call))]
+    outs = [each for call in exits if (each := borders_of(call))]
     copied = _copied_ops(computation)
-    if copied is None or not computation.is_closed or len(ins) < len(sources) or len(outs) < len(targets):
-        return set()
-    local = list(chain.from_iterable(call.results for call in entries))
-    block = Block(arg_types=[value.type for value in local])
-    for value, argument in zip(local, block.args, strict=True):
+    manual_axes = next((each.manual_axes for each in (*ins, *outs) if each.manual_axes is not None), None)
+    is_known = copied is not None and len(ins) == len(entries) and len(outs) == len(exits)
+    if not is_known or manual_axes is None or not computation.is_closed or not computation.is_before_uses():
+        return False
+    new = ManualComputationOp(
+        [_global_value(operand) for call in entries for operand in call.operands],
+        tuple(chain.from_iterable(each.shardings for each in ins)),
+        tuple(chain.from_iterable(each.shardings for each in outs)),
+        manual_axes,
+        Region(_body(computation, copied or ())),
+        [result.type for result in computation.results],
+    )
+    insert_before(exits[-1], new)
+    for result, replacement in zip(computation.results, new.outputs, strict=True):
+        replace_uses(result, replacement)
+    _erase_borders(computation)
+    for op in reversed(copied or ()):
+        if op.parent is not None and all(result.first_use is None for result in op.results):
+            erase(op)
+    _inline(module, new)
+    return True
+
+
+def _body(computation: _Computation, copied: Sequence[Operation]) -> Block:
+    """Return a block of the ops of a computation, after copies of the ops that compute its constants."""
+    block = Block(arg_types=[value.type for value in computation.locals])
+    for value, argument in zip(computation.locals, block.args, strict=True):
         replace_uses(value, argument)
     copies: dict[SSAValue, SSAValue] = {}
     for op in copied:
@@ -125,47 +187,38 @@ def _convert(
         append_op(block, op)
         for inner in op_and_nested_ops(op):
             inner.operands = [copies.get(operand, operand) for operand in inner.operands]
-    returned = chain.from_iterable(call.operands for call in exits)
-    append_op(block, ReturnOp(*(copies.get(value, value) for value in returned)))
-    last = block.last_op
-    assert last is not None
-    last.location = exits[0].location
-    new = ManualComputationOp(
-        [_global_value(operand) for call in entries for operand in call.operands],
-        tuple(chain.from_iterable(each.shardings for each in ins)),
-        tuple(chain.from_iterable(each.shardings for each in outs)),
-        next((each.manual_axes for each in ins if each.manual_axes is not None), ()),
-        Region(block),
-        [result.type for call in exits for result in call.results],
-    )
-    insert_before(exits[0], new)
-    for result, replacement in zip((result for call in exits for result in call.results), new.outputs, strict=True):
-        replace_uses(result, replacement)
-    for call in (*exits, *reversed(entries)):
+    returned = [copies.get(value, value) for call in computation.exits for value in call.operands]
+    end = ReturnOp(*returned)
+    end.location = computation.exits[-1].location
+    append_op(block, end)
+    return block
+
+
+def _erase_borders(computation: _Computation) -> None:
+    for call in (*computation.exits, *reversed(computation.entries)):
         operands = call.operands
         erase(call)
         for operand in operands:
-            if _has_target(owner := operand.owner, SHARDING_CALL) and operand.first_use is None:
+            if is_sharding_call(owner := operand.owner) and operand.first_use is None:
                 erase(owner)
-    return _inline(module, new)
 
 
-def _inline(module: ModuleOp, computation: ManualComputationOp) -> set[str]:
-    """Inline the calls directly in a computation, which the front end outlined; return the names of the functions."""
+def _inline(module: ModuleOp, computation: ManualComputationOp) -> None:
+    """Inline the calls directly in a computation, which the front end outlined, and erase functions without calls."""
     functions = functions_of(module)
-    names: set[str] = set()
     for call in [op for op in computation.body.block.ops if isinstance(op, CallOp)]:
         callee = functions[callee_name(call)]
         if callee.sym_visibility is not None and callee.sym_visibility.data == "private":
             inline_call(call, callee)
-            names.add(callee.sym_name.data)
-    return names
+            names = (callee_name(each) for func in functions_of(module).values() for each in calls_in(func))
+            if callee.sym_name.data not in names:
+                erase(callee)
 
 
 def _global_value(value: SSAValue) -> SSAValue:
     """Return the value that a `@Sharding` before an entry annotates, as the computation has its sharding."""
     owner = value.owner
-    return owner.operands[0] if _has_target(owner, SHARDING_CALL) else value
+    return owner.operands[0] if is_sharding_call(owner) else value
 
 
 def _copied_ops(computation: _Computation) -> Sequence[Operation] | None:
@@ -198,3 +251,8 @@ def _operands(op: Operation) -> list[SSAValue]:
 
 def _has_target(op: object, targets: frozenset[str]) -> TypeGuard[CustomCallOp]:
     return isinstance(op, CustomCallOp) and op.call_target_name.data in targets
+
+
+def is_sharding_call(op: object) -> TypeGuard[CustomCallOp]:
+    """Return whether an op is a `@Sharding`, which annotates its operand."""
+    return _has_target(op, frozenset(("Sharding",)))
