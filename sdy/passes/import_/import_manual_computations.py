@@ -70,12 +70,18 @@ class _Computation:
         """The global results."""
         return [result for call in self.exits for result in call.results]
 
-    def is_before_uses(self) -> bool:
-        """Return whether all uses of the results come after the last exit."""
-        last = _position(self.exits[-1])
-        block = self.exits[-1].parent
+    def place(self) -> CustomCallOp | None:
+        """Return the exit at which the computation can stand, after its operands and before the uses of its results.
+
+        Ops between the exits may use results of the earlier ones, as in HLO.
+        """
+        first, last = self.exits[0], self.exits[-1]
+        if all(_position(call) < _position(first) for call in self.entries):
+            return first
+        block = last.parent
         users = [use.operation for result in self.results for use in result.uses]
-        return block is not None and all(_position(ancestor_in(block, user)) > last for user in users)
+        is_before = block is not None and all(_position(ancestor_in(block, user)) > _position(last) for user in users)
+        return last if is_before else None
 
 
 def import_manual_computations(module: ModuleOp, borders_of: Callable[[CustomCallOp], Borders | None]) -> None:
@@ -153,7 +159,8 @@ def _convert(module: ModuleOp, computation: _Computation, borders_of: Callable[[
     copied = _copied_ops(computation)
     manual_axes = next((each.manual_axes for each in (*ins, *outs) if each.manual_axes is not None), None)
     is_known = copied is not None and len(ins) == len(entries) and len(outs) == len(exits)
-    if not is_known or manual_axes is None or not computation.is_closed or not computation.is_before_uses():
+    place = computation.place()
+    if not is_known or manual_axes is None or not computation.is_closed or place is None:
         return False
     new = ManualComputationOp(
         [_global_value(operand) for call in entries for operand in call.operands],
@@ -163,7 +170,7 @@ def _convert(module: ModuleOp, computation: _Computation, borders_of: Callable[[
         Region(_body(computation, copied or ())),
         [result.type for result in computation.results],
     )
-    insert_before(exits[-1], new)
+    insert_before(place, new)
     for result, replacement in zip(computation.results, new.outputs, strict=True):
         replace_uses(result, replacement)
     _erase_borders(computation)
