@@ -21,7 +21,7 @@ def report_json(facts: PartitionSummary) -> dict[str, object]:
         "values": [asdict(row) for row in boundary_rows(program.global_module, program.origin.argument_names)],
         "collectives": collectives_json(facts),
         "conflicts": [site.to_json() for site in facts.explainer.conflict_sites()],
-        "remarks": [remark.to_json() for remark in program.remarks],
+        "remarks": [remark.to_json() for remark in (*program.origin.warnings, *program.remarks)],
         "totals": {
             "bytes_sent": round(facts.bytes_sent),
             "seconds": facts.seconds,

@@ -31,7 +31,7 @@ class Origin(Generic[R]):
     it was traced from (`{7: "train.py:12"}`). `argument_names` are the names of the arguments of the main function as
     the user wrote them (`params['w']`). `devices` are JAX devices, in the order of their numbers in the program.
     `axis_types` are the JAX axis types of the mesh axes, by name. `callbacks` are the Python functions that the program
-    calls by their number.
+    calls by their number. `warnings` are about annotations in the text that are ignored.
     """
 
     text: str
@@ -41,6 +41,7 @@ class Origin(Generic[R]):
     devices: tuple[object, ...] = ()
     axis_types: Mapping[str, object] = field(default_factory=dict[str, object])
     callbacks: tuple[Callable[..., Sequence[Array]], ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
     def host(self) -> Host:
         """Return the host side of a new run of the program."""

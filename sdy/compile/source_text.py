@@ -16,10 +16,15 @@ from typing import Literal
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Span
+from sdy.dialects import arith
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.symbols import MAIN, functions_of
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
+from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.rewriting.insertion import replace_op
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
 PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
@@ -27,6 +32,8 @@ PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
 _OTHER_STARTS = ("import", "from", "def", "#", "@jax", '"""', "{")
 _PYTHON = r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")"
 _JAXPR = r"\{ ?lambda\b"
+# What JAX, XLA and other front ends write in place of meshes, shardings and constants of sdy and StableHLO.
+_FOREIGN = r"mhlo\.sharding|xla\.sdy\.|@Sharding|@SPMD|arith\.constant"
 _OPTIMIZED = r'"mhlo\.\w+"\('  # fusions and other ops that StableHLO does not have
 
 Format = Literal["MLIR bytecode", "HLO text", "an HLO proto"]
@@ -135,10 +142,26 @@ def _unreadable(name: str, problem: str, hint: str) -> SdyError:
 
 
 def read_module(text: str, file_name: str) -> ModuleOp:
-    """Parse and verify the text of a module. Raises: SdyError with the first error in the text."""
+    """Parse, verify and normalize the text of a module. Raises: SdyError with the first error in the text."""
     module = parse_module(text, file_name)
-    verify_module(module)
+    verify_and_normalize(module, text)
     return module
+
+
+def verify_and_normalize(module: ModuleOp, text: str) -> None:
+    """Verify a module that was read, and express annotations and constants of other dialects by those of sdy.
+
+    Raises: SdyError with the first error.
+    """
+    verify_module(module)
+    if re.search(_FOREIGN, text):
+        from sdy.passes.import_.import_hlo_shardings import import_hlo_shardings  # few programs need it
+
+        import_hlo_shardings(module)
+        for op in ops_of(module, arith.ConstantOp):
+            if isinstance(op.value, DenseElementsAttr):
+                replace_op(op, ConstantOp.create(result_types=[op.value.type], properties={"value": op.value}))
+        verify_module(module)
 
 
 def argument_names(module: ModuleOp, locations: ParsedLocations) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from sdy.dialects.stablehlo import families
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.text.locating_parser import parse_text
 from sdy.dialects.text.printer import print_operation
+from sdy.dialects.unregistered import allows_unregistered_dialects
 
 
 class LazyDialect(NamedTuple):
@@ -59,12 +60,15 @@ def add_dialect(dialect: Dialect) -> None:
     if dialect.name in dialect_names():
         raise ValueError(f"a dialect named {dialect.name} already exists")
     _added_dialects.append(dialect)
-    _shared_context.cache_clear()
+    _context_with.cache_clear()
 
 
 def make_context(allow_unregistered: bool = False) -> SdyContext:
-    """Return a context with all dialects. If `allow_unregistered`, ops of other dialects are accepted too."""
-    context = SdyContext(allow_unregistered, families.op_class)
+    """Return a context with all dialects.
+
+    Ops of other dialects are accepted if `allow_unregistered`, or if `sdy.dialects.unregistered` allows them.
+    """
+    context = SdyContext(allow_unregistered or allows_unregistered_dialects(), families.op_class)
     for dialect in (*DIALECTS, *_added_dialects):  # they are loaded when the text uses them
         load = dialect.load if isinstance(dialect, LazyDialect) else lambda loaded=dialect: loaded
         context.register_dialect(dialect.name, load)
@@ -100,6 +104,10 @@ def print_module(module: ModuleOp, generic: bool = False, locations: ParsedLocat
     return print_operation(module, generic, locations) + "\n"
 
 
-@cache
 def _shared_context() -> Context:
-    return make_context()
+    return _context_with(allows_unregistered_dialects())
+
+
+@cache
+def _context_with(allow_unregistered: bool) -> Context:
+    return make_context(allow_unregistered)

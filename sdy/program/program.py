@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from sdy.compile.compiled import Compiled, compiled
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import summary
 from sdy.compile.signature import FlatSignature, call_of
-from sdy.compile.source_text import argument_names
+from sdy.compile.source_text import argument_names, verify_and_normalize
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
 from sdy.diagnostics.progress import note_step
@@ -23,7 +23,7 @@ from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.module_text import parse_module_with_locations, print_module
 from sdy.dialects.text.source_lines import source_lines
-from sdy.dialects.verification.verify_module import verify_module
+from sdy.dialects.verification.ignored_annotations import ignored_annotations
 
 if TYPE_CHECKING:
     from sdy.advice.contract import Breach, Contract
@@ -63,8 +63,8 @@ class Program(WrittenProgram[R]):
         module, locations = parse_module_with_locations(text, file_name)
         origin = Origin(text, FlatSignature(), source_lines(locations), argument_names(module, locations))
         with origin.named_lines():
-            verify_module(module)
-        return Program(module, origin)
+            verify_and_normalize(module, text)
+        return Program(module, replace(origin, warnings=tuple(ignored_annotations(module))))
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program[list[Array]]:

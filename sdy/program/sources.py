@@ -15,6 +15,7 @@ from sdy.diagnostics.user_code import require_callable, require_type
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.verification.ignored_annotations import ignored_annotations
 from sdy.interpreter.arrays.element_types import Array
 from sdy.jax.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.program import Program
@@ -50,6 +51,7 @@ def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Progra
         lowered.devices,
         lowered.axis_types,
         lowered.callbacks,
+        tuple(ignored_annotations(module)),
     )
     return Program(module, origin)
 

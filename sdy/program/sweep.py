@@ -21,6 +21,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import print_module
 from sdy.dialects.sdy.ops import MeshOp
+from sdy.dialects.unregistered import allow_unregistered_dialects, allows_unregistered_dialects
 from sdy.model.mesh import Mesh
 from sdy.passes.rewriting.insertion import erase, insert
 from sdy.program.parallel.processes import Processes
@@ -62,7 +63,7 @@ def sweep(
         SweepTask(text, program.options, machine, mesh, kind, memory, time_limit)
         for machine, (mesh, kind) in product(on, swept.cases)
     ]
-    with Processes(processes) as pool:
+    with Processes(processes, partial(allow_unregistered_dialects, allows_unregistered_dialects())) as pool:
         pending = [pool.submit(partial(priced, task)) for task in tasks]
         is_complete = False
         with suppress(KeyboardInterrupt):

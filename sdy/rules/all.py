@@ -22,6 +22,7 @@ from sdy.dialects.ir.context import emit_once
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.sdy import collectives as sdy_collectives
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sharded_types import static_shape
@@ -85,6 +86,7 @@ WITHOUT_RULE = frozenset[type[Operation]](
         sdy_ops.PropagationBarrierOp,
         sdy_ops.ReshardOp,
         sdy_ops.ShardingGroupOp,
+        *sdy_collectives.OPS,
         shapes.ConstantOp,
         shapes.IotaOp,
         communication.InfeedOp,

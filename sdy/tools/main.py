@@ -12,6 +12,7 @@ from typing import Protocol, cast
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.diagnostics.wording import similar_name_hint
+from sdy.dialects.unregistered import allow_unregistered_dialects
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS, status_of
@@ -95,6 +96,7 @@ def _run(name: str, args: Sequence[str]) -> int:
     configure_logging()
     modules, remaining = load_extensions(args)
     parsed = command.parser().parse_intermixed_args(remaining, Namespace(load=modules))
+    allow_unregistered_dialects(parsed.allow_unregistered_dialect)
     if name == "lsp" or not sys.stderr.isatty():
         return command.run(parsed)
     with import_module("sdy.report.progress_line").show_progress():  # imported where it is needed

@@ -19,6 +19,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
 from sdy.dialects.module_text import parse_module
+from sdy.dialects.unregistered import allow_unregistered_dialects
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.evidence.runs.arrays import load_arrays
 from sdy.evidence.runs.run_estimate import check_memory, estimate_of_run
@@ -35,12 +36,13 @@ from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
-from sdy.tools.command_line.extensions import LOAD_HELP, load_extensions
+from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP, load_extensions
 from sdy.tools.command_line.files import Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.options import ToolArguments, ToolOptions, parse_arguments, print_help
 
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and run each part separately",
+    "allow-unregistered-dialect": UNREGISTERED_HELP,
     "interpreter-print-dense": "print results as constants: dense<[1, 2]> : tensor<2xi32>",
     "trace": "print each executed op to standard error, with its result types and a digest of its results",
     "devices-table": "also print the shard of each result on each device of the mesh",
@@ -80,6 +82,7 @@ def _run(args: Sequence[str]) -> int:
         write_text("-", f"sdy {sdy.__version__}\n")
         return SUCCESS
     inputs = _inputs(arguments)
+    allow_unregistered_dialects(arguments.has("allow-unregistered-dialect"))
     text = read_text(arguments.file)
     chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
     succeeded = True

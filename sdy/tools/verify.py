@@ -15,6 +15,7 @@ from sdy.compile.compiled import Compiled
 from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
 from sdy.diagnostics.diagnostic import render
+from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import parse_module, print_module
@@ -137,7 +138,14 @@ def run(arguments: Namespace) -> int:
 
 
 def _verify_file(arguments: Namespace) -> int:
-    return with_program_and_text(arguments, lambda program, text: _verify(program, text, arguments))
+    def verified(program: Program, text: str) -> int:
+        status = _verify(program, text, arguments)
+        if program.origin.warnings and not arguments.json:
+            count = counted(len(program.origin.warnings), "annotation")
+            print(f"{count} of the text ignored, so the program may be sharded otherwise than meant: see the warnings")
+        return status
+
+    return with_program_and_text(arguments, verified)
 
 
 def _verify(program: Program, text: str, arguments: Namespace) -> int:

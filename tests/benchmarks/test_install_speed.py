@@ -14,7 +14,7 @@ from support.timing.commands import cpu_seconds
 from support.timing.medians import table
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = ("xdsl==0.74.0", "lark", "numpy", "ml_dtypes")
+LIBRARIES = ("xdsl>=0.74,<0.76", "lark", "numpy", "ml_dtypes")
 MOST = 2.0  # times the installation of the libraries
 ROUNDS = 3
 

@@ -108,6 +108,18 @@ def test_locations_match_mlir(text: str, generic: bool) -> None:
     assert print_module(module, generic, locations) == jaxlib_mlir.text_with_locations(text, generic)
 
 
+@pytest.mark.parametrize("path", [*PROGRAMS, *OPS], ids=lambda path: path.stem)
+def test_texts_with_locations_are_the_same_programs(path: Path) -> None:
+    """MLIR writes locations after ops, after the arguments of functions and of all kinds of regions, and as aliases."""
+    text = path.read_text()
+    expected = print_module(parse_module(text, path.name))
+    for generic in (False, True):
+        located = jaxlib_mlir.text_with_locations(text, generic)
+        module, locations = parse_module_with_locations(located, "-")
+        assert print_module(module) == expected
+        assert print_module(module, generic, locations) == located
+
+
 def test_an_alias_of_a_location_must_be_defined() -> None:
     with pytest.raises(SdyError) as caught:
         parse_module(LOCATED.replace("#loc7 =", "#loc8 ="))

@@ -71,7 +71,12 @@ def test_ci_runs_every_version_of_python_that_is_supported() -> None:
     assert matrix == ", ".join(f'"{version}"' for version in versions)
 
 
-@pytest.mark.parametrize("workflow", ["ci.yml", "release.yml"])
+def test_ci_runs_the_oldest_xdsl() -> None:
+    (oldest,) = re.findall(r"^xdsl>=([\d.]+)", "\n".join(PROJECT["project"]["dependencies"]), re.MULTILINE)
+    assert all(f"'xdsl=={oldest}.*'" in text_of(path) for path in (".ci/run", ".github/workflows/ci.yml"))
+
+
+@pytest.mark.parametrize("workflow", ["ci.yml", "newest.yml", "release.yml"])
 def test_workflows_install_extras_and_run_targets_that_exist(workflow: str) -> None:
     text = text_of(f".github/workflows/{workflow}")
     extras = {name for names in re.findall(r"-e '\.\[(.+?)\]'", text) for name in names.split(",")}

@@ -27,6 +27,14 @@ PARSING: dict[str, Code] = {
     "SDY-P008": Code("The file is not valid UTF-8.", "Pass MLIR in text form; MLIR bytecode is not supported."),
     "SDY-P009": Code("The number of result names differs from the number of results.", "Write one name per result."),
     "SDY-P010": Code("The number of operands differs from the number of operand types.", "Write one type per operand."),
+    "SDY-P011": Code(
+        "The dialect sdy has no attribute of this name, so it is ignored.",
+        "Correct the name, as the hint shows, or use the prefix of another dialect.",
+    ),
+    "SDY-P012": Code(
+        "An attribute or a custom call looks like a sharding, but cannot be read or expressed, so it is ignored.",
+        "Write its meaning with `sdy.mesh` and `sdy.sharding`, or remove it.",
+    ),
     "SDY-P101": Code(
         "The sharding notation contains an unexpected token.", "Write one of the tokens that the hint lists."
     ),

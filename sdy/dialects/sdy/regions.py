@@ -28,6 +28,7 @@ from sdy.dialects.facts.traits import StoresShardings
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.notation import is_at_attribute, read_bracketed
+from sdy.dialects.text.location_parser import parse_located_argument
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
 from sdy.model.sharding import TensorSharding
@@ -189,7 +190,7 @@ def _parse_rest(
     cls: type[ComputationT], parser: Parser, operands: list[UnresolvedOperand], properties: dict[str, Attribute]
 ) -> ComputationT:
     """Parse `(%arg: T) { ... } {attributes} : (T) -> T` and create the op."""
-    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_located_argument(parser))
     body = parser.parse_region(arguments)
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
@@ -202,14 +203,6 @@ def _parse_rest(
         attributes=attributes,
         regions=[body],
     )
-
-
-def _parse_argument(parser: Parser) -> Parser.Argument:
-    """Parse `%arg: T`. Argument attributes are dropped, as in Shardy."""
-    argument = parser.parse_argument()
-    parser.parse_optional_attr_dict()
-    location = parser.parse_optional_location()
-    return argument if location is None else Parser.Argument(argument.name, argument.type, location)
 
 
 def _print_operands(op: ManualComputationOp | NamedComputationOp, printer: Printer) -> None:

@@ -33,6 +33,7 @@ from sdy.dialects.stablehlo.elementwise import BinaryOp
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_text
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 from sdy.dialects.text.line_templates import HasImplicitRegions
+from sdy.dialects.text.location_parser import parse_located_argument
 
 _UNKNOWN = UnknownLoc()
 # The ops that the short form can name.
@@ -156,9 +157,9 @@ def _parse_reducer(parser: Parser) -> Region:
 
 def _parse_reducer_pair(parser: Parser) -> tuple[Parser.Argument, Parser.Argument]:
     with parser.in_parens():
-        accumulated = parser.parse_argument()
+        accumulated = parse_located_argument(parser)
         parser.parse_punctuation(",")
-        return accumulated, parser.parse_argument()
+        return accumulated, parse_located_argument(parser)
 
 
 def _body_of(op_class: type[BinaryOp], parser: Parser, input_types: Sequence[Attribute], position: int) -> Region:

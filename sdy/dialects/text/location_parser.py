@@ -98,3 +98,11 @@ class LocationParser(TextParser):
     _location_aliases: dict[str, Span]
     _locations: dict[int, LocationAttr]  # of the ops, by where they begin
     _argument_locations: dict[int, LocationAttr]  # of the block arguments, by where they begin
+
+
+def parse_located_argument(parser: Parser) -> Parser.Argument:
+    """Parse an argument of a region, `%arg: T {...} loc(...)`. Its attributes are dropped, as in Shardy."""
+    argument = parser.parse_argument()
+    parser.parse_optional_attr_dict()
+    location = parser.parse_optional_location()
+    return argument if location is None else Parser.Argument(argument.name, argument.type, location)

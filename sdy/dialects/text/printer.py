@@ -56,7 +56,7 @@ class MlirPrinter(AttributePrinter):
         self.print_op(root)  # collects the locations
         names.number()
         stream = StringIO()
-        self._write = stream.write
+        self._append = stream.write
         self._texts.clear()
         self._op_texts.clear()
         self.print_op(root)
@@ -71,15 +71,15 @@ class MlirPrinter(AttributePrinter):
         if self._locations is not None:
             location = self._locations.parsed.of_argument(argument)
             self._locations.collect(location, is_early=True)
-            self._write(f" loc({self._locations.text(location)})")
+            self._append(f" loc({self._locations.text(location)})")
 
     def print_ssa_value(self, value: SSAValue) -> str:
         name = self._names[value]
         if self._printed_values is None:
-            self._write(f"%{name}")
+            self._append(f"%{name}")
         else:
             self._printed_values.append(value)
-            self._write(_NAME_MARK)
+            self._append(_NAME_MARK)
         return name
 
     def print_op(self, op: Operation) -> None:
@@ -89,16 +89,16 @@ class MlirPrinter(AttributePrinter):
         location = self._locations.parsed.of_op(op)
         self._locations.collect(location)
         self._print_op(op)
-        self._write(f" loc({self._locations.name(location)})")
+        self._append(f" loc({self._locations.name(location)})")
 
     def _print_op(self, op: Operation) -> None:
         if op.results:
-            self._write(f"{self._names.results(op)} = ")
+            self._append(f"{self._names.results(op)} = ")
         text = None if op.regions or op.successors else self._text_with_names(op)
         if text is None:
             self._print_after_results(op)
         else:
-            self._write(text)
+            self._append(text)
 
     def _text_with_names(self, op: Operation) -> str | None:
         """Return the text of an op without regions; None if it does not follow from that of a similar op.
@@ -117,9 +117,9 @@ class MlirPrinter(AttributePrinter):
     def _text_without_names(self, op: Operation) -> str | None:
         """Return the text of an op with `%s` in place of names; None if it has several lines or names other values."""
         parts: list[str] = []
-        outer, self._write, self._printed_values = self._write, parts.append, []
+        outer, self._append, self._printed_values = self._append, parts.append, []
         self._print_after_results(op)
-        printed, self._write, self._printed_values = self._printed_values, outer, None
+        printed, self._append, self._printed_values = self._printed_values, outer, None
         text = "".join(parts)
         if printed != list(operands_of(op)) or text.count(_NAME_MARK) != len(printed) or "\n" in text:
             return None
@@ -128,12 +128,12 @@ class MlirPrinter(AttributePrinter):
     def _print_after_results(self, op: Operation) -> None:
         custom = None if self.print_generic_format else _custom_print(op)
         if custom is None:
-            self._write(f'"{op_name(op)}"')
+            self._append(f'"{op_name(op)}"')
             self._print_generic(op)
             return
         default = self._default_dialects[-1]
         name = op.name.removeprefix(f"{default}.") if op.name.count(".") == 1 else op.name
-        self._write(name)
+        self._append(name)
         self._default_dialects.append(DEFAULT_DIALECTS.get(type(op), ""))
         custom(op, self)
         self._default_dialects.pop()
@@ -145,7 +145,7 @@ class MlirPrinter(AttributePrinter):
         print_empty_block: bool = True,
         print_block_terminators: bool = True,
     ) -> None:
-        self._write("{")
+        self._append("{")
         for index, block in enumerate(region.blocks):
             is_labelled = bool(index or (block.args and print_entry_block_args))
             is_labelled |= bool(print_empty_block and not index and not block.args and block.is_empty)
@@ -158,19 +158,19 @@ class MlirPrinter(AttributePrinter):
             if block.args:
                 with self.in_parens():
                     self.print_list(block.args, self.print_block_argument)
-            self._write(":")
+            self._append(":")
         self._depth += 1
         line_break = "\n" + "  " * self._depth
         for op in ops_in(block):
             if print_terminator or op is not block.last_op:
-                self._write(line_break)
+                self._append(line_break)
                 self.print_op(op)
         self._depth -= 1
 
     def print_block_name(self, block: Block) -> str:
         region = block.parent
         index = region.get_block_index(block) if region is not None else 0
-        self._write(f"^bb{index}")
+        self._append(f"^bb{index}")
         return f"bb{index}"
 
     def _print_generic(self, op: Operation) -> None:
@@ -179,14 +179,14 @@ class MlirPrinter(AttributePrinter):
             with self.in_square_brackets():
                 self.print_list(op.successors, self.print_block_name)
         if op.properties:
-            self._write(" <")
+            self._append(" <")
             self.print_attr_dict(op.properties)
-            self._write(">")
+            self._append(">")
         self._default_dialects.append("")
         self.print_regions(op.regions)
         self._default_dialects.pop()
         self.print_op_attributes(_discardable(op))
-        self._write(" : ")
+        self._append(" : ")
         self.print_operation_type(op)
 
 

@@ -40,6 +40,7 @@ from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.ir.walk import op_and_nested_ops
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
 from sdy.dialects.text.token_parser import TokenParser
+from sdy.dialects.text.unknown_ops import unknown_dialect_hint
 
 MAX_INTEGER_BITS = 2**24 - 1  # MLIR's limit for integer types
 MAX_DIM = 2**63 - 1  # MLIR's limit for dims
@@ -239,7 +240,8 @@ class TextParser(TypeParser):
             cached = [each.name for each in (self.ctx.loaded_types if is_type else self.ctx.loaded_attrs)]
             span = Span(self.consumed - len(attr_name), self.consumed, self.lexer.input)
             kind = "type" if is_type else "attribute"
-            self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, similar_name_hint(attr_name, cached))
+            hint = similar_name_hint(attr_name, cached) or unknown_dialect_hint(attr_name, cached)
+            self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, hint)
         return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
 
 

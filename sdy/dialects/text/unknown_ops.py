@@ -1,4 +1,4 @@
-"""Hints for the name of an op that no dialect has: a similar name, or how to make its dialect known."""
+"""Hints for a name that no dialect has: a similar name, or how to make its dialect known."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ def unknown_op_hint(
     names = list(known_names)
     ops = _ops_by_dialect(names)
     dialect, dot, op = name.partition(".")
+    if dialect == "mhlo":
+        return "write the program as StableHLO: mlir-hlo-opt --hlo-legalize-to-stablehlo, or HLO text, which is read"
     if not dot:
         return None if is_generic else _bare_name_hint(name, default_dialect, ops)
     if dialect in ops:
@@ -35,9 +37,17 @@ def unknown_op_hint(
     if similar is not None:
         return similar
     if is_generic:
-        return f"load dialect {dialect} with --load, or pass --allow-unregistered-dialect to sdy-opt"
-    ending = "" if allows_unknown else " and pass --allow-unregistered-dialect to sdy-opt"
+        return f"load dialect {dialect} with --load, or pass --allow-unregistered-dialect"
+    ending = "" if allows_unknown else " and pass --allow-unregistered-dialect"
     return f"load dialect {dialect} with --load, or write the generic form of the op{ending}"
+
+
+def unknown_dialect_hint(name: str, known_names: Iterable[str]) -> str | None:
+    """Return a hint for an unknown attribute or type, or None if its dialect is known."""
+    dialect, _, _ = name.partition(".")
+    if any(known.startswith(f"{dialect}.") for known in known_names):
+        return None
+    return f"load dialect {dialect} with --load, or pass --allow-unregistered-dialect"
 
 
 def _ops_by_dialect(names: Iterable[str]) -> Mapping[str, Sequence[str]]:

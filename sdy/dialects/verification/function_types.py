@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
@@ -13,7 +12,6 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import MAIN
 from sdy.dialects.stablehlo import control as stablehlo
 from sdy.dialects.stablehlo.calls import CompositeOp
 
@@ -21,8 +19,8 @@ from sdy.dialects.stablehlo.calls import CompositeOp
 def check_function(func: FuncOp) -> None:
     """Check the attributes of arguments and results, the types of the body's arguments, and the end of the body.
 
-    A function that only a custom call refers to, such as the comparator of `lax.approx_max_k`, may end with
-    `stablehlo.return`. Raises: SdyError SDY-D021, SDY-D022, SDY-D024.
+    As in MLIR, a function may end with `stablehlo.return`, as comparators of custom calls do, or with an op that is not
+    registered. Raises: SdyError SDY-D021, SDY-D022, SDY-D024.
     """
     types = func.function_type
     _check_attributes(func, "arg_attrs", "argument", func.arg_attrs, len(types.inputs))
@@ -31,7 +29,7 @@ def check_function(func: FuncOp) -> None:
     if entry is not None:
         body_types = tuple(map(type_of, entry.args))
         _check_types(func, "SDY-D021", "body argument", "argument", func, types.inputs.data, body_types)
-    _check_end(func, (ReturnOp,) if _is_main(func) else (ReturnOp, stablehlo.ReturnOp))
+    _check_end(func)
 
 
 def _check_attributes(func: FuncOp, name: str, value: str, attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> None:
@@ -48,22 +46,12 @@ def _check_attributes(func: FuncOp, name: str, value: str, attrs: ArrayAttr[Dict
                 raise SdyError(Diagnostic("SDY-D024", message, span_of(func), hint=hint))
 
 
-def _is_main(func: FuncOp) -> bool:
-    """Return whether a function is the main function: by its name, or because it is the only one."""
-    if func.sym_name.data == MAIN:
-        return True
-    module = func.parent_op()
-    return type(module) is ModuleOp and len(list(islice(_functions_in(module), 2))) == 1
-
-
-def _functions_in(module: ModuleOp) -> Iterator[FuncOp]:
-    return (op for op in module.ops if type(op) is FuncOp)
-
-
-def _check_end(func: FuncOp, terminators: tuple[type[Operation], ...]) -> None:
+def _check_end(func: FuncOp) -> None:
     for block in func.body.blocks:
         last = block.last_op
-        if last is not None and not isinstance(last, terminators) and not last.successors:
+        if isinstance(last, stablehlo.ReturnOp):
+            _check_returned(last, func)
+        elif last is not None and not isinstance(last, ReturnOp | UnregisteredOp) and not last.successors:
             raise _failure(last, "SDY-D022", f"a function must end with func.return, got {last.name}")
 
 
@@ -75,6 +63,10 @@ def check_return(op: ReturnOp) -> None:
     func = op.parent_op()
     if not isinstance(func, FuncOp):
         raise _failure(op, "SDY-D022", "func.return must be directly inside a function")
+    _check_returned(op, func)
+
+
+def _check_returned(op: Operation, func: FuncOp) -> None:
     expected = func.function_type.outputs.data
     _check_types(op, "SDY-D022", "operand", "result", func, expected, tuple(map(type_of, operands_of(op))))
 
@@ -88,13 +80,13 @@ def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
     for op in ops:
         module = _module_of(op)
         if module not in functions:
-            functions[module] = {func.sym_name.data: func for func in reversed(list(_functions_in(module)))}
+            found = [func for func in module.ops if type(func) is FuncOp]
+            functions[module] = {func.sym_name.data: func for func in reversed(found)}
         callee = op.callee if isinstance(op, CallOp) else op.decomposition
         name = callee.root_reference.data
         func = functions[module].get(name)
         if func is None:
             raise _failure(op, "SDY-D023", f"no function is named @{name}")
-        _check_end(func, (ReturnOp,))
         types = func.function_type
         operand_types, result_types = tuple(map(type_of, operands_of(op))), tuple(map(type_of, op.results))
         _check_types(op, "SDY-D023", "operand", "argument", func, types.inputs.data, operand_types)

@@ -103,6 +103,8 @@ class Ties:
         `positions` are those of the devices that stay, if the multiple is that of a dim of devices.
         """
         sizes = self.classes.sizes
+        if sizes[small] == sizes[large] == 0:
+            return  # an empty dim stays empty
         count, rest = divmod(sizes[large], max(1, sizes[small]))
         if rest or not sizes[small]:
             raise ValueError(f"expected a multiple of {sizes[small]}, got {sizes[large]}")

@@ -6,13 +6,7 @@ from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import PassesThrough, has_fact
-from sdy.dialects.sdy import ops
-from sdy.dialects.sdy.collectives import (
-    AllGatherOp,
-    AllSliceOp,
-    AllToAllOp,
-    CollectivePermuteOp,
-)
+from sdy.dialects.sdy import collectives, ops
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.failure import failure
@@ -22,10 +16,7 @@ KERNELS = KernelTable()
 
 
 @KERNELS.of(
-    AllGatherOp,
-    AllSliceOp,
-    AllToAllOp,
-    CollectivePermuteOp,
+    *collectives.OPS,
     *(each for each in ops.OPS if has_fact(each, PassesThrough)),
 )
 def identity(_op: Operation) -> Kernel:

@@ -6,9 +6,10 @@ too.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from sdy.model.axis import AxisList, AxisRef, contains, sub_axis_ref
@@ -54,6 +55,11 @@ class Tiled:
     tiles: tuple[int, ...]
     subgroups: tuple[tuple[SubgroupKind, int], ...]
     devices: tuple[int, ...]
+
+    @property
+    def has_manual(self) -> bool:
+        """Return whether the program itself handles the shards along some of the subgroups."""
+        return any(kind is SubgroupKind.MANUAL for kind, _ in self.subgroups)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -137,8 +143,11 @@ def hlo_of_sharding(sharding: TensorSharding, mesh: Mesh) -> HloSharding:
     return canonical_tiling(tiles, ((SubgroupKind.UNREDUCED, unreduced), (SubgroupKind.REPLICATED, copies)), devices)
 
 
-def sharding_of_hlo(hlo: HloSharding, mesh: Mesh, rank: int) -> TensorSharding | None:
-    """Return the sharding on `mesh` of a tensor of `rank` dims; None if no axes of the mesh express it."""
+def sharding_of_hlo(hlo: HloSharding, mesh: Mesh, rank: int, *, in_manual: bool = False) -> TensorSharding | None:
+    """Return the sharding on `mesh` of a tensor of `rank` dims; None if no axes of the mesh express it.
+
+    `in_manual` says that the tensor is in a manual computation, where `hlo` has the manual axes too.
+    """
     match hlo:
         case Untiled.REPLICATED:
             return fully_closed(mesh, rank)
@@ -147,7 +156,7 @@ def sharding_of_hlo(hlo: HloSharding, mesh: Mesh, rank: int) -> TensorSharding |
         case Maximal(device):
             return fully_closed(mesh, 0) if mesh == Mesh((), (device,)) else None
         case Tiled():
-            return _tiled_on(hlo, mesh) if len(hlo.tiles) == rank else None
+            return _tiled_on(hlo, mesh, in_manual=in_manual) if len(hlo.tiles) == rank else None
         case _:
             return None
 
@@ -158,36 +167,73 @@ def mesh_of_hlo(hlo: HloSharding) -> Mesh:
         case Maximal(device):
             return Mesh((), (device,))
         case Tiled():
-            digits_per_dim = _digits_per_dim(device_digits(hlo.devices), hlo.sizes)
-            if digits_per_dim is None:  # an irregular order of devices
-                return _mesh([size for size in hlo.sizes if size > 1], hlo.devices)
-            digits = sorted((digit for digits in digits_per_dim for digit in digits), key=lambda digit: -digit.stride)
-            return _mesh([digit.size for digit in digits])
+            return common_mesh_of_hlo([hlo], len(hlo.devices))
         case _:
             return Mesh(())
+
+
+def common_mesh_of_hlo(shardings: Iterable[Tiled], device_count: int) -> Mesh:
+    """Return the coarsest mesh of `device_count` devices whose full axes express all shardings, as far as one can.
+
+    If a device order is not regular, the mesh lists its devices in that order. Shardings of another number of devices,
+    and those whose axes do not fit together with the axes of earlier ones, are left out.
+    """
+    fitting = [hlo for hlo in shardings if len(hlo.devices) == device_count]
+    order = next((hlo.devices for hlo in fitting if _digits_in(hlo, range(device_count)) is None), ())
+    # By the axes of a mesh, the number of the devices that are minor to each of them.
+    strides = [1, device_count]
+    for hlo in fitting:
+        digits_per_dim = _digits_in(hlo, order or range(device_count)) or ()
+        found = {
+            stride
+            for digits in digits_per_dim
+            for digit in digits
+            for stride in (digit.stride, digit.size * digit.stride)
+        }
+        candidate = sorted({*strides, *found})
+        if all(major % minor == 0 for minor, major in pairwise(candidate)):
+            strides = candidate
+    sizes = [major // minor for minor, major in pairwise(strides) if major > minor]
+    return _mesh(sizes[::-1], order)
+
+
+def _digits_in(hlo: Tiled, order: Sequence[int]) -> list[list[Digit]] | None:
+    """Return the digits of each dim and subgroup that count through the positions of its devices in an order."""
+    position_of = {device: position for position, device in enumerate(order)}
+    positions = _with_sorted_copies(tuple(position_of[device] for device in hlo.devices), hlo.subgroups)
+    return _digits_per_dim(device_digits(positions), hlo.sizes)
 
 
 def _mesh(sizes: list[int], devices: tuple[int, ...] = ()) -> Mesh:
     return Mesh(tuple(MeshAxis(f"_axis_{index}", size) for index, size in enumerate(sizes)), devices)
 
 
-def _tiled_on(hlo: Tiled, mesh: Mesh) -> TensorSharding | None:
-    position_of = {device: position for position, device in enumerate(mesh.listed_devices())}
-    if mesh.device_count != len(hlo.devices):
+def _tiled_on(hlo: Tiled, mesh: Mesh, *, in_manual: bool) -> TensorSharding | None:
+    if mesh.device_count != len(hlo.devices) or (not in_manual and hlo.has_manual):
         return None
-    positions = _with_sorted_copies(tuple(position_of[device] for device in hlo.devices), hlo.subgroups)
-    digits_per_dim = _digits_per_dim(device_digits(positions), hlo.sizes)
-    if digits_per_dim is None:
+    digits_per_dim = _digits_in(hlo, mesh.listed_devices())
+    axes = [None] if digits_per_dim is None else [_axes(digits, mesh) for digits in digits_per_dim]
+    known = [refs for refs in axes if refs is not None]
+    if len(known) < len(axes):
         return None
-    axes = [_axes(digits, mesh) for digits in digits_per_dim]
-    dims, groups = axes[: len(hlo.tiles)], axes[len(hlo.tiles) :]
-    unreduced: list[AxisRef] = []
-    for (kind, _), refs in zip(hlo.subgroups, groups, strict=True):
-        if refs is None or kind is SubgroupKind.MANUAL:
-            return None
-        unreduced += refs if kind is SubgroupKind.UNREDUCED else ()
-    known = [dim for dim in dims if dim is not None]
-    return closed_on(mesh, known, sort_and_merge(unreduced, mesh)) if len(known) == len(dims) else None
+    kinds = [kind for kind, _ in hlo.subgroups]
+    groups = zip(kinds, known[len(hlo.tiles) :], strict=True)
+    unreduced = [ref for kind, refs in groups if kind is SubgroupKind.UNREDUCED for ref in refs]
+    return closed_on(mesh, known[: len(hlo.tiles)], sort_and_merge(unreduced, mesh))
+
+
+def manual_axes_of_hlo(hlo: HloSharding, mesh: Mesh) -> tuple[str, ...] | None:
+    """Return the axes along which the program handles shards itself; None if these are not full axes."""
+    if hlo is Untiled.MANUAL:
+        return tuple(axis.name for axis in mesh.axes)
+    if not isinstance(hlo, Tiled) or not hlo.has_manual or mesh.device_count != len(hlo.devices):
+        return None
+    digits_per_dim = _digits_in(hlo, mesh.listed_devices())
+    digits = None if digits_per_dim is None else digits_per_dim[len(hlo.tiles)]  # manual groups come first
+    refs = None if digits is None else _axes(digits, mesh)
+    if refs is None or any(ref.sub_axis is not None for ref in refs):
+        return None
+    return tuple(ref.name for ref in sort_and_merge(refs, mesh))
 
 
 def _digits_per_dim(digits: tuple[Digit, ...] | None, sizes: tuple[int, ...]) -> list[list[Digit]] | None:

@@ -19,6 +19,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-constant-or-scalar-splitter": "constant_or_scalar_splitter.ConstantOrScalarSplitterPass",
         "sdy-explicit-gather-scatter-batching": "explicit_gather_scatter_batching.ExplicitGatherScatterBatchingPass",
         "sdy-fold-pads": "fold_pads.FoldPadsPass",
+        "sdy-import-hlo-shardings": "import_hlo_shardings.ImportHloShardingsPass",
         "sdy-lift-inlined-meshes": "lift_inlined_meshes.LiftInlinedMeshesPass",
         "sdy-remove-size-one-axes": "remove_size_one_axes.RemoveSizeOneAxesPass",
         "sdy-sharding-group-import": "sharding_group_import.ShardingGroupImportPass",

@@ -61,7 +61,7 @@ def page_data(program: Compiled[Any], explainer: Explainer, hardware: Hardware) 
         "collectives": collective_rows(slots, program.origin.source_lines, causes),
         "memory": memory_json(program.local, peak, slots, program.written, explainer.names),
         "conflicts": [[site.line, site.line_text, site.op, site.sentences] for site in explainer.conflict_sites()],
-        "remarks": [render(remark) for remark in program.remarks],
+        "remarks": [render(remark) for remark in (*program.origin.warnings, *program.remarks)],
         "source": dict(_source(program)),
         **rows.to_json(),
     }

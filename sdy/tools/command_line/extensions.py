@@ -18,6 +18,7 @@ from typing import NamedTuple, cast
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
 from sdy.diagnostics.toml_tables import Table, nearest_pyproject, read_table, read_toml, span_of_entry
 from sdy.diagnostics.user_code import user_code_error
+from sdy.dialects.unregistered import allow_unregistered_dialects
 from sdy.tools.command_line.environment import LOAD
 
 GROUP = "sdy.extensions"  # of entry points
@@ -26,6 +27,8 @@ LOAD_HELP = (
     f"first import a module or a .py file that registers dialects, passes or strategies; may be repeated. Those of the "
     f"entry points {GROUP}, of the key load of [tool.sdy] in the nearest pyproject.toml, and of ${LOAD} come first"
 )
+
+UNREGISTERED_HELP = "accept ops, attributes and types of unregistered dialects"
 
 
 class Extension(NamedTuple):
@@ -51,8 +54,12 @@ def load_extensions(args: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(found), remaining
 
 
-def import_extensions(modules: Sequence[str]) -> None:
-    """Import modules in order, as another process did. Raises: as `load_extensions`."""
+def import_extensions(modules: Sequence[str], allows_unregistered: bool) -> None:
+    """Import modules in order, as another process did, which may allow unregistered dialects.
+
+    Raises: as `load_extensions`.
+    """
+    allow_unregistered_dialects(allows_unregistered)
     for module in modules:
         _load(Extension(module, f"--{OPTION}"))
 

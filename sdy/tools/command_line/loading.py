@@ -34,6 +34,8 @@ def with_program_and_text(arguments: Namespace, use: Callable[[Program, str], T]
     text = read_text(file)
     try:
         program = Program.from_text(text, file)
+        for warning in program.origin.warnings:
+            print(render(with_lines(warning, file, text.splitlines())), file=sys.stderr)
         program = program.without_optimizer() if arguments.no_optimizer else program
         passes = {"propagation": arguments.propagation, "pipeline": arguments.pass_pipeline}
         return use(program.with_passes(**passes) if any(passes.values()) else program, text)

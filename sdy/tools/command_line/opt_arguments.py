@@ -9,7 +9,7 @@ from sdy.diagnostics.wording import similar_name_hint
 from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.manager.option_types import PassRequest, parse_options
 from sdy.tools.command_line import options
-from sdy.tools.command_line.extensions import LOAD_HELP
+from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP
 from sdy.tools.command_line.options import ToolArguments, ToolOptions, argument_error
 
 VERIFY_EACH, FULL = "verify-each", "full"
@@ -17,7 +17,7 @@ AFTER_FAILURE = "mlir-print-ir-after-failure"
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and process each part separately",
     "verify-diagnostics": "compare the diagnostics with the comments `// expected-error {{...}}`",
-    "allow-unregistered-dialect": "accept ops, attributes and types of unregistered dialects",
+    "allow-unregistered-dialect": UNREGISTERED_HELP,
     "mlir-print-op-generic": "print every op in generic form",
     "mlir-print-debuginfo": "print the location of every op and argument",
     "mlir-print-ir-before-all": "print the module to stderr before each pass",

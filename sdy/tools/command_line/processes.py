@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
+from sdy.dialects.unregistered import allows_unregistered_dialects
 from sdy.program.parallel.processes import Processes
 from sdy.tools.command_line.extensions import import_extensions
 
@@ -56,6 +57,6 @@ def run_in_processes(
     if processes == 1:
         yield from map(run, items)
         return
-    with Processes(processes, partial(import_extensions, extensions)) as pool:
+    with Processes(processes, partial(import_extensions, extensions, allows_unregistered_dialects())) as pool:
         for future in [pool.submit(partial(run, item)) for item in items]:
             yield future.result()

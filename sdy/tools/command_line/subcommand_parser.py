@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.tools.command_line.environment import COLORS, default_color
-from sdy.tools.command_line.extensions import LOAD_HELP
+from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP
 
 _LEAST_WIDTH = 20  # of a column of a table
 _COLUMN = re.compile(r"(^| ) +(?=\S)")
@@ -37,6 +37,7 @@ class SubcommandParser(ArgumentParser):
         self.set_defaults(no_optimizer=False, propagation=None, pass_pipeline=None)
         every = self.add_argument_group("options of every command")
         every.add_argument("--load", metavar="MODULE", action="append", default=[], help=LOAD_HELP)
+        every.add_argument("--allow-unregistered-dialect", action="store_true", help=UNREGISTERED_HELP)
         every.add_argument(
             "--color",
             metavar="WHEN",

@@ -13,10 +13,6 @@ from sdy.interpreter.ops.all import KERNELS
 WITHOUT_KERNEL = {
     "chlo._asin_acos_kernel": "a step of the lowering of asin and acos, which no program writes",
     "func.func": "a function runs where it is called",
-    "sdy.all_reduce": "adds up partial values, which do not exist in a run on global tensors",
-    "sdy.reduce_scatter": "adds up partial values, which do not exist in a run on global tensors",
-    "sdy.replicated_to_unreduced": "produces partial values, which do not exist in a run on global tensors",
-    "sdy.sharded_to_unreduced": "produces partial values, which do not exist in a run on global tensors",
     "stablehlo.async_done": "gives the slots of the future, and computes nothing",
     "stablehlo.get_tuple_element": "is one of the slots of the tuple",
     "stablehlo.tuple": "is the slots of its elements",

@@ -47,7 +47,7 @@ def _check_layouts(op: Operation, name: str, types: Sequence[Attribute]) -> None
     for index, (layout, value_type) in enumerate(zip(layouts, types, strict=True)):
         tensor = as_tensor(value_type)
         rank = 0 if tensor is None else tensor.get_num_dims()
-        if sorted(layout.get_ints()) != [*range(rank)]:
+        if layout.data.count != rank or sorted(layout.get_ints()) != [*range(rank)]:
             fail(
                 op,
                 "SDY-D016",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, Signedness
@@ -26,6 +27,8 @@ from sdy.dialects.stablehlo.checks.requirements import (
 )
 
 DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3  # values of the field `type` of a channel handle
+MAX_LISTED_DEVICES = 1 << 21  # pairs of more devices than the largest machines have: a larger number is a mistake
+MOST_SHOWN = 64  # devices in a message
 PADDING = -1  # fills the rows of replica_groups whose groups are smaller than others
 
 
@@ -112,12 +115,24 @@ def check_collective_permute(op: Operation) -> None:
     if not isinstance(pairs, DenseElementsAttr) or len(pairs.type.get_shape()) != 2 or pairs.type.get_shape()[1] != 2:
         fail(op, "SDY-D016", "source_target_pairs must be a list of pairs")
     require_i64_elements(op, "source_target_pairs")
-    numbers = pairs.get_ints()
+    numbers = _listed_devices(op, "source_target_pairs", pairs)
     if any(number < 0 for number in numbers):
-        fail(op, "SDY-D016", f"device ids must not be negative, got {list(numbers)}")
+        fail(op, "SDY-D016", f"device ids must not be negative, got {_beginning(numbers)}")
     for role, devices in (("source", numbers[::2]), ("target", numbers[1::2])):
         if len({*devices}) != len(devices):
-            fail(op, "SDY-D016", f"a device must be the {role} of at most one pair, got {role}s {list(devices)}")
+            fail(op, "SDY-D016", f"a device must be the {role} of at most one pair, got {role}s {_beginning(devices)}")
+
+
+def _listed_devices(op: Operation, name: str, table: DenseElementsAttr) -> tuple[int, ...]:
+    """Return the elements of a list of devices, whose text may be short although it repeats one number very often."""
+    if table.data.count > MAX_LISTED_DEVICES:
+        fail(op, "SDY-D016", f"{name} must have at most {MAX_LISTED_DEVICES} elements, got {table.data.count}")
+    return table.get_ints()
+
+
+def _beginning(devices: Sequence[int]) -> str:
+    """Return the first devices of a list, as a message shows them."""
+    return f"[{', '.join(map(str, devices[:MOST_SHOWN]))}{', ...' if len(devices) > MOST_SHOWN else ''}]"
 
 
 def _check_groups(op: Operation, may_leave_out: bool = False) -> None:
@@ -133,14 +148,15 @@ def _check_groups(op: Operation, may_leave_out: bool = False) -> None:
     if len(groups.type.get_shape()) != 2:
         fail(op, "SDY-D016", f"replica_groups must have two dims, got {groups.type}")
     require_i64_elements(op, "replica_groups")
-    devices = [device for device in groups.get_ints() if device != PADDING or may_leave_out]
+    listed = _listed_devices(op, "replica_groups", groups)
+    devices = [device for device in listed if device != PADDING or may_leave_out]
     if any(device < 0 for device in devices):
-        fail(op, "SDY-D016", f"device ids must not be negative, got {devices}")
+        fail(op, "SDY-D016", f"device ids must not be negative, got {_beginning(devices)}")
     if len({*devices}) != len(devices):
-        fail(op, "SDY-D016", f"a device must appear only once in replica_groups, got {devices}")
+        fail(op, "SDY-D016", f"a device must appear only once in replica_groups, got {_beginning(devices)}")
     missing = {*range(len(devices))} - {*devices}
     if missing and not may_leave_out:
-        fail(op, "SDY-D016", f"device {min(missing)} is missing from replica_groups {devices}")
+        fail(op, "SDY-D016", f"device {min(missing)} is missing from replica_groups {_beginning(devices)}")
 
 
 def _group_size(op: Operation) -> int | None:

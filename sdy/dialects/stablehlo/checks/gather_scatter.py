@@ -43,6 +43,10 @@ def check_gather(op: Operation) -> None:
     batch = _batch_sizes(indices, numbers.index_vector_dim)
     expected = _interleaved(op, "offset_dims", numbers.offset_dims, window, batch)
     require_shape(op, op.results[0], expected, "inferred from slice_sizes and start_indices")
+    empty = next((dim for dim in dropped if sizes[dim] == 0), None)
+    if empty is not None and 0 not in shape(op, op.results[0]):
+        message = f"slice size of dim {empty}, a collapsed or batching dim, must be 1 as the result has elements, got 0"
+        fail(op, "SDY-D016", message)
 
 
 def check_dynamic_gather(op: Operation) -> None:

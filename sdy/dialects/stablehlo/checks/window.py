@@ -78,6 +78,7 @@ def convolution_shape(op: Operation) -> tuple[int, ...]:
     numbers = cast(ConvDimensionNumbersAttr, op.properties["dimension_numbers"]).data
     lhs, rhs = shape(op, op.operands[0]), shape(op, op.operands[1])
     windows = _windows(op, [rhs[dim] for dim in numbers.kernel_spatial_dimensions], "lhs_dilation", "rhs_dilation")
+    _per_dim_values(op, "window_reversal", len(windows))
     sizes = [0] * len(lhs)
     batch, groups = lhs[numbers.input_batch_dimension], integer(op, "batch_group_count")
     sizes[numbers.output_batch_dimension] = batch if batch == DYNAMIC_INDEX else batch // groups
@@ -106,7 +107,8 @@ def check_select_and_scatter(op: Operation) -> None:
     require_same_element_type(op, (operand, source, init))
     require_shape(op, init, (), "an init value")
     sizes = shape(op, operand)
-    windows = _windows(op, ints(op, "window_dimensions") or (1,) * len(sizes), "", "", len(sizes))
+    window = ints(op, "window_dimensions") if "window_dimensions" in op.properties else (1,) * len(sizes)
+    windows = _windows(op, window, "", "", len(sizes))
     expected = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
     require_shape(op, source, expected, "inferred from the operand and the window")
 
@@ -127,22 +129,22 @@ def _windows(
     ]
     padding = op.properties.get("padding")
     require_i64_elements(op, "padding")
-    amounts = padding.get_ints() if isinstance(padding, DenseElementsAttr) else (0, 0) * len(sizes)
-    if len(amounts) != 2 * len(sizes):
-        fail(
-            op,
-            "SDY-D014",
-            f"padding must have two elements per window dim: expected {2 * len(sizes)}, got {len(amounts)}",
-        )
+    amounts = (0, 0) * len(sizes)
+    if isinstance(padding, DenseElementsAttr):
+        count = padding.data.count
+        if count != len(amounts):
+            message = f"padding must have two elements per window dim: expected {len(amounts)}, got {count}"
+            fail(op, "SDY-D014", message)
+        amounts = padding.get_ints()
     rows = zip(sizes, columns[0], amounts[::2], amounts[1::2], columns[1], columns[2], strict=True)
     return [WindowDim(*row) for row in rows]
 
 
-def _per_dim_values(op: Operation, name: str, rank: int, minimum: int) -> tuple[int, ...]:
-    values = ints(op, name) or (1,) * rank
+def _per_dim_values(op: Operation, name: str, rank: int, minimum: int | None = None) -> tuple[int, ...]:
+    values = ints(op, name) if name in op.properties else (1,) * rank
     if len(values) != rank:
         fail(op, "SDY-D014", f"{name} must have one element per window dim: expected {rank}, got {len(values)}")
     for dim, value in enumerate(values):
-        if value < minimum:
+        if minimum is not None and value < minimum:
             fail(op, "SDY-D016", f"{name} of dim {dim} must be at least {minimum}, got {value}")
     return values

@@ -43,7 +43,7 @@ MISTAKES = [
     (func('"func.func"() <{function_type = () -> tensor<4xf32>, sym_name = "g"}> ({',
           "  func.return %a : tensor<4xf32>", "}) : () -> ()"), "SDY-D004", 3, 17, "%a is defined outside of func.func, which is isolated from above"),
     (func("return"), "SDY-D002", 2, 3, "func.return must be the last op of its block"),
-    ("func.func @f(%a: tensor<4xf32>) {\n  stablehlo.return %a : tensor<4xf32>\n}", "SDY-D022", 2, 3, "must end with func.return, got stablehlo.return"),
+    ("func.func @f(%a: tensor<4xf32>) {\n  stablehlo.return %a : tensor<4xf32>\n}", "SDY-D022", 2, 3, "stablehlo.return: expected 0 operands, one per result of @f, got 1"),
     ("func.func @f(%a: tensor<4xf32>, %s: tensor<f32>) {\n  %0 = stablehlo.reduce(%a init: %s) applies stablehlo.or across dimensions = [0]\n    : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n  return\n}", "SDY-D017", 2, 8, "booleans or integers"),
     (func("%0 = stablehlo.while(%x = %later) : tensor<4xf32>", "cond {", "  stablehlo.return %p : tensor<i1>", "} do {",
           "  %later = stablehlo.abs %x : tensor<4xf32>", "  stablehlo.return %later : tensor<4xf32>", "}"), "SDY-P003", 2, 29, "undefined value %later"),

@@ -34,9 +34,9 @@ from sdy.partitioner.on_shards.shard_facts import FACTS, ShardFacts
 from sdy.partitioner.padding.before_reshards import RULES as PADDING
 from sdy.partitioner.padding.before_reshards import SAME_PADDING
 from sdy.passes.chlo.legalize import EXPANSIONS
-from sdy.report.reference.markdown import summary_of
 from sdy.rules.all import RULES, WITHOUT_RULE, has_rule_by_trait
 from sdy.rules.partitioner_rules import PARTITIONER_RULES
+from sdy.tools.reference.markdown import summary_of
 
 _DYNAMIC = "dynamic shapes are not sharded"
 _LOWERED = "JAX lowers it to other ops before sharding; unsharded otherwise"
