@@ -33,13 +33,13 @@ slow: ## run the slow tests
 bench: ## run the benchmarks in tests/benchmarks
 	pytest -m benchmark -n0 -s tests/benchmarks
 
-corpus: ## regenerate docs/corpus.md: known bugs, and what XLA and Shardy make of them
+corpus: ## regenerate tests/corpus/README.md: known bugs, and what XLA and Shardy make of them
 	cd tests && python -m support.corpus_page
 
-images: ## draw docs/images/verify.svg anew
-	cd tests && python -m support.terminal_image
+images: ## draw docs/images/architecture.svg anew, and list the packages
+	cd tests && python -m support.architecture_page
 
-reference: ## regenerate docs/reference from the code
+reference: ## write the generated pages into build/reference, and docs/reference/schema.json
 	python -m sdy.tools.make_reference
 
 docs: ## build the documentation site in site/ (needs the extra docs), with the playground if npm is installed

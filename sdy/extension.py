@@ -1,4 +1,4 @@
-"""Registers dialects, custom calls and passes defined outside of sdy; docs/extending.md shows how to write them."""
+"""Registers dialects, custom calls, passes and an auto-partitioner defined outside of sdy: docs/extending.md."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sdy.dialects.stablehlo.calls import CustomCallOp
     from sdy.interpreter.kernel import KernelTable
     from sdy.model.rule import OpShardingRule
+    from sdy.passes.manager.auto_partitioner import AutoPartitioner
 
 
 def register_dialect(
@@ -85,3 +86,20 @@ def register_pass(kind: type[ModulePass]) -> None:
     require_subclass(kind, ModulePass, "sdy.register_pass: kind")
     options_of(kind)
     add_pass(kind)
+
+
+def register_auto_partitioner(partitioner: AutoPartitioner) -> None:
+    """Register a function that returns passes, which run after propagation where auto-partitioning is enabled.
+
+    Raises: SdyError SDY-T113 if one is registered already.
+    """
+    from sdy.passes.manager.auto_partitioner import register
+
+    register(partitioner)
+
+
+def clear_auto_partitioner() -> None:
+    """Unregister the auto-partitioner, if there is one."""
+    from sdy.passes.manager.auto_partitioner import clear
+
+    clear()

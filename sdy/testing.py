@@ -58,7 +58,9 @@ def _write(program: Program[object], path: Path, machine: str | None) -> None:
     from sdy.cost.hardware import DEFAULT_MACHINE
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(write_contract(contract_of(program.facts(machine or DEFAULT_MACHINE))), encoding="utf-8")
+    path.write_text(
+        write_contract(contract_of(program.partition_summary(machine or DEFAULT_MACHINE))), encoding="utf-8"
+    )
 
 
 def _check(program: Program[object], path: Path) -> None:

@@ -17,7 +17,7 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.model.axis import AxisList
-from sdy.report.value_names import line_of, source_text
+from sdy.report.explanation.value_names import line_of, source_text
 
 
 @dataclass(frozen=True, slots=True)

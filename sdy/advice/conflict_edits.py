@@ -12,7 +12,7 @@ from sdy.model.axis import overlaps
 from sdy.model.sharding_update import with_closed
 from sdy.propagation.conflicts import Conflict, Obstacle
 from sdy.propagation.graph import Value
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 
 @dataclass(frozen=True)

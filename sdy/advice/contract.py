@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 from sdy.advice.causes_once import CausesOnce
 from sdy.advice.collectives import Collective
-from sdy.advice.known_names import KnownNames
-from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
+from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.counted import counted, first_names
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.diagnostics.span import Span
-from sdy.report.trace_descriptions import dims_text
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
+from sdy.report.explanation.trace_descriptions import dims_text
+from sdy.report.explanation.value_names import line_of, source_text
 
 MAX_SHOWN = 5  # offending collectives in a message, the costliest first
 
@@ -92,7 +97,7 @@ class Breach:
 
     code: str
     message: str
-    facts: PartitionFacts
+    facts: PartitionSummary
     collectives: tuple[Collective, ...] = ()
     details: tuple[str, ...] = ()
 
@@ -135,7 +140,7 @@ def _set_fields(value: CollectiveBound | Contract) -> str:
     return ", ".join(f"{name}={content!r}" for name, content in found if content or content in (0, False))
 
 
-def breaches(contract: Contract, facts: PartitionFacts) -> list[Breach]:
+def breaches(contract: Contract, facts: PartitionSummary) -> list[Breach]:
     """Return the broken terms of a contract. `facts` must be those on the machine of the contract.
 
     Raises: SdyError if the contract names an unknown value, or contains a malformed sharding; SDY-C011 if it names an
@@ -153,7 +158,7 @@ def breaches(contract: Contract, facts: PartitionFacts) -> list[Breach]:
     ]
 
 
-def contract_of(facts: PartitionFacts) -> Contract:
+def contract_of(facts: PartitionSummary) -> Contract:
     """Return the tightest contract that a program keeps: all totals, one bound per kind, axes and loop, all shardings.
 
     The shardings are those of the arguments and results.
@@ -172,7 +177,7 @@ def contract_of(facts: PartitionFacts) -> Contract:
     )
 
 
-def _tightened(selector: CollectiveBound, facts: PartitionFacts) -> CollectiveBound:
+def _tightened(selector: CollectiveBound, facts: PartitionSummary) -> CollectiveBound:
     found = _matching(selector, facts)
     return CollectiveBound(
         selector.kind,
@@ -184,7 +189,7 @@ def _tightened(selector: CollectiveBound, facts: PartitionFacts) -> CollectiveBo
     )
 
 
-def _broken_totals(contract: Contract, facts: PartitionFacts) -> Iterator[Breach]:
+def _broken_totals(contract: Contract, facts: PartitionSummary) -> Iterator[Breach]:
     if contract.bytes_sent is not None and _exceeds(facts.bytes_sent, contract.bytes_sent):
         message = f"each device sends {_number(facts.bytes_sent)} bytes, at most {_number(contract.bytes_sent)} allowed"
         yield Breach("SDY-C001", message, facts, _costliest_first(facts.collectives))
@@ -199,7 +204,7 @@ def _broken_totals(contract: Contract, facts: PartitionFacts) -> Iterator[Breach
         yield Breach("SDY-C003", message, facts, _costliest_first(facts.collectives))
 
 
-def _broken_bounds(bound: CollectiveBound, facts: PartitionFacts) -> Iterator[Breach]:
+def _broken_bounds(bound: CollectiveBound, facts: PartitionSummary) -> Iterator[Breach]:
     found = _matching(bound, facts)
     count, runs, sent = len(found), _runs(found), _bytes(found)
     limits = (
@@ -216,7 +221,7 @@ def _broken_bounds(bound: CollectiveBound, facts: PartitionFacts) -> Iterator[Br
         yield Breach("SDY-C001", "; ".join(terms), facts, _costliest_first(found))
 
 
-def _broken_sharding(name: str, text: str, facts: PartitionFacts) -> Iterator[Breach]:
+def _broken_sharding(name: str, text: str, facts: PartitionSummary) -> Iterator[Breach]:
     expected = facts.parse_sharding(text, name)
     found = next((each for each in facts.shardings(name) if axes_of_dims(each) != axes_of_dims(expected)), None)
     if found is not None:
@@ -224,7 +229,7 @@ def _broken_sharding(name: str, text: str, facts: PartitionFacts) -> Iterator[Br
         yield Breach("SDY-C004", message, facts, details=tuple(facts.explanation(name)))
 
 
-def _matching(bound: CollectiveBound, facts: PartitionFacts) -> list[Collective]:
+def _matching(bound: CollectiveBound, facts: PartitionSummary) -> list[Collective]:
     return [each for each in facts.collectives if bound.matches(each)]
 
 
@@ -260,3 +265,44 @@ def raise_breaches(found: Sequence[Breach]) -> None:
     """Raise SdyError with one diagnostic per breach, if there is any."""
     if found:
         raise SdyError(*diagnostics_of(found))
+
+
+class KnownNames:
+    """The names that a partitioned program has."""
+
+    def __init__(self, facts: PartitionSummary) -> None:
+        self._program = facts.compiled
+
+    def errors(
+        self, axes: frozenset[str], function: str | None, source: str | None, spans: Mapping[str, Span]
+    ) -> Iterator[Diagnostic]:
+        """Yield an error for each name of a selector that the program does not have.
+
+        `spans` has the locations of `axes`, `function` and `source` in the file of the contract, if there is one.
+        """
+        for axis in sorted(axes):
+            yield from _errors(f'no mesh of the program has an axis "{axis}"', axis, self._axes, spans.get("axes"))
+        if function is not None:
+            names, message = list(functions_of(self._program.written)), f"the program has no function @{function}"
+            yield from _errors(message, function, names, spans.get("function"))
+        if source is not None:
+            yield from _errors(f"no op of the program comes from {source}", source, self._sources, spans.get("source"))
+
+    @cached_property
+    def _axes(self) -> list[str]:
+        meshes = (self._program.mesh, *meshes_of(self._program.written).values())
+        return list(dict.fromkeys(axis.name for mesh in meshes for axis in mesh.axes))
+
+    @cached_property
+    def _sources(self) -> list[str]:
+        """The files, then the lines that ops come from."""
+        lines = dict.fromkeys(line_of(op) for op in pre_order(self._program.written))
+        sources = dict.fromkeys(source_text(line, self._program.origin.source_lines) for line in lines)
+        files = dict.fromkeys(source.rpartition(":")[0] for source in sources)
+        return [name for name in (*files, *sources) if name]
+
+
+def _errors(message: str, name: str, known: Sequence[str], span: Span | None) -> Iterator[Diagnostic]:
+    if name not in known:
+        listed = f"the program has {first_names(known)}" if known else None
+        yield Diagnostic("SDY-C011", message, span, hint=similar_name_hint(name, known) or listed)

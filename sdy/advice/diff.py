@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from sdy.advice.causes_once import CausesOnce
 from sdy.advice.collectives import Collective
 from sdy.advice.matching import Matching, match_programs
-from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
+from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.diagnostics.counted import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
@@ -22,8 +22,8 @@ from sdy.dialects.shardings import function_result_sharding, sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
-from sdy.report.trace_descriptions import dims_text
-from sdy.report.value_names import line_of
+from sdy.report.explanation.trace_descriptions import dims_text
+from sdy.report.explanation.value_names import line_of
 
 MAX_SHARDINGS = 20  # changed shardings that the text lists; JSON has all
 MAX_COLLECTIVES = 20  # changed collectives that the text lists
@@ -143,11 +143,11 @@ class ProgramDiff(HtmlRepr):
         }
 
 
-def diff(old: PartitionFacts, new: PartitionFacts) -> ProgramDiff:
+def diff(old: PartitionSummary, new: PartitionSummary) -> ProgramDiff:
     """Return the differences of two programs on one machine."""
-    programs = old.program, new.program
+    programs = old.compiled, new.compiled
     matching = match_programs(
-        programs[0].written, programs[1].written, programs[0].argument_names, programs[1].argument_names
+        programs[0].written, programs[1].written, programs[0].origin.argument_names, programs[1].origin.argument_names
     )
     return ProgramDiff(
         new.hardware.name,
@@ -158,27 +158,27 @@ def diff(old: PartitionFacts, new: PartitionFacts) -> ProgramDiff:
         list(_annotation_changes(matching, old, new)),
         list(_sharding_changes(matching, old, new)),
         list(_collective_changes(matching, old, new)),
-        tuple(axis.name for axis in new.program.mesh.axes),
+        tuple(axis.name for axis in new.compiled.mesh.axes),
     )
 
 
-def _totals(facts: PartitionFacts) -> Totals:
+def _totals(facts: PartitionSummary) -> Totals:
     return Totals(round(facts.bytes_sent), facts.seconds, facts.peak_bytes)
 
 
 # Shardings
 
 
-def _annotation_changes(matching: Matching, old: PartitionFacts, new: PartitionFacts) -> Iterator[ShardingChange]:
+def _annotation_changes(matching: Matching, old: PartitionSummary, new: PartitionSummary) -> Iterator[ShardingChange]:
     """Yield the annotations that were added, removed or changed, those of results last."""
-    names = old.program.explainer.names, new.program.explainer.names
-    annotated = [_annotations(facts.program.written) for facts in (old, new)]
+    names = old.explainer.names, new.explainer.names
+    annotated = [_annotations(facts.compiled.written) for facts in (old, new)]
     for value, counterpart in matching.values.items():
         before, after = annotated[0].get(value, []), annotated[1].get(counterpart, [])
         texts = [", ".join(map(dims_text, each)) for each in (before, after)]
         if texts[0] != texts[1]:
             yield ShardingChange(names[0][value], names[1][counterpart], *texts)
-    mains = [main_function(facts.program.written) for facts in (old, new)]
+    mains = [main_function(facts.compiled.written) for facts in (old, new)]
     for index in range(min(len(main.function_type.outputs) for main in mains)):
         texts = [_text(function_result_sharding(main, index)) for main in mains]
         if texts[0] != texts[1]:
@@ -203,9 +203,9 @@ def _annotations(module: ModuleOp) -> dict[SSAValue, list[TensorSharding]]:
     return found
 
 
-def _sharding_changes(matching: Matching, old: PartitionFacts, new: PartitionFacts) -> Iterator[ShardingChange]:
+def _sharding_changes(matching: Matching, old: PartitionSummary, new: PartitionSummary) -> Iterator[ShardingChange]:
     """Yield the values that propagation shards along other axes."""
-    explainers = old.program.explainer, new.program.explainer
+    explainers = old.explainer, new.explainer
     for value, counterpart in matching.values.items():
         before, after = explainers[0].values.shardings(value), explainers[1].values.shardings(counterpart)
         if [_axes(each) for each in before] != [_axes(each) for each in after]:
@@ -226,9 +226,9 @@ def _text(sharding: TensorSharding | None) -> str:
 # Collectives
 
 
-def _collective_changes(matching: Matching, old: PartitionFacts, new: PartitionFacts) -> Iterator[CollectiveChange]:
+def _collective_changes(matching: Matching, old: PartitionSummary, new: PartitionSummary) -> Iterator[CollectiveChange]:
     """Yield the collectives that changed, the costliest first; those of equal kind, axes and bytes at one op match."""
-    lines = dict(_line_pairs(matching, old.program.written, new.program.written))
+    lines = dict(_line_pairs(matching, old.compiled.written, new.compiled.written))
     waiting: dict[object, list[Collective]] = defaultdict(list)
     for each in new.collectives:
         waiting[each.line, each.kind, each.axes].append(each)
@@ -249,7 +249,7 @@ def _collective_changes(matching: Matching, old: PartitionFacts, new: PartitionF
 
 
 def _moved_or_gone(
-    gone: Sequence[Collective], left: Sequence[Collective], new: PartitionFacts
+    gone: Sequence[Collective], left: Sequence[Collective], new: PartitionSummary
 ) -> Iterator[CollectiveChange]:
     """Match the rest by kind, axes and bytes: these moved to another op. The others came or went."""
     rest = list(left)
@@ -265,7 +265,7 @@ def _moved_or_gone(
         yield _changed(None, each, new)
 
 
-def _changed(old: Collective | None, new: Collective, facts: PartitionFacts) -> CollectiveChange:
+def _changed(old: Collective | None, new: Collective, facts: PartitionSummary) -> CollectiveChange:
     return CollectiveChange(old, new, facts.causes_of(new), facts.causes_of(new, is_short=True))
 
 

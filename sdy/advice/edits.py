@@ -18,7 +18,7 @@ from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import with_dim
 from sdy.passes.rewriting.insertion import after_definition, erase, insert, redirect_other_uses
-from sdy.report.trace_descriptions import dims_text
+from sdy.report.explanation.trace_descriptions import dims_text
 
 
 @dataclass(frozen=True)

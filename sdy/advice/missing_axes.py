@@ -17,9 +17,9 @@ from sdy.model.sharding import TensorSharding
 from sdy.propagation.conflicts import Conflict, conflict_at
 from sdy.propagation.graph import Value
 from sdy.propagation.tied_dims import Tie, TiedDim, TiedDims, is_stopped_by_barrier
-from sdy.report.conflict_text import conflict_lines
-from sdy.report.explain import Explainer
-from sdy.report.trace_descriptions import dims_text
+from sdy.report.explanation.conflict_text import conflict_lines
+from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.trace_descriptions import dims_text
 
 
 @dataclass(frozen=True, slots=True)

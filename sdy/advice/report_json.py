@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from sdy.advice.collectives import Collective
-from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.partition_summary import PartitionSummary
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
 from sdy.report.value_rows import boundary_rows
 
 
-def report_json(facts: PartitionFacts) -> dict[str, object]:
+def report_json(facts: PartitionSummary) -> dict[str, object]:
     """Return meshes, shardings of arguments and results, collectives with causes, conflicts, remarks and totals."""
-    program = facts.program
+    program = facts.compiled
     return {
         "machine": facts.hardware.name,
         "meshes": meshes_json(meshes_of(program.global_module)),
-        "values": [asdict(row) for row in boundary_rows(program.global_module, program.argument_names)],
+        "values": [asdict(row) for row in boundary_rows(program.global_module, program.origin.argument_names)],
         "collectives": collectives_json(facts),
-        "conflicts": [site.to_json() for site in program.explainer.conflict_sites()],
+        "conflicts": [site.to_json() for site in facts.explainer.conflict_sites()],
         "remarks": [remark.to_json() for remark in program.remarks],
         "totals": {
             "bytes_sent": round(facts.bytes_sent),
@@ -30,7 +30,7 @@ def report_json(facts: PartitionFacts) -> dict[str, object]:
     }
 
 
-def collectives_json(facts: PartitionFacts) -> list[dict[str, object]]:
+def collectives_json(facts: PartitionSummary) -> list[dict[str, object]]:
     """Return the collectives with the kind of their cause, and lines on their causes."""
     return [
         {**each.to_json(), "cause": cause_text(facts, each), "causes": list(facts.causes_of(each))}
@@ -38,7 +38,7 @@ def collectives_json(facts: PartitionFacts) -> list[dict[str, object]]:
     ]
 
 
-def cause_text(facts: PartitionFacts, collective: Collective) -> str:
+def cause_text(facts: PartitionSummary, collective: Collective) -> str:
     """Return the kind of the cause of a collective: it completes the sentence "it is caused by ..."."""
     return facts.causes.kind(collective.kind, collective.line, collective.axes, collective.argument).value
 

@@ -11,15 +11,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.advice.conflict_edits import Suggestion, against_rival, opening
 from sdy.advice.edits import Edit, is_at_boundary, with_axis
 from sdy.advice.missing_axes import MissingAxes, Question
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.result_names import result_number, shown_result_name
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import function_result_sharding, sharding_of
@@ -29,34 +30,41 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.sharding_update import fully_closed, fully_open
 from sdy.propagation.graph import Value
 from sdy.propagation.tied_dims import Tie
-from sdy.report.explain import Explainer
-from sdy.report.result_names import result_number, shown_result_name
+from sdy.report.explanation.explainer import Explainer
 
-Trace = Callable[[ModuleOp], Explainer]
+
+class Reasons(NamedTuple):
+    """Why a dim is not sharded, in lines of text, and the smallest edit found that shards it, if there is one."""
+
+    lines: list[str]
+    suggestion: Suggestion | None
 
 
 class WhyNot:
-    """Answers questions about one program. `explain` propagates a module and explains the result."""
+    """Answers questions about the program that `explainer` explains."""
 
-    def __init__(self, module: ModuleOp, explainer: Explainer, explain: Trace) -> None:
-        self._module = module
+    def __init__(self, explainer: Explainer) -> None:
+        self._module = explainer.written
         self._explainer = explainer
-        self._explain = explain
         self._missing = MissingAxes(explainer)
 
-    def answer(self, query: str, dim: int, axis: str) -> list[str]:
-        """Return the lines of the answer for the first value that `query` refers to.
+    def answer(self, query: str, dim: int, axis: str) -> Reasons:
+        """Return the answer for the first value that `query` refers to.
 
         Raises: SdyError SDY-T203 if no value has that name, SDY-T220 if the value has no dim with that number or no
         mesh has an axis with that name.
         """
         written = self._explainer.names.find(query)[0]
-        question = self._missing.question(written, dim, axis, result_number(main_function(self._module), query))
+        return self.reasons(written, dim, axis, result_number(main_function(self._module), query))
+
+    def reasons(self, written: SSAValue, dim: int, axis: str, result: int | None = None) -> Reasons:
+        """Return the answer for a value of the program, which may be that of a result. Raises: SdyError as `answer`."""
+        question = self._missing.question(written, dim, axis, result)
         lines = [self._explainer.headline(written)]
         holder = self._missing.unsharded_holder(question)
         if holder is None:
-            explained = list(self._explainer.value(query))
-            return [lines[0], f"  dim {question.dim} is sharded along {question.axis}", *explained[1:]]
+            explained = list(self._explainer.explanation(written).lines())
+            return Reasons([lines[0], f"  dim {question.dim} is sharded along {question.axis}", *explained[1:]], None)
         stop = self._missing.stop(question, holder)
         lines += self._missing.reasons(question, holder, stop)
         suggestion = self._first_that_works(question, holder, stop)
@@ -65,18 +73,7 @@ class WhyNot:
         else:
             lines.append(f"  edit: {suggestion.text}, and propagation shards it along {question.axis}")
             lines += _uneven_at_boundary(question, suggestion.edit)
-        return lines
-
-    def suggestion_for(self, written: SSAValue, dim: int, axis: str) -> Suggestion | None:
-        """Return the smallest edit found that shards a dim of a value along an axis, tried on a copy; None if none.
-
-        None too if the dim is sharded along the axis already. Raises: SdyError as `answer`.
-        """
-        question = self._missing.question(written, dim, axis)
-        holder = self._missing.unsharded_holder(question)
-        if holder is None:
-            return None
-        return self._first_that_works(question, holder, self._missing.stop(question, holder))
+        return Reasons(lines, suggestion)
 
     def _first_that_works(self, question: Question, holder: Value, stop: Tie | None) -> Suggestion | None:
         tried = (each for each in self._suggestions(question, holder, stop) if self._works(question, each.edit))
@@ -119,7 +116,7 @@ class WhyNot:
         try:
             module, copies = edit.applied(self._module)
             verify_module(module)
-            explainer = self._explain(module)
+            explainer = self._explainer.of(module)
         except SdyError:
             return False  # the edit is not valid, for example because an axis would be used twice
         graph = explainer.traced.flat.graph

@@ -33,9 +33,9 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message to the user. `code` is a key of `CODES`.
+    """One message to the user. `code` is a key of `CODES`, or one of an extension: `MINE-001`.
 
-    Raises: InternalError if the code is not listed.
+    Raises: InternalError if a code that begins with `SDY-` is not listed.
     """
 
     code: str
@@ -46,6 +46,8 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
     def __post_init__(self) -> None:
+        if not self.code.startswith("SDY-"):
+            return
         from sdy.diagnostics.codes import CODES  # imported here, because most runs have no diagnostics
 
         if self.code not in CODES:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
+from pathlib import Path
 from typing import TypeVar, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -15,6 +15,8 @@ Table = Mapping[str, object]
 Reader = Callable[[object], object]  # raises ValueError if the value is not as expected
 
 T = TypeVar("T")
+
+PYPROJECT = "pyproject.toml"
 
 
 class WrongEntryError(Exception):
@@ -29,11 +31,18 @@ class WrongEntryError(Exception):
         self.path, self.problem, self.hint = tuple(path), problem, hint
 
 
+def nearest_pyproject(folder: Path) -> Path | None:
+    """Return the pyproject.toml in a folder, or in the nearest folder around it that has one."""
+    return next((path for each in (folder, *folder.parents) if (path := each / PYPROJECT).is_file()), None)
+
+
 def read_toml(text: str, file_name: str, code: str, read: Callable[[Table], T]) -> T:
     """Return `read(table)` for the table of a TOML text.
 
     Raises: SdyError with the code if the text is not TOML, or if `read` raises WrongEntryError.
     """
+    import tomllib  # imported here, because most commands read no such file
+
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

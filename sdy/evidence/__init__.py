@@ -1,1 +1,1 @@
-"""Whether a partitioned program computes the same: proofs, reduced sizes, and the audit of sharding rules."""
+"""Evidence that a partitioned program computes the same: runs, proofs, reduced sizes, and audits of sharding rules."""

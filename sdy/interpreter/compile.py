@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Block, Operation, SSAValue
@@ -13,12 +14,12 @@ from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.compiled_block import CompiledBlock, CompiledOp, SlotNumbers
 from sdy.interpreter.failure import check_size, failure, out_of_memory
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
-from sdy.interpreter.split_collectives import split_collectives
 from sdy.interpreter.sums_of_products import with_sums_of_products
 
 
@@ -136,3 +137,33 @@ def _with_dead_slots(steps: Sequence[CompiledOp], results: SlotNumbers) -> tuple
 def _nested(op: Operation) -> Iterator[Operation]:
     """Yield the ops nested in `op`, without `op` itself."""
     return (nested for nested in op.walk() if nested is not op)
+
+
+def split_collectives(steps: Sequence[CompiledOp]) -> list[CompiledOp]:
+    """Return the steps of a block reordered, with one step per operand of a collective of several operands.
+
+        before  a = dot ..          after  a = dot ..
+                b = dot ..                 c = all_reduce(a)
+                c, d = all_reduce(a, b)    b = dot ..
+                                           d = all_reduce(b)
+
+    When all devices run at once, a partial value takes memory for every device and its sum takes memory for one: the
+    split frees the partial value early. The results are the same: a collective treats each operand separately.
+    """
+    ready_after: dict[int, int] = {}  # slot -> index of the original step after which it is filled
+    ordered: list[tuple[int, CompiledOp]] = []
+    for index, step in enumerate(steps):
+        for part in _parts(step):
+            after = index if part is step else ready_after.get(part.operands[0], -1)
+            ready_after.update(dict.fromkeys(part.results, after))
+            ordered.append((after, part))
+    return [step for _, step in sorted(ordered, key=itemgetter(0))]  # stable: a step stays after its producers
+
+
+def _parts(step: CompiledOp) -> Iterator[CompiledOp]:
+    # A computation that captures values has them as further operands; such collectives stay as they are.
+    if isinstance(step.op, CombinableOp) and len(step.operands) == len(step.results) > 1:
+        for operand, result in zip(step.operands, step.results, strict=True):
+            yield replace(step, operands=(operand,), results=(result,))
+    else:
+        yield step

@@ -38,9 +38,9 @@ class Problem:
     related: tuple[Location, ...] = ()
 
     @property
-    def page(self) -> str:
-        """The address of the page that describes the code."""
-        return f"{REFERENCE}#{self.code.lower()}"
+    def page(self) -> str | None:
+        """The address of the page that describes the code; None for the code of an extension."""
+        return f"{REFERENCE}#{self.code.lower()}" if self.code.startswith("SDY-") else None
 
     def moved(self, lines: LineMap) -> Problem | None:
         """Return the same problem in a newer version of the text; None if its line has changed."""

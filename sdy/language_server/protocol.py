@@ -64,7 +64,7 @@ class Converter:
             problem.location.message,
             _SEVERITIES[problem.severity],
             problem.code,
-            types.CodeDescription(problem.page),
+            None if problem.page is None else types.CodeDescription(problem.page),
             "sdy",
             related_information=related or None,
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -10,13 +13,58 @@ from pygls.lsp.server import LanguageServer
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.language_server import questions
-from sdy.language_server.code_actions import KINDS, SHOW_LOCAL_PROGRAM, code_actions
-from sdy.language_server.local_program import LocalPrograms
-from sdy.language_server.open_document import OpenDocument
+from sdy.language_server.open_document import Finding, OpenDocument
 from sdy.language_server.protocol import Converter
 from sdy.language_server.session import Session
 from sdy.language_server.text.completion import completions
 from sdy.language_server.text.document import Document
+
+SHOW_LOCAL_PROGRAM = "sdy.showLocalProgram"
+KINDS = (types.CodeActionKind.QuickFix, types.CodeActionKind.Source)
+
+
+def code_actions(
+    opened: OpenDocument, converter: Converter, params: types.CodeActionParams, *, are_edits_versioned: bool
+) -> Iterator[types.CodeAction]:
+    """Yield the actions for a range of a document. `are_edits_versioned` says whether the editor checks versions."""
+    if _is_wanted(types.CodeActionKind.QuickFix, params.context):
+        for finding in opened.current_findings():
+            diagnostic = converter.diagnostic(finding.problem, opened.uri)
+            if finding.remedy is not None and _overlap(diagnostic.range, params.range):
+                edit = _edit(opened, finding, converter, are_edits_versioned)
+                yield types.CodeAction(
+                    finding.remedy.title,
+                    types.CodeActionKind.QuickFix,
+                    [diagnostic],
+                    is_preferred=finding.remedy.is_safe,
+                    edit=edit,
+                )
+    if _is_wanted(types.CodeActionKind.Source, params.context):
+        title = "Show the program of one device"
+        command = types.Command(title, SHOW_LOCAL_PROGRAM, arguments=[opened.uri])
+        yield types.CodeAction(title, types.CodeActionKind.Source, command=command)
+
+
+def _is_wanted(kind: types.CodeActionKind, context: types.CodeActionContext) -> bool:
+    """Return whether an editor that asks for some kinds gets this one; without any, it gets all."""
+    return not context.only or any(kind == each or kind.startswith(f"{each}.") for each in context.only)
+
+
+def _overlap(one: types.Range, other: types.Range) -> bool:
+    return one.start <= other.end and other.start <= one.end
+
+
+def _edit(
+    opened: OpenDocument, finding: Finding, converter: Converter, are_edits_versioned: bool
+) -> types.WorkspaceEdit | None:
+    if finding.remedy is None:
+        return None
+    edits = converter.edits(finding.remedy.edits)
+    if not are_edits_versioned:
+        return types.WorkspaceEdit(changes={opened.uri: edits})
+    identifier = types.OptionalVersionedTextDocumentIdentifier(opened.uri, opened.document.version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, edits)])
+
 
 TRIGGERS = ("@", '"', "{", ".", ":", "(")  # characters after which an editor asks for completions
 
@@ -180,3 +228,24 @@ def make_server(machine: str | None = None) -> SdyLanguageServer:
         server.feature(method, options)(handler)
     server.command(SHOW_LOCAL_PROGRAM)(_show_local_program)
     return server
+
+
+class LocalPrograms:
+    """A folder with the local programs that an editor shows; it is removed at the end of the session."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+
+    def write(self, file: str, text: str) -> str:
+        """Write the local program of a file, and return the URI of the file that holds it."""
+        if self._folder is None:
+            self._folder = Path(mkdtemp(prefix="sdy-lsp-"))
+        path = self._folder / f"{Path(file).stem}.local.mlir"
+        path.write_text(text, encoding="utf-8")
+        return path.as_uri()
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        if self._folder is not None:
+            rmtree(self._folder, ignore_errors=True)
+            self._folder = None

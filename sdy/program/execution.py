@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
+from sdy.compile.compiled import Compiled
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -18,11 +19,10 @@ from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret as interpret_function
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
+from sdy.report.explanation.value_names import ValueNames
 from sdy.report.html.fragment import tables_html
 from sdy.report.tables.fitted_table import fitted_table
-from sdy.report.value_names import ValueNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def interpret(program: Program | ModuleOp, inputs: Sequence[Array] = ()) -> list
     return interpret_function(module, arrays, main_function(module).sym_name.data, host)
 
 
-def run_spmd(partitioned: PartitionedProgram, global_inputs: Sequence[Array], keep: Collection[str] = ()) -> SpmdRun:
+def run_spmd(partitioned: Compiled, global_inputs: Sequence[Array], keep: Collection[str] = ()) -> SpmdRun:
     """Run the local program on all devices at once, on inputs of the global shapes.
 
     `keep` lists values of the local program, by the names that `sdy partition` prints (`%5`), to be available from
@@ -90,7 +90,7 @@ def run_spmd(partitioned: PartitionedProgram, global_inputs: Sequence[Array], ke
     Raises: SdyError if the inputs do not match the arguments, if a name is unknown, if an op cannot be interpreted, or
     if two devices hold different copies of the same result.
     """
-    require_type(partitioned, PartitionedProgram, "sdy.run_spmd: partitioned", "pass program.partition()")
+    require_type(partitioned, Compiled, "sdy.run_spmd: partitioned", "pass program.partition()")
     inputs = [np.asarray(array) for array in global_inputs]
     check_inputs(main_function(partitioned.global_module), [(array.shape, array.dtype) for array in inputs])
     recorder = _ValueRecorder(partitioned, keep)
@@ -101,7 +101,7 @@ def run_spmd(partitioned: PartitionedProgram, global_inputs: Sequence[Array], ke
 class _ValueRecorder:
     """Records the results of selected ops during a run."""
 
-    def __init__(self, partitioned: PartitionedProgram, selected: Collection[str]) -> None:
+    def __init__(self, partitioned: Compiled, selected: Collection[str]) -> None:
         self.kept: dict[str, DeviceArray] = {}
         self._selected: dict[Operation, list[tuple[int, str]]] = {}
         if not selected:

@@ -7,25 +7,24 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.compile.origin import Origin
+from sdy.compile.source_text import read_module
 from sdy.diagnostics.argument_types import require_callable
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.program.optional_jax import check_jax_version, missing_jax_error
-from sdy.program.origin import Origin
+from sdy.jax.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.program import Program
-from sdy.program.source_text import read_module
 
 R = TypeVar("R")
 
 
-def from_jax(fn: Callable[..., R], *args: object, optimize_communication: bool = True, **kwargs: object) -> Program[R]:
+def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Program[R]:
     """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
 
     The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
-    pytrees as `fn`, with NumPy arrays as leaves. With `optimize_communication=False`, its partitioner does not rewrite
-    ops to send fewer bytes. All other keywords are arguments of `fn`.
+    pytrees as `fn`, with NumPy arrays as leaves.
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
     different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create; any error of JAX if `fn` cannot be
     traced.
@@ -50,7 +49,7 @@ def from_jax(fn: Callable[..., R], *args: object, optimize_communication: bool =
         lowered.axis_types,
         lowered.callbacks,
     )
-    return Program(module, origin, optimize_communication)
+    return Program(module, origin)
 
 
 def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:

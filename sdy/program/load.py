@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sdy.compile.source_text import source_text
 from sdy.diagnostics.argument_types import require_type
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.program import Program
-from sdy.program.source_text import source_text
 
 
 def load(path: str | Path) -> Program[list[Array]]:
-    """Read a program from a file of MLIR text, or of another format that `sdy.program.source_text` converts.
+    """Read a program from a file of MLIR text, or of another format that `sdy.compile.source_text` converts.
 
     Raises: OSError if it cannot be read, SdyError with the first error in its text.
     """

@@ -3,66 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.compile.compiled import Compiled, compiled
+from sdy.compile.origin import Origin
+from sdy.compile.propagated import summary
+from sdy.compile.signature import FlatSignature, call_of
+from sdy.compile.source_text import argument_names
+from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
 from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.module_text import make_context, parse_module_with_locations, print_module
+from sdy.dialects.module_text import parse_module_with_locations, print_module
 from sdy.dialects.text.source_lines import source_lines
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.program import on_demand
-from sdy.program.origin import Origin
-from sdy.program.partitioned import PartitionedProgram, explained_partition, partitioned_program, reported_program
-from sdy.program.sharded_program import PropagatedProgram, propagated_program, summary
-from sdy.program.signature import FlatSignature
-from sdy.program.source_text import argument_names, read_module
 
 if TYPE_CHECKING:
     from sdy.advice.contract import Breach, Contract
     from sdy.advice.diff import ProgramDiff
-    from sdy.advice.edits import Change
     from sdy.advice.lint.finding import Finding
     from sdy.advice.lint.linter import Linter, LintReport
     from sdy.advice.lint.settings import LintSettings
-    from sdy.advice.partition_facts import PartitionFacts
-    from sdy.advice.why_not import WhyNot
-    from sdy.cost.program_cost import ProgramCost
+    from sdy.advice.partition_summary import PartitionSummary
+    from sdy.evidence.partitioners.table import PartitionerResult
     from sdy.evidence.proof.prove import Proof
+    from sdy.evidence.runs.comparison import OutputComparisons
     from sdy.interpreter.arrays.element_types import Array, DType
-    from sdy.program.comparison import OutputComparisons, PartitionerResult
-    from sdy.program.planning.apply_tactics import Step
-    from sdy.program.planning.plan import ShardingPlan
-    from sdy.program.planning.search_plan import SearchedProgram
-    from sdy.report.explain import Explainer
-    from sdy.report.html.inline_page import InlinePage
-    from sdy.report.reported_program import ReportedProgram
-    from sdy.search.applied_tactics import AppliedTactics
+    from sdy.report.answer import Answer
+    from sdy.report.explanation.explainer import Explainer
+    from sdy.report.html.page import InlinePage
+    from sdy.search.plans.applied_tactics import AppliedTactics
+    from sdy.search.plans.apply_tactics import Step
+    from sdy.search.plans.plan import ShardingPlan
 
 R = TypeVar("R", default="list[Array]")
 S = TypeVar("S", default="list[Array]")
 
 
 @dataclass(frozen=True)
-class Program(Generic[R]):
-    """An immutable program. Each step (propagate, partition, ...) works on a copy of the module and is cached.
+class Program(WrittenProgram[R]):
+    """An immutable program, and every question about it. Each answer works on a copy of the module, and is cached.
 
     `R` is the type of the results: a list of arrays for a program that was read from text, the output pytree of the
     function for a program that was lowered from JAX.
     """
-
-    module: ModuleOp
-    origin: Origin[R]
-    optimize_communication: bool = True  # whether `partition` rewrites ops to send fewer bytes
 
     @staticmethod
     @garbage_collection_paused()
@@ -85,17 +76,11 @@ class Program(Generic[R]):
     @cached_property
     def input_types(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
         """The shape and the dtype of each argument of the main function."""
-        return on_demand.input_types(self.module)
+        from sdy.evidence.runs.arrays import input_types
 
-    def propagate(self) -> PropagatedProgram[R]:
-        """Propagate the shardings to every value. Raises: SdyError if propagation does not support the module."""
-        return self._propagated
+        return input_types(self.module)
 
-    def partition(self) -> PartitionedProgram[R]:
-        """Propagate the shardings, then partition the program. Raises: SdyError at the first op that is unsupported."""
-        return self._partitioned
-
-    def run(self, *args: object, **kwargs: object) -> R:
+    def run(self, /, *args: object, **kwargs: object) -> R:
         """Run the program on one device, ignoring all shardings.
 
         Raises: SdyError if the arrays do not match the arguments.
@@ -103,115 +88,101 @@ class Program(Generic[R]):
         signature = self.origin.signature
         return signature.results(self.run_flat(signature.flat_arguments(args, kwargs)))
 
-    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
-        """Run the program like `run`, with one array per argument and per result of the main function."""
-        return on_demand.interpret(self.module, inputs, main_function(self.module).sym_name.data, self.origin.host())
-
     def verify(
         self,
         *args: object,
         expected: object = (),
         inputs: Mapping[str, object] | None = None,
         seed: int = 0,
-        optimize_communication: bool | None = None,
         exact: bool | None = None,
         reduced: bool = False,
-        **kwargs: object,
     ) -> OutputComparisons:
         """Run the partitioned program on all devices, and compare each output with its expected value.
 
-        The arguments are those of one call of `run`; without any, random arrays from `seed`. `inputs` replaces some of
-        them by name: `{"params['w']": array}`, or `{"%arg0": array}`. `expected` is the expected return value; by
-        default, the result on one device. `optimize_communication` overrides the field. With `exact`, both also run in
-        64-bit floats, by default if an output differs: it may only round differently. With `reduced`, sizes are small.
+        The arguments are those of one call of `run`; `sdy.Call(x, key=k)` stands for one with keyword arguments.
+        Without any, they are random arrays from `seed`. `inputs` replaces some of them by name:
+        `{"params['w']": array}`, or `{"%arg0": array}`. `expected` is the expected return value; by default, the result
+        on one device. With `exact`, both also run in 64-bit floats, by default if an output differs: it may only round
+        differently. With `reduced`, sizes are small.
         Raises: SdyError if arguments or expected results do not match the program; SDY-X150 if memory is insufficient.
         """
+        from sdy.evidence.runs.verified_call import VerifiedCall, compare_call
+
         require_type(seed, int, "Program.verify: seed")
-        partitioned = self._with_optimizer(optimize_communication).partition()
-        call = on_demand.VerifiedCall(args, kwargs, inputs, expected, seed)
-        return on_demand.compare_call(self.module, partitioned, call, exact=exact, reduced=reduced)
+        verified = VerifiedCall(call_of(args), inputs, expected, seed)
+        return compare_call(self.partition(), verified, exact=exact, reduced=reduced)
 
-    def prove(self, *, optimize_communication: bool | None = None) -> Proof:
+    def prove(self) -> Proof:
         """Prove, without a run, that the partitioned program computes the same, apart from rounding; see `verify`."""
-        partitioned = self._with_optimizer(optimize_communication).partition()
-        return on_demand.prove(self.module, partitioned.local, partitioned.boundary)
+        from sdy.evidence.proof.prove import prove
 
-    def explain(self, value: str) -> str:
+        partitioned = self.partition()
+        return prove(self.module, partitioned.local, partitioned.boundary)
+
+    def explain(self, value: str) -> Answer:
         """Explain the sharding of a value: which annotation each axis originates from, and which ops propagated it.
 
         `value` is a name (`%3`, `@func:%x`) or a line number of the program text. For a program from JAX it may also be
         an argument (`params['w']`), a result (`result[1]`), or a line of the Python program (`train.py:12`).
         Raises: SdyError SDY-T203 if no value has that name.
         """
-        require_type(value, str, "Program.explain: value", "write a line number as text: '3'")
-        names = self.origin.names_in_text(value)
-        return "\n".join(line for name in names for line in self._explainer.value(name))
+        from sdy.report.answer import Answer
 
-    def why_not(self, value: str, *, dim: int, axis: str) -> str:
+        require_type(value, str, "Program.explain: value", "write a line number as text: '3'")
+        explained = [each for name in self.origin.names_in_text(value) for each in self._explainer.explanations(name)]
+        return Answer.of((line for each in explained for line in each.lines()), explained)
+
+    def why_not(self, value: str, *, dim: int, axis: str) -> Answer:
         """Explain why a dim of a value is not sharded along a mesh axis, and which edit shards it.
 
         The edit was tried on a copy of the program. `value` is named as for `explain`; `dim=-1` is the last dim.
         Raises: SdyError SDY-T203 if no value has that name; SDY-T220 if the value has no dim with that number or no
         mesh has an axis with that name.
         """
-        return "\n".join(self._why_not.answer(self.origin.names_in_text(value)[0], dim, axis))
+        from sdy.advice.why_not import WhyNot
+        from sdy.report.answer import Answer
 
-    def conflicts(self) -> str:
+        lines = WhyNot(self._explainer).answer(self.origin.names_in_text(value)[0], dim, axis).lines
+        return Answer.of(lines, lines)
+
+    def conflicts(self) -> Answer:
         """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
-        return "\n".join(self._explainer.conflicts())
+        from sdy.report.answer import Answer
 
-    def report(
-        self, *, optimize_communication: bool | None = None, width: int | None = None, verbose: bool = False
-    ) -> str:
+        return Answer.of(self._explainer.conflicts(), list(self._explainer.conflict_sites()))
+
+    def report(self, *, width: int | None = None, verbose: bool = False) -> str:
         """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts.
 
-        Tables have at most `width` columns of text, by default 80. `optimize_communication` overrides the field.
-        Unless `verbose`, entries of long lists that differ only in names and lines share one.
+        Tables have at most `width` columns of text, by default 80. Unless `verbose`, entries of long lists that differ
+        only in names and lines share one.
         """
-        partitioned = self._with_optimizer(optimize_communication).partition()
-        reported = reported_program(self.module, partitioned, self._explainer)
-        return on_demand.program_report(reported, width or on_demand.WIDTH, verbose=verbose)
+        from sdy.report.program_report import WIDTH, program_report
+
+        return program_report(*self._explained(), width or WIDTH, verbose=verbose)
 
     @garbage_collection_paused()
-    def report_html(
-        self, machine: str | Hardware = DEFAULT_MACHINE, partitioners: Sequence[PartitionerResult] = ()
-    ) -> str:
+    def report_html(self, on: str | Hardware = DEFAULT_MACHINE, partitioners: Sequence[PartitionerResult] = ()) -> str:
         """Return the report as a self-contained HTML page: program, collectives, memory over time, conflicts.
 
-        Times are estimates for `machine`. The page also compares `partitioners`, from `sdy.compare_partitioners`.
+        Times are estimates for the machine `on`. The page also compares `partitioners`, which
+        `sdy.compare_partitioners` returns.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        compared = [each.to_json() for each in partitioners]
-        return on_demand.html_page(self._reported, on_demand.resolve_hardware(machine), compared)
+        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.report.html.page import html_page
 
-    def show(self, machine: str | Hardware = DEFAULT_MACHINE, *, height: int = 640) -> InlinePage | Path:
+        compared = [each.to_json() for each in partitioners]
+        return html_page(*self._explained(), resolve_hardware(on), compared)
+
+    def show(self, on: str | Hardware = DEFAULT_MACHINE, *, height: int = 640) -> InlinePage | Path:
         """Show the page of `report_html`: in a notebook as the value of a cell, `height` pixels high.
 
         Outside of a notebook, open it in a browser, and return its file. Raises: as `report_html`.
         """
-        return on_demand.shown_page(self.report_html(machine), height)
+        from sdy.report.html.page import shown_page
 
-    def cost(
-        self,
-        machine: str | Hardware,
-        free_bytes: float | str | None = None,
-        *,
-        optimize_communication: bool | None = None,
-    ) -> ProgramCost:
-        """Estimate the time and memory of the partitioned program; see `PartitionedProgram.cost`.
-
-        `optimize_communication` overrides the field.
-        """
-        return self._with_optimizer(optimize_communication).partition().cost(machine, free_bytes)
-
-    def optimized_for(self, machine: str | Hardware) -> Program[R]:
-        """Return the program with the communication optimizer on or off, whichever is predicted to be faster.
-
-        The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine.
-        Raises: SdyError SDY-T209 if no machine has this name.
-        """
-        both = (self._with_optimizer(True), self._with_optimizer(False))
-        return min(both, key=lambda program: program.cost(machine).seconds_in_turn)
+        return shown_page(self.report_html(on), height)
 
     def expect(
         self,
@@ -232,14 +203,19 @@ class Program(Generic[R]):
         Raises: SdyError with one diagnostic per broken bound, which names the collectives and their causes; SDY-C010 if
         the file is not a contract, or OSError if it cannot be read.
         """
-        bounds = on_demand.bounds_contract(counts or {}, bytes_sent, peak_bytes, seconds, on, shardings or {})
-        for each in (on_demand.given_contract(contract), bounds):
+        from sdy.advice.contract import raise_breaches
+        from sdy.advice.contract_file import bounds_contract, given_contract
+
+        bounds = bounds_contract(counts or {}, bytes_sent, peak_bytes, seconds, on, shardings or {})
+        for each in (given_contract(contract), bounds):
             if each is not None:
-                on_demand.raise_breaches(self.breaches(each))
+                raise_breaches(self.breaches(each))
 
     def breaches(self, contract: Contract) -> list[Breach]:
         """Return the broken terms of a contract; see `expect`."""
-        return on_demand.breaches(contract, self.facts(contract.machine))
+        from sdy.advice.contract import breaches
+
+        return breaches(contract, self.partition_summary(contract.machine))
 
     def diff(self, other: Program[S], *, on: str | Hardware = DEFAULT_MACHINE) -> ProgramDiff:
         """Return the differences from this program to another one; `print` it, or use `to_json`.
@@ -247,14 +223,18 @@ class Program(Generic[R]):
         Values are matched by what computes them, so that names and the order of ops do not matter.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return on_demand.diff(self.facts(on), other.facts(on))
+        from sdy.advice.diff import diff
+
+        return diff(self.partition_summary(on), other.partition_summary(on))
 
     def lint(self, settings: LintSettings | None = None) -> LintReport:
         """Return the avoidable costs of the partitioned program, with fixes that were tried on copies.
 
         Raises: SdyError SDY-T209 if no machine has the name in the settings, SDY-T240 if no rule has a selected code.
         """
-        settings = settings or on_demand.LintSettings()
+        from sdy.advice.lint.settings import LintSettings
+
+        settings = settings or LintSettings()
         if settings not in self._lint_reports:
             self._lint_reports[settings] = self._linter(settings).report()
         return self._lint_reports[settings]
@@ -265,13 +245,16 @@ class Program(Generic[R]):
         Apply the fixes that raise neither bytes, time nor memory, the best first, each if that still holds after those
         before; then examine the program anew, until no such fix is left. Raises: SdyError as `lint`.
         """
-        program, settings = self, settings or on_demand.LintSettings()
+        from sdy.advice.annotated_program import with_changes
+        from sdy.advice.lint.settings import LintSettings
+
+        program, settings = self, settings or LintSettings()
         fixed: list[Finding] = []
         while fixable := program.lint(settings).fixable():
             for number, finding in enumerate(fixable):
                 again = program._linter(settings).fixable_again(finding) if number else finding
                 if again is not None and again.fix is not None:
-                    program = program._with_changes(again.fix.fix.changes)
+                    program = with_changes(program, again.fix.fix.changes)
                     fixed.append(again)
         return program, fixed
 
@@ -298,10 +281,14 @@ class Program(Generic[R]):
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
-        hardware = on_demand.resolve_hardware(on)
-        options = mesh, devices, memory, minimize, fix, on_demand.SECONDS if time_limit is None else time_limit
-        request = on_demand.search_request(hardware, *options, from_scratch=from_scratch, overlap=overlap)
-        return on_demand.search_plan(self._parts(), request)
+        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.search.plans.search_plan import search_plan
+        from sdy.search.search_request import SECONDS, search_request
+
+        hardware = resolve_hardware(on)
+        options = mesh, devices, memory, minimize, fix, SECONDS if time_limit is None else time_limit
+        request = search_request(hardware, *options, from_scratch=from_scratch, overlap=overlap)
+        return search_plan(self, request)
 
     def apply(
         self, *steps: Step, mesh: str | None = None, on: str | Hardware = DEFAULT_MACHINE
@@ -312,18 +299,31 @@ class Program(Generic[R]):
         those before it. `mesh` is by default that of the program.
         Raises: SdyError SDY-T254 if a tactic matches no value, SDY-T255 if it cannot shard any, or as `search`.
         """
-        return on_demand.apply_tactics(self, Program[R]._parts, steps, mesh, on_demand.resolve_hardware(on))
+        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.search.plans.apply_tactics import apply_tactics
 
-    def facts(self, machine: str | Hardware = DEFAULT_MACHINE) -> PartitionFacts:
+        return apply_tactics(self, steps, mesh, resolve_hardware(on))
+
+    def partition_summary(self, on: str | Hardware = DEFAULT_MACHINE) -> PartitionSummary:
         """Return the collectives, memory, time and shardings of the partitioned program on a machine.
 
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        return on_demand.PartitionFacts(self._reported, on_demand.resolve_hardware(machine))
+        from sdy.advice.partition_summary import PartitionSummary
+        from sdy.cost.hardware_file import resolve_hardware
 
-    def trace(self, machine: str | Hardware) -> dict[str, object]:
-        """Return the estimated schedule of the partitioned program; see `PartitionedProgram.trace`."""
-        return self.partition().trace(machine)
+        return PartitionSummary(*self._explained(), resolve_hardware(on))
+
+    def schedule_trace(self, on: str | Hardware) -> dict[str, object]:
+        """Return the estimated schedule of the partitioned program as a trace for the viewers of Chrome and Perfetto.
+
+        Write the result with `json.dump`. Ops run one after another, so the trace ends at `cost(on).seconds_in_turn`.
+        Raises: SdyError SDY-T209 if no machine has this name.
+        """
+        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.report.schedule_trace import schedule_trace
+
+        return schedule_trace(self.partition(), resolve_hardware(on))
 
     def __str__(self) -> str:
         """Return the text that the program was read from."""
@@ -335,66 +335,29 @@ class Program(Generic[R]):
 
     def _repr_html_(self) -> str:
         """Return the summary that notebooks show: meshes, arguments and results as annotated."""
-        return on_demand.summary_html(repr(self), self.module, self.origin.argument_names)
+        from sdy.report.html.summary import summary_html
 
-    def _with_optimizer(self, optimize_communication: bool | None) -> Program[R]:
-        """Return the program with another value of the field, or this program for None."""
-        is_same = optimize_communication in (None, self.optimize_communication)
-        return self if is_same else self._with_opposite_optimizer
+        return summary_html(repr(self), self.module, self.origin.argument_names)
 
-    @cached_property
-    def _with_opposite_optimizer(self) -> Program[R]:
-        return replace(self, optimize_communication=not self.optimize_communication)
-
-    @cached_property
-    def _propagated(self) -> PropagatedProgram[R]:
-        return propagated_program(self.module, self.origin)
+    def _explained(self) -> tuple[Compiled[R], Explainer]:
+        """Return the compiled program and its explanations, for which one propagation does."""
+        if not {"_compiled", "_explainer"} & vars(self).keys():
+            vars(self)["_compiled"] = compiled(self.module, self.origin, self.options, is_traced=True)
+        return self.partition(), self._explainer
 
     @cached_property
-    def _partitioned(self) -> PartitionedProgram[R]:
-        return partitioned_program(self.module, self.origin, optimize_communication=self.optimize_communication)
-
-    @cached_property
-    def _reported(self) -> ReportedProgram:
-        if not {"_partitioned", "_explainer"} & vars(self).keys():  # one propagation does for both
-            both = explained_partition(self.module, self.origin, optimize_communication=self.optimize_communication)
-            vars(self).update(zip(("_partitioned", "_explainer"), both, strict=True))
-        return reported_program(self.module, self.partition(), self._explainer)
-
-    @cached_property
+    @garbage_collection_paused()
     def _explainer(self) -> Explainer:
-        return self._explained(self.module)
+        from sdy.report.explanation.explainer import Explainer
 
-    @cached_property
-    def _why_not(self) -> WhyNot:
-        return on_demand.WhyNot(self.module, self._explainer, self._explained)
+        known: Compiled[R] | None = vars(self).get("_compiled")
+        return Explainer(self.module, self.origin, self.options, known and known.trace)
 
     @cached_property
     def _lint_reports(self) -> dict[LintSettings, LintReport]:
         return {}
 
     def _linter(self, settings: LintSettings) -> Linter:
-        trials = on_demand.TrialPartitions(self.origin, optimize_communication=self.optimize_communication)
-        return on_demand.Linter(self.facts(settings.machine), trials.local, settings)
+        from sdy.advice.lint.linter import Linter
 
-    def _parts(self) -> SearchedProgram[Program[R]]:
-        return on_demand.SearchedProgram(self.module, self.origin, self._with_module, lambda m: replace(self, module=m))
-
-    def _with_module(self, module: ModuleOp, changes: Sequence[Change] = ()) -> Program[R]:
-        """Return the program with another module, and with changes to the annotations of its values."""
-        if module is self.module:
-            return self._with_changes(changes) if changes else self
-        annotated, _ = on_demand.edited(module, changes)
-        return replace(self, module=annotated, origin=self.origin.with_text(print_module(annotated)))
-
-    def _with_changes(self, changes: Sequence[Change]) -> Program[R]:
-        """Return the program with changes to the annotations in its text."""
-        text = on_demand.text_with_changes(self.origin.text, self.module, changes)
-        span = span_of(main_function(self.module))
-        module = read_module(text, "<text>" if span is None else span.file)
-        return replace(self, module=module, origin=self.origin.with_text(text))
-
-    @garbage_collection_paused()
-    def _explained(self, module: ModuleOp) -> Explainer:
-        origin = self.origin
-        return on_demand.Explainer(make_context(), module, origin.text, origin.source_lines, origin.argument_names)
+        return Linter(self.partition_summary(settings.on), settings)

@@ -6,7 +6,7 @@ strategy is one sweep. Source: docs/spec/02, 1.3 to 1.11 and 5 to 6.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sdy.diagnostics.diagnostic import SdyError
@@ -29,7 +29,6 @@ from sdy.propagation.step_function import Directions, StepFunction, StepResult
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.step import PropagationStrategy
 from sdy.propagation.strategies.user_strategies import checked_strategy
-from sdy.propagation.worklist import Worklist
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,9 @@ class Schedule:
     until_stable: bool = False  # whether nodes that Shardy's sweeps miss are visited at the end
 
 
+OnUpdate = Callable[[Node | FunctionResult, StepResult], None]
+
+
 class Engine:
     """The propagation of shardings over a graph, in place.
 
@@ -52,7 +54,7 @@ class Engine:
         self,
         graph: Graph,
         schedule: Schedule | None = None,
-        on_update: Callable[[Node | FunctionResult, StepResult], None] | None = None,
+        on_update: OnUpdate | None = None,
     ) -> None:
         self._graph = graph
         self._schedule = schedule or Schedule()
@@ -237,3 +239,44 @@ def _other_members(value: Value) -> Sequence[Value]:
     if value.group is None:
         return ()
     return [member for member in value.group if member is not value]
+
+
+class Worklist:
+    """One sweep over the nodes of a graph, in pre-order, with revisits. Its order decides conflicts.
+
+    Every node is visited once in pre-order. A node to revisit is pushed on a stack that is served first, unless its
+    first visit is still pending. Source: docs/spec/02, 1.5.
+
+    `stale` has a 1 for each node whose visit could change anything. The others are skipped in bulk, but count as
+    pending until the cursor has passed them.
+    """
+
+    def __init__(self, nodes: list[Node], stale: bytearray) -> None:
+        self._nodes = nodes
+        self._stale = stale
+        self._cursor = 0  # nodes from this index on are still pending
+        self._stack: list[Node] = []
+        self._on_stack: set[int] = set()
+
+    def push(self, node: Node) -> None:
+        """Visit `node` next, unless it is pending already; then its position does not change."""
+        if node.index < self._cursor and node.index not in self._on_stack:
+            self._stack.append(node)
+            self._on_stack.add(node.index)
+
+    def __iter__(self) -> Iterator[Node]:
+        """Yield the nodes to visit, in order, until none is pending; skip nodes that are erased or not stale."""
+        nodes, stale, stack = self._nodes, self._stale, self._stack
+        while True:
+            while stack:
+                node = stack.pop()
+                self._on_stack.discard(node.index)
+                if stale[node.index] and not node.is_erased:
+                    yield node
+            found = stale.find(1, self._cursor)
+            if found < 0:
+                self._cursor = len(nodes)
+                return
+            self._cursor = found + 1
+            if not nodes[found].is_erased:
+                yield nodes[found]

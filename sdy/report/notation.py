@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any, Protocol, runtime_checkable
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.grammar.errors import NotationError, SourceText
@@ -16,7 +17,7 @@ from sdy.grammar.subscripts import read_subscripts, write_subscripts
 from sdy.grammar.write import write_mesh, write_sharding
 from sdy.model.checks.check_sharding import check_sharding
 from sdy.model.devices.hlo_sharding import Maximal, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
-from sdy.model.mesh import Mesh
+from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.shape import local_shape
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
@@ -65,6 +66,51 @@ def read_mesh(text: str) -> Mesh:
         raise SdyError(Diagnostic("SDY-P101", f"mesh: expected axes such as data=16,model=4, got {text!r}"))
     quoted = ", ".join(f'"{axis["name"]}"={axis["size"]}' for axis in axes if axis)
     return MESH.parse(f"<[{quoted}]>", "--mesh")
+
+
+class JaxMesh(Protocol):
+    """The part of a `Mesh` or an `AbstractMesh` of JAX that is read here."""
+
+    @property
+    def shape(self) -> Mapping[str, int]:
+        """The size of each axis by its name."""
+        ...
+
+    @property
+    def devices(self) -> Any:
+        """The array of devices; a mistake in an `AbstractMesh`."""
+        ...
+
+
+class PartitionSpec(Protocol):
+    """A PartitionSpec of JAX, which is written as it is typed."""
+
+    def __iter__(self) -> Iterator[object]: ...
+
+
+@runtime_checkable
+class NamedSharding(Protocol):
+    """The part of a NamedSharding of JAX that is read here."""
+
+    @property
+    def mesh(self) -> JaxMesh:
+        """The mesh."""
+        ...
+
+    @property
+    def spec(self) -> PartitionSpec:
+        """The axes of each dim."""
+        ...
+
+
+def mesh_of(mesh: Mesh | JaxMesh | str) -> Mesh:
+    """Return a mesh, one of JAX or one given as text, as a mesh of sdy. Raises: SdyError if it is malformed."""
+    if isinstance(mesh, str):
+        return read_mesh(mesh)
+    if isinstance(mesh, Mesh):
+        return mesh
+    devices = () if type(mesh).__name__ == "AbstractMesh" else tuple(device.id for device in mesh.devices.flat)
+    return Mesh(tuple(MeshAxis(name, size) for name, size in mesh.shape.items()), devices)
 
 
 def read_any(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSharding, Mesh]:

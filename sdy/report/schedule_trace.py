@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import Operation
 
+from sdy.compile.compiled import Compiled
 from sdy.cost.executions import runs_of_regions
 from sdy.cost.hardware import Hardware
+from sdy.cost.memory_curve import memory_curve
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun, ScheduledOp
+from sdy.cost.schedule import CollectiveRun, ScheduledOp, schedule_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
-from sdy.report.value_names import line_of
+from sdy.report.explanation.value_names import line_of
 
 Event = dict[str, object]
 _LOOPS, _COMPUTE = "loops", "compute"
@@ -37,10 +40,10 @@ class Tracks:
         return self.names.index(name)
 
 
-def schedule_trace(
-    slots: Sequence[ScheduledOp], curve: Sequence[int], mesh: Mesh, hardware: Hardware, source_lines: Mapping[int, str]
-) -> dict[str, object]:
-    """Return the trace as data for `json.dump`. `curve` has the live bytes at each slot."""
+def schedule_trace(program: Compiled[Any], hardware: Hardware) -> dict[str, object]:
+    """Return the trace of a program on a machine as data for `json.dump`."""
+    mesh, source_lines = program.mesh, program.origin.source_lines
+    slots, curve = list(schedule_of(program.local, mesh, hardware)), memory_curve(program.local)
     tracks = _tracks(slots, mesh)
     named = [_metadata("process_name", _PROCESS, f"one device of {hardware.name}")]
     named += [_metadata("thread_name", number, name) for number, name in enumerate(tracks.names)]

@@ -13,10 +13,11 @@ from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 
+from sdy.diagnostics.argument_types import wrong_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.report.notation import checked, read_any, read_mesh
+from sdy.report.notation import JaxMesh, NamedSharding, PartitionSpec, checked, mesh_of, read_any
 from sdy.report.shard_layout import ShardedDim, holders_of_shards, sharded_dims
 
 LINES = 10  # height of a picture at scale 1
@@ -37,8 +38,8 @@ class _Frame:
 
 def visualize_sharding(
     shape: Sequence[int],
-    sharding: TensorSharding | str,
-    mesh: Mesh | str | None = None,
+    sharding: TensorSharding | PartitionSpec | NamedSharding | str,
+    mesh: Mesh | JaxMesh | str | None = None,
     *,
     use_color: bool = True,
     scale: float = 1.0,
@@ -48,13 +49,15 @@ def visualize_sharding(
 ) -> None:
     """Print a picture of a tensor of `shape`, in which each shard is labeled with the devices that hold it.
 
-    The sharding is a `TensorSharding` or a text in any notation (`<@m, [{"x"}, {}]>`, `P('x', None)`, `A[I_X, J]`,
-    `{devices=[4,1]<=[4]}`). The mesh is a `Mesh` or a text (`x=4,y=2`); it may be omitted if the sharding contains one.
-    The first dim is vertical and the second one horizontal; a tensor with more dims is drawn as a sequence of matrices
-    of its last two dims.
+    The sharding is a `TensorSharding`, a `PartitionSpec` or `NamedSharding` of JAX, or a text in any notation
+    (`<@m, [{"x"}, {}]>`, `P('x', None)`, `A[I_X, J]`, `{devices=[4,1]<=[4]}`). The mesh is a `Mesh`, one of JAX, or a
+    text (`x=4,y=2`); it may be omitted if the sharding contains one. The first dim is vertical and the second one
+    horizontal; a tensor with more dims is drawn as a sequence of matrices of its last two dims.
     Raises: SdyError if the sharding does not match the mesh or the shape.
     """
-    resolved, device_mesh = _resolved(sharding, read_mesh(mesh) if isinstance(mesh, str) else mesh, len(shape))
+    if isinstance(sharding, NamedSharding):
+        sharding, mesh = sharding.spec, sharding.mesh if mesh is None else mesh
+    resolved, device_mesh = _resolved(sharding, None if mesh is None else mesh_of(mesh), len(shape))
     dims, holders = sharded_dims(shape, resolved, device_mesh), holders_of_shards(len(shape), resolved, device_mesh)
     console = Console(width=max_width)
     coloured = use_color and console.color_system is not None
@@ -67,10 +70,16 @@ def visualize_sharding(
         console.print(_matrix(dims[-2:], of_matrix, frame), end="\n\n")
 
 
-def _resolved(sharding: TensorSharding | str, mesh: Mesh | None, rank: int) -> tuple[TensorSharding, Mesh]:
+def _resolved(
+    sharding: TensorSharding | PartitionSpec | str, mesh: Mesh | None, rank: int
+) -> tuple[TensorSharding, Mesh]:
     """Return the sharding with its mesh inline, and the mesh."""
-    if isinstance(sharding, str):
-        return read_any(sharding, mesh, rank)
+    if not isinstance(sharding, TensorSharding):
+        is_known = isinstance(sharding, str) or type(sharding).__name__ in ("P", "PartitionSpec")
+        if not is_known:
+            expected = "a TensorSharding, a PartitionSpec, a NamedSharding or str"
+            raise wrong_type(sharding, expected, "sdy.visualize_sharding: sharding")
+        return read_any(str(sharding), mesh, rank)
     known = sharding.mesh if isinstance(sharding.mesh, Mesh) else mesh
     if known is None:
         raise SdyError(Diagnostic("SDY-T208", f"a sharding on @{sharding.mesh} requires a mesh"))

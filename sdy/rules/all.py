@@ -6,6 +6,7 @@ Source: docs/spec/03, 1.6, 3 and 7.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 
 from xdsl.context import Context
@@ -23,13 +24,16 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
+from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo import collectives as communication
 from sdy.dialects.stablehlo import shape as shapes
 from sdy.dialects.stablehlo import slicing as slices
 from sdy.dialects.stablehlo import tokens
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.text.printer import op_name
+from sdy.grammar.write import write_rule
 from sdy.model.rule import OpShardingRule
+from sdy.model.rule_builder import RuleBuilder, identity_rule
 from sdy.rules import (
     collectives,
     contraction,
@@ -43,7 +47,6 @@ from sdy.rules import (
     slicing,
     window,
 )
-from sdy.rules.rule_hint import rule_hint
 
 RULE_ATTRIBUTE = "sdy.sharding_rule"
 
@@ -204,3 +207,29 @@ def drop_rules(ops: Iterable[Operation]) -> None:
             rule = op.attributes[RULE_ATTRIBUTE]
             if isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
                 del op.attributes[RULE_ATTRIBUTE]
+
+
+def rule_hint(op: Operation, attribute: str) -> str | None:
+    """Return a hint with a rule of the op, written as its `attribute`.
+
+    If all tensors have one shape, it is the rule of an elementwise op; else each dim has a factor of its own.
+    """
+    shapes = [static_shape(value.type) for value in (*op.operands, *op.results)]
+    if not shapes or any(shape is None for shape in shapes):
+        return None
+    known = [shape for shape in shapes if shape is not None]
+    operands, results = known[: len(op.operands)], known[len(op.operands) :]
+    if len(set(known)) == 1:
+        rule, meaning = identity_rule(known[0], len(operands), len(results)), "if the op is elementwise, add"
+    else:
+        builder = RuleBuilder(map(len, operands), map(len, results))
+        for tensor, shape in enumerate(known):
+            for dim, size in enumerate(shape):
+                dims = [dim if other == tensor else None for other in range(len(known))]
+                builder.factor(size, dims[: len(operands)], dims[len(operands) :])
+        rule, meaning = builder.build(), "add the rule, with one factor for dims that are sharded together:"
+    text = write_rule(replace(rule, is_custom=True))
+    in_jax = ""
+    if isinstance(op, CustomCallOp):
+        in_jax = "; in JAX, use custom_partitioning with its argument sharding_rule"
+    return f"{meaning} {{{attribute} = #sdy.op_sharding_rule{text}}}{in_jax}"

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit, edited
+from sdy.compile.options import CompileOptions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
@@ -17,9 +18,8 @@ from sdy.model.axis import AxisList
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import Layout, MeshDigits
 from sdy.passes.export.layers.fold_layers import has_folded_layers
-from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import run_passes
-from sdy.report.counterparts import Counterparts
+from sdy.report.explanation.counterparts import Counterparts
 from sdy.search.choices.kept_annotations import keeps
 from sdy.search.planned_shardings import PlannedShardings
 
@@ -54,7 +54,11 @@ def _layout_of(sharding: TensorSharding, digits: MeshDigits) -> Layout:
 
 
 def with_constraints(
-    module: ModuleOp, planned: PlannedShardings, start: Sequence[Edit], rounds: int = MAX_ROUNDS
+    module: ModuleOp,
+    planned: PlannedShardings,
+    start: Sequence[Edit],
+    options: CompileOptions,
+    rounds: int = MAX_ROUNDS,
 ) -> list[Edit]:
     """Return edits with sharding constraints for values to which propagation gives other shardings than planned.
 
@@ -64,7 +68,7 @@ def with_constraints(
     edits = list(start)
     constrained = {edit.target for edit in start if isinstance(edit.target, SSAValue)}
     for _ in range(rounds):
-        wrong = _other_than_planned(module, planned, edits)
+        wrong = _other_than_planned(module, planned, edits, options)
         first = [value for value in wrong if value not in constrained and not _operands(value) & wrong.keys()]
         if not first:
             break
@@ -75,20 +79,22 @@ def with_constraints(
     return edits
 
 
-def share_as_planned(module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit]) -> float:
+def share_as_planned(
+    module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit], options: CompileOptions
+) -> float:
     """Return the share of the values inside the program to which propagation gives the planned shardings."""
     count = sum(static_shape(value.type) is not None for value in planned.inside)
-    return 1 - len(_other_than_planned(module, planned, edits)) / max(1, count)
+    return 1 - len(_other_than_planned(module, planned, edits, options)) / max(1, count)
 
 
 @garbage_collection_paused()
 def _other_than_planned(
-    module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit]
+    module: ModuleOp, planned: PlannedShardings, edits: Sequence[Edit], options: CompileOptions
 ) -> dict[SSAValue, TensorSharding | None]:
     """Return the values to which propagation gives another sharding than planned, in program order."""
     copy, _ = edited(module, edits)
     once_per_function = has_folded_layers(module)
-    passes = Propagation.beyond_shardy(dedup_functions_fully=once_per_function).closed()
+    passes = options.propagates(dedup_functions_fully=once_per_function)
     run_passes(make_context(), copy, passes, verify_each=False)
     found: dict[SSAValue, TensorSharding | None] = {}
     counterparts = Counterparts(module, copy)

@@ -78,7 +78,9 @@ class LayeredSearch:
         """
         edits = self.folded.unfolded(folded.edits)
         if folded.planned is not None and folded.constraint_count:
-            edits = with_constraints(self.written, self.folded.unfolded_plan(folded.planned), edits, rounds=1)
+            edits = with_constraints(
+                self.written, self.folded.unfolded_plan(folded.planned), edits, self.request.options, rounds=1
+            )
         try:
             return [Candidate(edits, self.price(edited(self.written, edits)[0]), folded.solution)]
         except SdyError:

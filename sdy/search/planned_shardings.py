@@ -18,7 +18,7 @@ from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.run import run_passes
-from sdy.report.counterparts import Counterparts
+from sdy.report.explanation.counterparts import Counterparts
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
 

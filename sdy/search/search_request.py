@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import byte_count
@@ -49,7 +50,8 @@ class SearchRequest:
 
     `meshes` are the candidates; without any, the mesh of the program. `fixed` maps names of arguments or results to
     shardings, in any notation. With `from_scratch`, annotations of the program are dropped. `seconds` limits the time.
-    With `overlap`, the time that decides is that with communication fully overlapped with computation.
+    With `overlap`, the time that decides is that with communication fully overlapped with computation. `options` are
+    those of the program.
     """
 
     hardware: Hardware
@@ -60,6 +62,7 @@ class SearchRequest:
     from_scratch: bool = False
     seconds: float = SECONDS
     overlap: bool = False
+    options: CompileOptions = DEFAULT
 
     def price_of(self, cost: ProgramCost) -> float:
         """Return the quantity to minimize."""

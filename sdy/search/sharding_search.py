@@ -179,12 +179,13 @@ class ShardingSearch:
         arguments = boundary_edits(self.written, planned, digits, with_results=False)
         sharded = [edit for edit in arguments if any(dim.axes for dim in edit.sharding.dims)]
         # A large program takes long to partition if propagation leads to shardings that nobody planned.
-        if not self.is_large or share_as_planned(self.written, planned, sharded) >= LEAST_AS_PLANNED:
+        options = self.request.options
+        if not self.is_large or share_as_planned(self.written, planned, sharded, options) >= LEAST_AS_PLANNED:
             yield sharded
         if not self.is_large:
             yield arguments
         boundary = boundary_edits(self.written, planned, digits)
-        constrained = with_constraints(self.written, planned, boundary)
+        constrained = with_constraints(self.written, planned, boundary, options)
         has_constraints = len(constrained) > len(boundary)
         if not has_constraints or not self.is_large:
             yield boundary

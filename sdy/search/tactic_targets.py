@@ -18,7 +18,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding_update import fully_open
 from sdy.report.boundary import boundary_values
-from sdy.report.value_names import ValueNames
+from sdy.report.explanation.value_names import ValueNames
 from sdy.search.tactics import Annotation
 
 _KEY = re.compile(r"\[(?:'([^']*)'|(\d+))\]")

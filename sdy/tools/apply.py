@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
-from sdy.search.applied_tactics import AppliedTactics
+from sdy.search.plans.applied_tactics import AppliedTactics
 from sdy.search.tactics import Annotation, replicate, search_rest, shard
-from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_json
+from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import with_program
+from sdy.tools.command_line.loading import add_compile_arguments, with_program
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -23,6 +23,8 @@ step propagates after those before it. Print the collectives, bytes, time and pe
 A NAME may have wildcards, and stands for all leaves of a pytree: 'params.*.up', '%arg0'. Names of results begin with
 result. Several annotations of one step are separated by commas: --shard 'up:1=model,down:0=model'.
 
+{SEVERAL_FILES}
+
 Machines: {", ".join(HARDWARE)}, or a TOML file that describes one (docs/costs.md).
 """
 
@@ -30,7 +32,7 @@ Machines: {", ".join(HARDWARE)}, or a TOML file that describes one (docs/costs.m
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("apply", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text, with or without sdy shardings; - for standard input")
+    add_files_argument(parser, "StableHLO text, with or without sdy shardings")
     parser.add_argument(
         "--mesh", metavar="AXES", help="the mesh, such as data=8,model=4 (default: that of the program)"
     )
@@ -55,25 +57,28 @@ def parser() -> ArgumentParser:
         "--search", dest="steps", action="append_const", const=search_rest(), help="search what is left open"
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write the annotated program; - for the screen")
+    add_compile_arguments(parser)
     add_json_argument(parser)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Apply the steps, print the table, and write the annotated program."""
+    """Apply the steps to each program."""
     if not arguments.steps:
         hint = "for example --shard 'batch:0=data'; see sdy apply --help"
         raise SdyError(Diagnostic("SDY-T204", "sdy apply requires a step", hint=hint))
 
+    return run_files(arguments, _apply_file, for_one_file=("output",), is_json=arguments.json)
+
+
+def _apply_file(arguments: Namespace) -> int:
+    """Apply the steps, print the table, and write the annotated program."""
+
     def applied(program: Program) -> AppliedTactics[Program]:
         return program.apply(*arguments.steps, mesh=arguments.mesh, on=arguments.on)
 
-    found = with_program(arguments.file, applied)
-    stream = sys.stderr if arguments.output == "-" else sys.stdout
-    if arguments.json:
-        print_json(found.to_json(), stream)
-    else:
-        print(found.report().rstrip(), file=stream)
+    found = with_program(arguments, applied)
+    print_reports(arguments, found.to_json(), found.report())
     if arguments.output is not None:
         write_text(arguments.output, str(found.program))
     return SUCCESS

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.span import Span
 from sdy.evidence.audit.audit_rule import RuleAudit
 from sdy.evidence.audit.catalogue.all import programs
 from sdy.evidence.audit.program_audit import OpAudit, audit_program
 from sdy.evidence.audit.summary import OpSummary, audit_catalogue, merged
 from sdy.grammar.write import write_rule
-from sdy.program.program import Program
 from sdy.rules.all import RULE_ATTRIBUTE
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.loading import with_program
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument, run_in_processes
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 _SHARE = 50  # programs that a process audits before it gets others
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Check the sharding rules of the ops of a program by running each op on random inputs, with each element of its operands
 changed in turn. Along a factor that passes through, each slice of the results may depend only on the same slice of the
 operands; along a reduction, the results must combine from those of the slices. A custom call, or an op of a dialect of
@@ -29,14 +30,18 @@ in addition are listed. Use small tensors: a rule is checked on the shapes of th
 
 Without FILE, check the rules of StableHLO and CHLO on a catalogue of programs, in parallel processes. With --learn,
 propose a rule for each custom call and each op of another dialect; --load imports the module that defines its kernel.
-Exit status: 0 if all rules are sound, apart from known differences; 1 if one is not; 2 if the command could not be run.
+
+{SEVERAL_FILES}
+
+Exit status: 0 if all rules are sound, apart from known differences; 1 if one is not; 2 if the command could not be run,
+or if no op of FILE could be audited.
 """
 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("audit", DESCRIPTION)
-    parser.add_argument("file", nargs="?", help="StableHLO text; - for standard input; default: the catalogue")
+    add_files_argument(parser, "StableHLO text (default: the catalogue)", nargs="*")
     parser.add_argument("--learn", action="store_true", help="propose rules for custom calls and ops of other dialects")
     parser.add_argument("-v", "--verbose", action="store_true", help="show each finding about the catalogue")
     add_json_argument(parser)
@@ -46,19 +51,23 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Audit the rules, and print what is found."""
-    if arguments.file is None:
+    if not arguments.files:
         return _audit_catalogue(arguments)
-    return with_program(arguments.file, lambda program: _audit_file(program, arguments))
+    return run_files(arguments, _audit_file, is_json=arguments.json, processes=arguments.processes)
 
 
-def _audit_file(program: Program, arguments: Namespace) -> int:
-    audits = audit_program(program.module, learn=arguments.learn)
+def _audit_file(arguments: Namespace) -> int:
+    audits = with_program(arguments, lambda program: audit_program(program.module, learn=arguments.learn))
+    done = [each for each in audits if each.audit or each.proposal]
+    if not done:
+        notes = tuple(Note(f"{each.name}: {each.reason}", each.span) for each in audits)
+        raise SdyError(Diagnostic("SDY-T271", f"{arguments.file} has no op that can be audited", notes=notes))
     if arguments.json:
         print_json([_op_to_json(each) for each in audits])
     else:
         for each in audits:
             print("\n".join(_lines(each)))
-    return NO if any(each.audit and not each.audit.is_sound for each in audits) else SUCCESS
+    return NO if any(each.audit and not each.audit.is_sound for each in done) else SUCCESS
 
 
 def _lines(found: OpAudit) -> list[str]:

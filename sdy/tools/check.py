@@ -15,13 +15,13 @@ from sdy.tools.command_line.arguments import default_machine, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import (
-    NO_OPTIMIZER_HELP,
+    add_compile_arguments,
     with_lines,
-    with_optimizer_option,
     with_program,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.github import annotation
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -30,6 +30,8 @@ sends, on peak memory and on the predicted time, and the shardings that values m
 with the collectives that break it, their lines, and what brought them about.
 
 Write the contract of a program as it is now with --update, and edit it as you like: it is a TOML file.
+
+{SEVERAL_FILES}
 
 Machines: {", ".join(HARDWARE)}.
 Exit status: 0 if the contract holds, 1 if it is broken, 2 if it could not be checked.
@@ -41,11 +43,11 @@ FORMATS = ("text", "json", "github")
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("check", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    add_files_argument(parser)
     parser.add_argument("--contract", metavar="TOML", required=True, help="the file of the contract")
     parser.add_argument("--update", action="store_true", help="write the contract that the program keeps now")
     parser.add_argument("--on", metavar="MACHINE", help="with --update, the machine of the predicted time")
-    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    add_compile_arguments(parser)
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--format", choices=FORMATS, default="text", help="print the broken bounds as text, JSON or GitHub annotations"
@@ -55,23 +57,26 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> int:
-    """Check or write the contract."""
+    """Check each program, or write the contract of one."""
+    is_json = arguments.format == "json"
+    return run_files(arguments, _check_file, for_one_file=("update",), is_json=is_json, title="", separator="")
+
+
+def _check_file(arguments: Namespace) -> int:
     if arguments.update:
-        contract = with_program(arguments.file, lambda program: _contract(program, arguments))
+        contract = with_program(arguments, lambda program: _contract(program, arguments))
         write_text(arguments.contract, write_contract(contract))
         if arguments.format == "json":
             _print([], arguments, "")
         return SUCCESS
     contract = _read(arguments)
-    found, text = with_program_and_text(
-        arguments.file, lambda program, text: (with_optimizer_option(program, arguments).breaches(contract), text)
-    )
+    found, text = with_program_and_text(arguments, lambda program, text: (program.breaches(contract), text))
     _print(found, arguments, text)
     return NO if found else SUCCESS
 
 
 def _contract(program: Program, arguments: Namespace) -> Contract:
-    return contract_of(with_optimizer_option(program, arguments).facts(arguments.on or default_machine()))
+    return contract_of(program.partition_summary(arguments.on or default_machine()))
 
 
 def _read(arguments: Namespace) -> Contract:

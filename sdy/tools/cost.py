@@ -18,12 +18,12 @@ from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
-    add_optimizer_arguments,
+    add_compile_arguments,
     partition,
-    with_optimizer_option,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.console import console_of
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -32,13 +32,15 @@ time of arithmetic and of memory accesses, and the peak memory compared with the
 
 Machines: {", ".join(HARDWARE)}, or a TOML file that describes one (docs/costs.md).
 `sdy cost` without arguments lists them with their numbers.
+
+{SEVERAL_FILES}
 """
 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("cost", DESCRIPTION)
-    parser.add_argument("file", nargs="?", help="StableHLO text with sdy shardings; - for standard input")
+    add_files_argument(parser, nargs="*")
     parser.add_argument(
         "--on", metavar="MACHINE", help="the machine: a name listed above, or FILE.toml (default: $SDY_MACHINE)"
     )
@@ -52,7 +54,7 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--trace", metavar="OUT", help="also write the schedule of the ops as a trace for Chrome and ui.perfetto.dev"
     )
-    add_optimizer_arguments(parser)
+    add_compile_arguments(parser, savings=True)
     parser.add_argument(
         "--minimize",
         choices=("bytes", "time"),
@@ -63,31 +65,34 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> int:
-    """Partition the program, estimate its cost and print it; without a program and a machine, list the machines."""
-    if arguments.file is None and arguments.on is None:
+    """Print the cost of each program; without a program and a machine, list the machines."""
+    if not arguments.files and arguments.on is None:
         if arguments.json:
             print_json([machine_json(each) for each in HARDWARE.values()])
         else:
             print_tables(console_of(arguments), machines_table(HARDWARE.values()))
         return SUCCESS
-    if arguments.file is None:
+    if not arguments.files:
         raise SdyError(Diagnostic("SDY-T204", "sdy cost requires a program", hint="see sdy cost --help"))
-    name = arguments.on or machine()
-    if name is None:
+    arguments.on = arguments.on or machine()
+    if arguments.on is None:
         hint = f"choose a machine: {', '.join(HARDWARE)}, or a file such as chip.toml"
         raise SdyError(Diagnostic("SDY-T204", "sdy cost requires --on MACHINE", hint=hint))
-    hardware = resolve_hardware(name)
+    return run_files(arguments, _cost_file, for_one_file=("trace",), is_json=arguments.json)
+
+
+def _cost_file(arguments: Namespace) -> int:
+    hardware = resolve_hardware(arguments.on)
 
     def cost(program: Program, text: str) -> ProgramCost:
-        chosen = with_optimizer_option(program, arguments)
         if arguments.minimize == "time" and not arguments.no_optimizer:
-            chosen = chosen.optimized_for(hardware)
-        partitioned = partition(chosen, arguments.file, text, savings=arguments.savings)
+            program = program.optimized_for(hardware)
+        partitioned = partition(program, arguments.file, text, savings=arguments.savings)
         if arguments.trace is not None:
-            write_text(arguments.trace, dumps(partitioned.trace(hardware)))
+            write_text(arguments.trace, dumps(program.schedule_trace(hardware)))
         return partitioned.cost(hardware, arguments.free_bytes)
 
-    found = with_program_and_text(arguments.file, cost)
+    found = with_program_and_text(arguments, cost)
     if arguments.json:
         print_json(found.to_json())
     else:

@@ -10,7 +10,7 @@ from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, with_optimizer_option, with_program
+from sdy.tools.command_line.loading import add_compile_arguments, with_program
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -29,7 +29,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("old", help="StableHLO text with sdy shardings; - for standard input")
     parser.add_argument("new", help="the program to compare it with")
     add_machine_argument(parser, "the machine of the times")
-    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    add_compile_arguments(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--html", metavar="OUT", help="write an HTML page to this file; - for standard output")
     output.add_argument("--json", action="store_true", help=JSON_HELP)
@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
     """Compare the programs."""
 
     def load(path: str) -> Program:
-        return with_program(path, lambda program: _partitioned(with_optimizer_option(program, arguments)))
+        return with_program(arguments, _partitioned, path)
 
     found = load(arguments.old).diff(load(arguments.new), on=arguments.on)
     if arguments.json:

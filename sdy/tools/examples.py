@@ -7,10 +7,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from sdy.compile.propagated import summary
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.program.program import Program
-from sdy.program.sharded_program import summary
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.subcommand_parser import SubcommandParser

@@ -7,20 +7,18 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
-from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.partition_summary import PartitionSummary
 from sdy.advice.report_json import cause_text, collectives_json
 from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
-from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 from sdy.report.similar_entries import groups_of_similar, without_names
 from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.loading import (
-    NO_OPTIMIZER_HELP,
     VERBOSE_HELP,
-    with_optimizer_option,
+    add_compile_arguments,
     with_program_and_text,
 )
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -54,7 +52,7 @@ def parser() -> ArgumentParser:
     )
     parser.add_argument("--conflicts", action="store_true", help="list the conflicts of propagation")
     parser.add_argument("--collectives", action="store_true", help="list the collectives with their causes")
-    parser.add_argument("--no-optimizer", action="store_true", help=f"with --collectives, {NO_OPTIMIZER_HELP}")
+    add_compile_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help=VERBOSE_HELP)
     add_json_argument(parser)
     return parser
@@ -67,21 +65,21 @@ def run(arguments: Namespace) -> int:
         raise SdyError(Diagnostic("SDY-T204", message, hint="see sdy explain --help"))
     if arguments.value is None and arguments.why_not is not None:
         raise SdyError(Diagnostic("SDY-T204", "--why-not requires a value", hint="see sdy explain --help"))
-    with_program_and_text(arguments.file, lambda program, text: _answer(program, text, arguments))
+    with_program_and_text(arguments, lambda program, text: _answer(program, text, arguments))
     return SUCCESS
 
 
 def _answer(program: Program, text: str, arguments: Namespace) -> None:
     """Print the answers to the questions of the command line."""
-    context, origin = make_context(), program.origin
-    explainer = Explainer(context, program.module, text, origin.source_lines, origin.argument_names)
-    for diagnostic in context.diagnostics:
+    origin = program.origin
+    explainer = Explainer(program.module, origin, program.options)
+    for diagnostic in explainer.diagnostics:
         print(render(diagnostic), file=sys.stderr)
     asks_why_not = arguments.why_not is not None
     names = [] if arguments.value is None or asks_why_not else origin.names_in_text(arguments.value)
     values = [each for name in names for each in explainer.explanations(name)]
     why_not = _why_not_lines(program, arguments) if asks_why_not else None
-    facts = with_optimizer_option(program, arguments).facts(default_machine()) if arguments.collectives else None
+    facts = program.partition_summary(default_machine()) if arguments.collectives else None
     if arguments.json:
         print_json(
             {
@@ -105,7 +103,7 @@ def _why_not_lines(program: Program, arguments: Namespace) -> list[str]:
     return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
 
 
-def _collective_lines(facts: PartitionFacts, *, verbose: bool) -> Iterator[str]:
+def _collective_lines(facts: PartitionSummary, *, verbose: bool) -> Iterator[str]:
     texts = [
         (each.source, f"{each}, caused by {cause_text(facts, each)}", facts.causes_of(each))
         for each in facts.collectives

@@ -11,22 +11,23 @@ from typing import TextIO
 from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import LintReport
 from sdy.advice.lint.rules import RULES
-from sdy.advice.lint.settings import LintSettings, nearest_pyproject, read_settings
+from sdy.advice.lint.settings import LintSettings, read_settings
 from sdy.advice.lint.similar_findings import one_of_similar
 from sdy.cost.hardware import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.toml_tables import nearest_pyproject
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import print_json
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import STANDARD_STREAM, read_text, write_text
 from sdy.tools.command_line.loading import (
-    NO_OPTIMIZER_HELP,
+    add_compile_arguments,
     with_lines,
-    with_optimizer_option,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.github import annotation
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 _WIDTH = max(len(rule.name) for rule in RULES)
@@ -41,8 +42,10 @@ memory are applied one by one, the best first.
 Rules:
 {_RULE_LINES}
 
-The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, machine, trials and
+The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, on, trials and
 keep-boundary.
+
+{SEVERAL_FILES}
 
 Machines: {", ".join(HARDWARE)}.
 Exit status: 0 if nothing is found, or if --fix leaves nothing; 1 if something is found; 2 if the program could not be
@@ -56,7 +59,7 @@ FORMATS = ("text", "json", "github")
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("lint", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    add_files_argument(parser)
     parser.add_argument("--fix", action="store_true", help="write the program with the fixes into the file")
     parser.add_argument(
         "--output", metavar="OUT", help="with --fix, write the program to another file; - for the screen"
@@ -73,32 +76,42 @@ def parser() -> ArgumentParser:
         help="suggest no fix that changes the sharding of an argument or a result of the program",
     )
     parser.add_argument("--show-small", action="store_true", help="also report findings that cost very little")
-    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    add_compile_arguments(parser)
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="list all findings, also those that differ only in names and lines"
     )
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--output-format", choices=FORMATS, default="text", help="print findings as text, JSON or GitHub annotations"
+        "--output-format",
+        dest="format",
+        choices=FORMATS,
+        default="text",
+        help="print findings as text, JSON or GitHub annotations",
     )
     group.add_argument(
-        "--json", dest="output_format", action="store_const", const="json", help="the same as --output-format json"
+        "--json", dest="format", action="store_const", const="json", help="the same as --output-format json"
     )
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Report the findings, or fix them."""
+    """Report the findings of each program, or fix them."""
+    title, separator = ("", "") if arguments.format == "github" else ("{}:\n", "\n")
+    is_json = arguments.format == "json"
+    return run_files(arguments, _lint_file, for_one_file=("output",), is_json=is_json, title=title, separator=separator)
+
+
+def _lint_file(arguments: Namespace) -> int:
     settings = _settings(arguments)
     output = _output(arguments)
 
     def examine(program: Program, text: str) -> tuple[LintReport, list[Finding], str, bool]:
-        chosen, fixed = with_optimizer_option(program, arguments), list[Finding]()
+        fixed = list[Finding]()
         if arguments.fix:
-            chosen, fixed = chosen.with_lint_fixes(settings)
-        return chosen.lint(settings), fixed, str(chosen), str(chosen) != text
+            program, fixed = program.with_lint_fixes(settings)
+        return program.lint(settings), fixed, str(program), str(program) != text
 
-    report, fixed, text, is_changed = with_program_and_text(arguments.file, examine)
+    report, fixed, text, is_changed = with_program_and_text(arguments, examine)
     if output is not None and (is_changed or output != arguments.file):
         write_text(output, text)
     _print(report, fixed, arguments, text, sys.stderr if output == STANDARD_STREAM else sys.stdout)
@@ -126,7 +139,7 @@ def _settings(arguments: Namespace) -> LintSettings:
     given = {
         "select": arguments.select,
         "ignore": arguments.ignore,
-        "machine": arguments.on or machine(),
+        "on": arguments.on or machine(),
         "trials": arguments.trials,
         "shows_small": arguments.show_small or None,
         "keeps_boundary": arguments.keep_boundary or None,
@@ -137,10 +150,10 @@ def _settings(arguments: Namespace) -> LintSettings:
 def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text: str, stream: TextIO) -> None:
     lines = text.splitlines()
     shown = report.findings
-    if arguments.output_format == "text":
+    if arguments.format == "text":
         shown = one_of_similar(shown, verbose=arguments.verbose)
     diagnostics = [with_lines(each.diagnostic(), arguments.file, lines) for each in shown]
-    match arguments.output_format:
+    match arguments.format:
         case "json":
             print_json(_as_json(report, fixed), stream)
         case "github":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -14,29 +14,45 @@ from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS
-from sdy.tools.command_line.extensions import import_extensions, separate_extensions
-from sdy.tools.command_line.status import status_of
+from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS, status_of
+from sdy.tools.command_line.extensions import load_extensions
 
-COMMANDS = {
-    "verify": "partition a program, run it on simulated devices, and compare with a run on one device",
-    "prove": "prove, without a run, that the partitioned program computes the same",
-    "partition": "write the program that each device runs",
-    "report": "show shardings, collectives and conflicts as text, or with more details as an HTML page",
-    "cost": "estimate how long a program takes on a machine, and whether it fits in memory",
-    "check": "check that a program keeps a contract: bounds on communication, memory and time, and shardings",
-    "lint": "find avoidable communication, computation and memory, and fix annotations",
-    "diff": "show how two programs differ in shardings, collectives, time and memory",
-    "search": "find the best shardings of a program on a machine",
-    "sweep": "compare meshes and machines by the time and memory of a program",
-    "apply": "shard a program step by step, and show what each step costs",
-    "compare": "show what XLA and Shardy make of a program, next to ours (needs JAX)",
-    "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
-    "audit": "check sharding rules by running ops, and propose rules for custom calls",
-    "examples": "list the example programs of the package, and copy one",
-    "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
-    "lsp": "answer an editor in the language server protocol: errors, shardings, completion, fixes",
-    "completion": "print a script with which bash, zsh or fish completes commands and options",
+GROUPS = {
+    "check": {
+        "verify": "partition a program, run it on simulated devices, and compare with a run on one device; or prove it",
+        "check": "check that a program keeps a contract: bounds on communication, memory and time, and shardings",
+        "audit": "check sharding rules by running ops, and propose rules for custom calls",
+    },
+    "see": {
+        "report": "show shardings, collectives and conflicts, as text or HTML, and next to what XLA makes of a program",
+        "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
+        "cost": "estimate how long a program takes on a machine, and whether it fits in memory",
+        "diff": "show how two programs differ in shardings, collectives, time and memory",
+    },
+    "choose": {
+        "lint": "find avoidable communication, computation and memory, and fix annotations",
+        "search": "find the best shardings of a program on a machine, or compare all meshes and several machines",
+        "apply": "shard a program step by step, and show what each step costs",
+    },
+    "interoperate": {
+        "partition": "write the program that each device runs",
+        "notation": "convert a sharding between notations: sdy, PartitionSpec, HLO, subscripts",
+        "examples": "list the example programs of the package, and copy one",
+        "lsp": "answer an editor in the language server protocol: errors, shardings, completion, fixes",
+    },
+}
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
+OPTIONS = {
+    "--completion SHELL": "print a script with which bash, zsh or fish completes commands and options",
+    "--version, -V": "print the version",
+    "--help, -h": "print this text; after a command, its arguments and options",
+}
+# Names of earlier versions, which work for one release, and the first words of the command line that they stand for.
+OLD_NAMES = {
+    "prove": ("verify", "--prove"),
+    "sweep": ("search", "--sweep"),
+    "compare": ("report", "--compare"),
+    "completion": ("--completion",),
 }
 PROGRAM_SUFFIXES = (".mlir", ".mlirbc", ".txt", ".pb", ".py", ".gz")
 
@@ -57,6 +73,10 @@ class Subcommand(Protocol):
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command line, and return its exit code: 0, 1 if a check says no, or 2 if it could not be run."""
     args = list(sys.argv[1:] if args is None else args)
+    if args and args[0] in OLD_NAMES:
+        args[:1] = OLD_NAMES[args[0]]
+    if args and args[0].startswith("--completion"):
+        return status_of(lambda: _run("completion", args[0].split("=")[1:] + args[1:]))
     if not args or args[0] in ("-h", "--help"):
         print(usage())
         return SUCCESS if args else NOT_RUN
@@ -73,9 +93,8 @@ def main(args: Sequence[str] | None = None) -> int:
 def _run(name: str, args: Sequence[str]) -> int:
     command = subcommand(name)
     configure_logging()
-    modules, remaining = separate_extensions(args)
-    import_extensions(modules)
-    parsed = command.parser().parse_args(remaining, Namespace(load=modules))
+    modules, remaining = load_extensions(args)
+    parsed = command.parser().parse_intermixed_args(remaining, Namespace(load=modules))
     if name == "lsp" or not sys.stderr.isatty():
         return command.run(parsed)
     with import_module("sdy.report.progress_line").show_progress():  # imported where it is needed
@@ -90,7 +109,7 @@ def subcommand(name: str) -> Subcommand:
 def _unknown_command(name: str) -> Diagnostic:
     """Return the error for an unknown first argument."""
     if name.startswith("-"):
-        hint = similar_name_hint(name, ("--help", "--version")) or "see sdy --help"
+        hint = similar_name_hint(name, ("--help", "--version", "--completion")) or "see sdy --help"
         return Diagnostic("SDY-T002", f"unknown option {name}", hint=hint)
     hint = similar_name_hint(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
     if Path(name).suffix in PROGRAM_SUFFIXES:
@@ -100,14 +119,30 @@ def _unknown_command(name: str) -> Diagnostic:
 
 def usage() -> str:
     """Return the text of `sdy --help`."""
-    commands = "\n".join(f"  {name:10} {text}" for name, text in COMMANDS.items())
-    return (
-        "usage: sdy COMMAND [options] FILE\n\n"
-        "Shard tensor programs: from StableHLO with a few sharding annotations to one program per device.\n\n"
-        f"commands:\n{commands}\n\n"
-        "Exit status: 0 for success, 1 if a check says no, 2 if the command could not be run.\n"
-        "Run `sdy COMMAND --help` for details. See also `sdy-opt`, which runs passes, and `sdy-run`, the interpreter."
+    from sdy.tools.command_line.help_text import help_width, wrapped  # imported here, because other commands need none
+
+    tables = GROUPS | {"options": OPTIONS}
+    text = "\n\n".join(
+        (
+            "usage: sdy COMMAND [options] FILE ...",
+            "Shard tensor programs: from StableHLO with a few sharding annotations to one program per device.",
+            *("\n".join((f"{title}:", *_rows(table))) for title, table in tables.items()),
+            "Exit status: 0 for success, 1 if a check says no, 2 if the command could not be run.",
+            "Run `sdy COMMAND --help` for details. See also `sdy-opt` (passes) and `sdy-run` (an interpreter).",
+            old_names(),
+        )
     )
+    return wrapped(text, help_width())
+
+
+def old_names() -> str:
+    """Return a sentence that lists the old names of commands."""
+    names = ", ".join(f"{name} ({' '.join(words)})" for name, words in OLD_NAMES.items())
+    return f"Old names, for one release: {names.replace('--compare', '--with')}."
+
+
+def _rows(table: Mapping[str, str]) -> Iterator[str]:
+    return (f"  {name:18}  {text}" for name, text in table.items())
 
 
 if __name__ == "__main__":

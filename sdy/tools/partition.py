@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from importlib import import_module
 
+from sdy.compile.compiled import Compiled
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.module_text import print_module
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
-from sdy.tools.command_line.files import STANDARD_STREAM, write_text
+from sdy.tools.command_line.files import MARKER, STANDARD_STREAM, write_text
 from sdy.tools.command_line.loading import (
-    add_optimizer_arguments,
+    add_compile_arguments,
     partition,
-    with_optimizer_option,
     with_program_and_text,
 )
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Propagate the shardings of a StableHLO program, partition it with explicit collectives, and write the program that each
 device runs: plain StableHLO on local shapes.
+
+{SEVERAL_FILES} The programs are separated by lines `{MARKER}`, so that `sdy-opt --split-input-file` reads them.
 """
 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("partition", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="output file (default: standard output)")
+    add_files_argument(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", help="output file (default: standard output)")
     parser.add_argument(
         "--global",
         dest="is_global",
@@ -45,32 +46,49 @@ def parser() -> ArgumentParser:
         "write the program only if --output names a file",
     )
     group.add_argument("--json", action="store_true", help=JSON_HELP)
-    add_optimizer_arguments(parser)
+    add_compile_arguments(parser, savings=True)
     return parser
 
 
 def run(arguments: Namespace) -> int:
-    """Partition the program and write it."""
+    """Partition each program and write it."""
+    is_json = arguments.json or arguments.stats == "json"
+    is_text = not arguments.stats
+    return run_files(
+        arguments,
+        _partition_file,
+        for_one_file=("output",),
+        is_json=is_json,
+        title="// {}\n" if is_text else "{}:\n",
+        separator=f"{MARKER}\n" if is_text else "\n",
+    )
+
+
+def _partition_file(arguments: Namespace) -> int:
     path: str = arguments.file
 
-    def partitioned_program(program: Program, text: str) -> PartitionedProgram:
-        chosen = with_optimizer_option(program, arguments)
-        return partition(chosen, path, text, savings=arguments.savings)
+    def partitioned_program(program: Program, text: str) -> Compiled:
+        return partition(program, path, text, savings=arguments.savings)
 
-    partitioned = with_program_and_text(path, partitioned_program)
+    partitioned = with_program_and_text(arguments, partitioned_program)
     text = print_module(partitioned.global_module if arguments.is_global else partitioned.local)
-    is_printed = arguments.output == STANDARD_STREAM
+    output: str = arguments.output or STANDARD_STREAM
+    is_printed = output == STANDARD_STREAM
     if not is_printed or not (arguments.stats or arguments.json):
-        write_text(arguments.output, text)
+        write_text(output, text)
     if arguments.json:
-        _print_document(text if is_printed else None, None if is_printed else arguments.output, partitioned)
+        _print_document(text if is_printed else None, None if is_printed else output, partitioned)
     elif arguments.stats == "json":
         print_json(statistics_of(partitioned.local).to_json())
     elif arguments.stats == "table":
-        output = import_module("sdy.tools.command_line.output.statistics")  # imports rich
-        output.print_statistics(arguments, statistics_of(partitioned.local))
+        # Imported here, because other calls do without rich.
+        from sdy.report.tables.fitted_table import print_tables
+        from sdy.report.tables.program_tables import statistics_tables
+        from sdy.tools.command_line.output.console import console_of
+
+        print_tables(console_of(arguments), *statistics_tables(statistics_of(partitioned.local)))
     return SUCCESS
 
 
-def _print_document(text: str | None, output: str | None, partitioned: PartitionedProgram) -> None:
+def _print_document(text: str | None, output: str | None, partitioned: Compiled) -> None:
     print_json({"program": text, "output": output, "statistics": statistics_of(partitioned.local).to_json()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -11,30 +11,39 @@ import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.cost.hardware_file import resolve_hardware
 from sdy.program.program import Program
-from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, named_partitioners, print_json
-from sdy.tools.command_line.exit_codes import SUCCESS
+from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, check_not_given, print_json
+from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import NO_OPTIMIZER_HELP, VERBOSE_HELP, with_optimizer_option, with_program
+from sdy.tools.command_line.loading import VERBOSE_HELP, add_compile_arguments, with_program
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 if TYPE_CHECKING:
     from sdy.cost.hardware import Hardware
-    from sdy.program.comparison import PartitionerResult
+    from sdy.evidence.partitioners.table import PartitionerResult
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
 source lines, and its conflicts. With --html, write a self-contained HTML page that also shows the sharding of every
-value in colour, the origin of each axis, the time of each collective, memory over time, and a search box. With --with,
-compare what XLA and Shardy make of the program, as `sdy compare` does.
+value in colour, the origin of each axis, the time of each collective, memory over time, and a search box.
+
+With --with, partition the program with XLA and jaxlib's Shardy too, and compare the collectives, bytes, FLOPs and
+memory of one device. Run what they make of it on random inputs, and compare the results with a run on one device. XLA
+compiles the program for as many devices of the host as its mesh has. A partitioner that fails has a row that says how.
+Needs JAX: pip install 'sdy[jax]'.
+
+{SEVERAL_FILES}
 
 Machines: {", ".join(HARDWARE)}.
+Exit status: 0 for success; 1 if, with --with, the program of sdy computes other results than the program on one device;
+2 if the program could not be partitioned, or not be compared.
 """
 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("report", DESCRIPTION)
-    parser.add_argument("file", help="StableHLO text with sdy shardings; - for standard input")
+    add_files_argument(parser)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--html", metavar="OUT", help="write an HTML page to this file; - for standard output")
     group.add_argument("--json", action="store_true", help=JSON_HELP)
@@ -43,43 +52,77 @@ def parser() -> ArgumentParser:
         "--with",
         dest="others",
         metavar="NAMES",
-        default="",
         help="also show what other partitioners make of the program: xla, shardy, or both with a comma (needs JAX)",
     )
-    parser.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
+    parser.add_argument("--compare", action="store_true", help=SUPPRESS)  # the old command of this name
+    parser.add_argument("--seed", type=int, help="with --with: seed of the random inputs (default: 0)")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="with --with: for each of the partitioners")
+    add_compile_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help=VERBOSE_HELP)
     return parser
 
 
 def run(arguments: Namespace) -> int:
+    """Write the report of each program."""
+    if arguments.compare and arguments.others is None:
+        arguments.others = "xla,shardy"
+    if arguments.others is None:
+        check_not_given(arguments, "requires --with", "seed", "timeout")
+    return run_files(arguments, _report_file, for_one_file=("html",), is_json=arguments.json)
+
+
+def _report_file(arguments: Namespace) -> int:
     """Partition the program, and write the report."""
     hardware = resolve_hardware(arguments.on)
-    others = named_partitioners(arguments.others)
 
-    def report(program: Program) -> None:
-        chosen = with_optimizer_option(program, arguments)
-        results: Sequence[PartitionerResult] = sdy.compare_partitioners(chosen, others) if others else ()
+    def report(program: Program) -> int:
+        results = _compared(program, arguments)
         if arguments.html is not None:
-            write_text(arguments.html, chosen.report_html(hardware, results))
+            write_text(arguments.html, program.report_html(hardware, results))
         elif arguments.json:
-            _print_json(chosen, hardware, results)
+            _print_json(program, hardware, results, arguments)
         else:
-            _print(chosen, arguments, results)
+            _print(program, arguments, results)
+        if results and results[0].problem:
+            return NOT_RUN
+        return SUCCESS if not results or all(each.agrees for each in results[0].comparisons) else NO
 
-    with_program(arguments.file, report)
-    return SUCCESS
+    return with_program(arguments, report)
 
 
-def _print_json(program: Program, hardware: Hardware, results: Sequence[PartitionerResult]) -> None:
+def _compared(program: Program, arguments: Namespace) -> Sequence[PartitionerResult]:
+    """Return the results of the partitioners of `--with`, ours first; none without it."""
+    if arguments.others is None:
+        return ()
+    others = [name for name in arguments.others.split(",") if name]
+    timeout = {} if arguments.timeout is None else {"seconds": arguments.timeout}
+    return sdy.compare_partitioners(program, others, seed=arguments.seed or 0, **timeout)
+
+
+def _print_json(
+    program: Program, hardware: Hardware, results: Sequence[PartitionerResult], arguments: Namespace
+) -> None:
     from sdy.advice.report_json import report_json  # the HTML page does not need it
 
-    print_json({**report_json(program.facts(hardware)), "partitioners": [each.to_json() for each in results]})
+    compared = [each.to_json() for each in results]
+    print_json(
+        compared
+        if arguments.compare
+        else {**report_json(program.partition_summary(hardware)), "partitioners": compared}
+    )
 
 
 def _print(program: Program, arguments: Namespace, results: Sequence[PartitionerResult]) -> None:
-    write_text("-", program.report(width=get_terminal_size().columns, verbose=arguments.verbose))
+    if not arguments.compare:
+        write_text("-", program.report(width=get_terminal_size().columns, verbose=arguments.verbose))
     if results:
-        from sdy.tools.command_line.output.console import console_of  # with rich, which the HTML page does not need
-        from sdy.tools.command_line.partitioners import print_partitioners
+        # Imported here with rich, which the HTML page does not need.
+        from sdy.evidence.partitioners.table import results_table
+        from sdy.report.tables.fitted_table import print_tables
+        from sdy.tools.command_line.output.console import console_of
 
-        print_partitioners(console_of(arguments), results)
+        console = console_of(arguments)
+        print_tables(console, results_table("on one device", {each.partitioner: each for each in results}))
+        for each in results:
+            if each.problem:
+                console.print(f"{each.partitioner}: {each.problem}", markup=False)

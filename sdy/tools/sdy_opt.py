@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,14 +14,15 @@ from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
 from sdy.tools.command_line.extensions import load_extensions
-from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.opt_arguments import OptArguments, help_text, parse_arguments
-from sdy.tools.command_line.split_file import MARKER, Chunk, split_file
+from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
+from sdy.tools.command_line.opt_arguments import TOOL, OptArguments, parse_arguments
+from sdy.tools.command_line.options import print_help
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
@@ -31,48 +31,55 @@ if TYPE_CHECKING:
 @quiet_on_broken_pipe
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool with command-line arguments, and return its exit code: 0, or 1 for a failure."""
-    try:
-        configure_logging()
-        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
-        return _run(arguments)
-    except SdyError as error:
-        _report(error.diagnostics, {})
-        return NO
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return status_of(lambda: _run(sys.argv[1:] if args is None else args), failure=NO)
 
 
-def _run(arguments: OptArguments) -> int:
+def _run(args: Sequence[str]) -> int:
+    configure_logging()
+    arguments = parse_arguments(load_extensions(args)[1])
     if arguments.has("help"):
-        write_text("-", help_text())
+        print_help(TOOL, pass_names())
         return SUCCESS
     if arguments.has("version"):
         write_text("-", f"sdy {sdy.__version__}\n")
         return SUCCESS
     if arguments.has("list-passes"):
-        write_text("-", import_module("sdy.tools.command_line.pass_list").pass_list())  # imports all passes
+        write_text("-", pass_list())
         return SUCCESS
-    if arguments.listed_op is not None:
-        write_text("-", import_module("sdy.tools.command_line.op_homes").op_page(arguments.listed_op))  # imports all
+    if "list-op" in arguments.given.values:
+        from sdy.tools.command_line.op_homes import op_page  # imported here, because it imports all stages
+
+        write_text("-", op_page(arguments.given.values["list-op"]))
         return SUCCESS
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))
         return SUCCESS
-    if arguments.server is not None:
-        import_module("sdy.tools.lit.server").serve(arguments.server, main)  # imports all passes
-        return SUCCESS
     passes = _passes(arguments)
-    text = read_text(arguments.input)
+    text = read_text(arguments.given.file)
     chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
     reported: set[str] = set()
     timings = Timings()
-    jobs = [_Job(arguments, chunk, {arguments.input: text}, reported, timings) for chunk in chunks]
+    jobs = [_Job(arguments, chunk, {arguments.given.file: text}, reported, timings) for chunk in chunks]
     outputs = [output for job in jobs if (output := job.run(passes)) is not None]
     if outputs:
-        write_text(arguments.output, f"{MARKER}\n".join(outputs))
+        write_text(arguments.given.values.get("o", "-"), f"{MARKER}\n".join(outputs))
     if arguments.has("mlir-timing"):
         print(timings.report(by_time=arguments.times_as_list), file=sys.stderr)
     return SUCCESS if all(job.succeeded for job in jobs) else NO
+
+
+def pass_list() -> str:
+    """Return one paragraph per pass: its name, a one-line description, and its options with their defaults."""
+    from sdy.passes.manager.option_types import options_of
+    from sdy.report.reference.passes import default_text
+
+    lines: list[str] = []
+    for name in pass_names():
+        kind = pass_class(name)
+        described = (kind.__doc__ or "").strip() or "(no description)"
+        options = (f"      {option}={default_text(field)}" for option, (field, _) in options_of(kind).items())
+        lines += [name, f"    {described.splitlines()[0]}", *options]
+    return "\n".join(lines) + "\n"
 
 
 def _passes(arguments: OptArguments) -> Sequence[ModulePass]:
@@ -110,7 +117,7 @@ class _Job:
         if self._arguments.has("verify-diagnostics"):
             from sdy.tools.command_line.expectations import parse_expectations, unmet
 
-            expected = parse_expectations(self._arguments.input, self._chunk.text, self._chunk.first_line)
+            expected = parse_expectations(self._arguments.given.file, self._chunk.text, self._chunk.first_line)
             diagnostics = unmet(expected, diagnostics)
             self.succeeded = not diagnostics
         else:
@@ -122,7 +129,9 @@ class _Job:
         arguments, chunk = self._arguments, self._chunk
         try:
             with self._timings.measure("Parser"):
-                module, locations = parse_module_with_locations(chunk.text, arguments.input, context, chunk.first_line)
+                module, locations = parse_module_with_locations(
+                    chunk.text, arguments.given.file, context, chunk.first_line
+                )
             self._verify_and_run(passes, context, module, locations)
         except SdyError as error:
             return None, error.diagnostics

@@ -14,11 +14,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 import sdy
+from sdy.compile.propagated import boundary_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.evidence.runs.arrays import load_arrays
+from sdy.evidence.runs.run_estimate import check_memory, estimate_of_run
 from sdy.interpreter.arguments import parse_inputs
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_bool, is_complex, is_float
 from sdy.interpreter.arrays.printing import dense_text, tensor_text
@@ -26,68 +29,80 @@ from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
-from sdy.program.arrays import load_arrays
-from sdy.program.at_scale.run_estimate import check_memory, estimate_of_run
-from sdy.program.sharded_program import boundary_of
 from sdy.report.run_progress import terminal_progress
 from sdy.report.run_trace import RunTrace
 from sdy.report.tables.devices_table import ShardedResult, devices_table
 from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, SUCCESS
-from sdy.tools.command_line.extensions import load_extensions
-from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.run_arguments import RunArguments, help_text, parse_arguments
-from sdy.tools.command_line.split_file import Chunk, split_file
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
+from sdy.tools.command_line.extensions import LOAD_HELP, load_extensions
+from sdy.tools.command_line.files import Chunk, read_text, split_file, write_text
+from sdy.tools.command_line.options import ToolArguments, ToolOptions, parse_arguments, print_help
 
+FLAGS = {
+    "split-input-file": "split the input at the lines `// -----`, and run each part separately",
+    "interpreter-print-dense": "print results as constants: dense<[1, 2]> : tensor<2xi32>",
+    "trace": "print each executed op to standard error, with its result types and a digest of its results",
+    "devices-table": "also print the shard of each result on each device of the mesh",
+    "interpret": "accepted and ignored: this tool always interprets",
+    "mlir-disable-threading": "accepted and ignored: the interpreter runs in one thread",
+    "version": "print the version and exit",
+    "help": "print this help and exit",
+}
+VALUES = {
+    "args": "the inputs of the function: [dense<1> : tensor<2xi32>, ...]",
+    "inputs": "a .npz file with the inputs arg0, arg1, ... of the function",
+    "load": LOAD_HELP,
+    "probe-output-dir": "write each value observed by interpreter.probe to a .npy file in this directory",
+}
+TOOL = ToolOptions(
+    "usage: sdy-run [options] [file]\n\n"
+    "Interpret the function @main of a module, or its only function, and print the results.",
+    FLAGS,
+    VALUES,
+)
 MOST_CONSTANTS = 4  # in a hint
 
 
 @quiet_on_broken_pipe
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool with command-line arguments, and return its exit code: 0, 1 for a failure, or 130 after Ctrl-C."""
-    try:
-        configure_logging()
-        arguments = parse_arguments(load_extensions(sys.argv[1:] if args is None else args))
-        return _run(arguments)
-    except SdyError as error:
-        _report(error.diagnostics, {})
-        return NO
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return status_of(lambda: _run(sys.argv[1:] if args is None else args), failure=NO)
 
 
-def _run(arguments: RunArguments) -> int:
-    if "help" in arguments.flags:
-        write_text("-", help_text())
+def _run(args: Sequence[str]) -> int:
+    configure_logging()
+    arguments = parse_arguments(TOOL, load_extensions(args)[1])
+    if arguments.has("help"):
+        print_help(TOOL)
         return SUCCESS
-    if "version" in arguments.flags:
+    if arguments.has("version"):
         write_text("-", f"sdy {sdy.__version__}\n")
         return SUCCESS
     inputs = _inputs(arguments)
-    text = read_text(arguments.input)
-    chunks = split_file(text) if "split-input-file" in arguments.flags else [Chunk(text)]
+    text = read_text(arguments.file)
+    chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
     succeeded = True
     for chunk in chunks:
         try:
             for line in _results(arguments, chunk, inputs):
                 write_text("-", line + "\n")
         except SdyError as error:
-            _report(error.diagnostics, {arguments.input: text})
+            _report(error.diagnostics, {arguments.file: text})
             succeeded = False
     return SUCCESS if succeeded else NO
 
 
-def _inputs(arguments: RunArguments) -> Sequence[Array]:
+def _inputs(arguments: ToolArguments) -> Sequence[Array]:
     if "args" in arguments.values:
         return parse_inputs(arguments.values["args"])
     return load_arrays(arguments.values["inputs"]).inputs if "inputs" in arguments.values else []
 
 
-def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> Iterator[str]:
+def _results(arguments: ToolArguments, chunk: Chunk, inputs: Sequence[Array]) -> Iterator[str]:
     """Return the text of each result of one program; a program without functions has no results."""
-    module = parse_module(chunk.text, arguments.input, first_line=chunk.first_line)
+    module = parse_module(chunk.text, arguments.file, first_line=chunk.first_line)
     verify_module(module)
     if not functions_of(module):
         return
@@ -95,10 +110,10 @@ def _results(arguments: RunArguments, chunk: Chunk, inputs: Sequence[Array]) -> 
     if main_block(module).args and not inputs:
         raise _no_inputs(function)
     results = _interpreted(arguments, module, function, inputs)
-    show = dense_text if "interpreter-print-dense" in arguments.flags else tensor_text
+    show = dense_text if arguments.has("interpreter-print-dense") else tensor_text
     for result, result_type in zip(results, function.function_type.outputs, strict=True):
         yield show(result, result_type)
-    if "devices-table" in arguments.flags:
+    if arguments.has("devices-table"):
         yield _devices_text(module, results)
 
 
@@ -122,11 +137,11 @@ def _one(value_type: Attribute) -> str:
     return "1.0" if is_float(dtype) else "1"
 
 
-def _interpreted(arguments: RunArguments, module: ModuleOp, function: FuncOp, inputs: Sequence[Array]) -> list[Array]:
+def _interpreted(arguments: ToolArguments, module: ModuleOp, function: FuncOp, inputs: Sequence[Array]) -> list[Array]:
     folder = arguments.values.get("probe-output-dir")
     host = Host(write=_write, probe_folder=None if folder is None else Path(folder))
     observers: list[OpObserver] = []
-    if "trace" in arguments.flags:
+    if arguments.has("trace"):
         observers.append(RunTrace(module, _write_error).observe)
     hint = "run the program in smaller sizes; `sdy verify --reduced` chooses them"
     check_memory(estimate_of_run(module), module, hint)

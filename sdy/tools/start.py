@@ -20,8 +20,8 @@ from functools import partial
 from importlib import import_module
 
 _MODULES = {"sdy": "sdy.tools.main", "sdy_opt": "sdy.tools.sdy_opt", "sdy_run": "sdy.tools.sdy_run"}
-# The commands of `sdy` with little garbage; `sdy-opt` makes little, too.
-_WITHOUT_COLLECTION = ("partition", "cost", "report", "explain", "check", "diff", "prove")
+# The words in a command line of `sdy` that makes little garbage; `sdy-opt` makes little, too.
+_WITHOUT_COLLECTION = {"partition", "cost", "report", "explain", "check", "diff", "prove", "--prove"}
 
 
 def __getattr__(name: str) -> Callable[[], int]:
@@ -41,7 +41,7 @@ def _run(name: str, main: Callable[[], int]) -> int:
     if not _is_script(name):
         return main()
     gc.freeze()  # the modules stay; otherwise the first search would scan all that they hold
-    if name != "sdy_opt" and not (name == "sdy" and sys.argv[1:2] and sys.argv[1] in _WITHOUT_COLLECTION):
+    if name != "sdy_opt" and not (name == "sdy" and _WITHOUT_COLLECTION.intersection(sys.argv)):
         gc.enable()
     code = main()
     # `os._exit` skips the exit functions, and `atexit` has no public function that runs them.

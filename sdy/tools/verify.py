@@ -10,56 +10,65 @@ from dataclasses import asdict
 from rich.console import Console
 
 from sdy.advice.report_json import meshes_json
+from sdy.compile.compiled import Compiled
 from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
+from sdy.diagnostics.diagnostic import render
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.module_text import print_module
-from sdy.program.adversarial import VerifiedRound, adversarial_rounds
-from sdy.program.arrays import check_arrays, load_arrays, random_inputs
-from sdy.program.at_scale.reduced import check_no_arrays, estimate, verify_reduced
-from sdy.program.at_scale.run_estimate import check_memory, is_within_budget
-from sdy.program.comparison import OutputComparison
-from sdy.program.partitioned import PartitionedProgram
+from sdy.dialects.module_text import parse_module, print_module
+from sdy.evidence.proof.outcome import Proof
+from sdy.evidence.runs.adversarial import VerifiedRound, adversarial_rounds
+from sdy.evidence.runs.arrays import check_arrays, load_arrays, random_inputs
+from sdy.evidence.runs.comparison import OutputComparison
+from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
+from sdy.evidence.runs.verification import compare_runs
 from sdy.program.program import Program
-from sdy.program.verification import compare_runs
 from sdy.report.run_progress import terminal_progress
+from sdy.report.similar_entries import rest_text
 from sdy.report.tables.fitted_table import print_start, print_tables
 from sdy.report.tables.program_tables import NO_MESH, collectives_table, mesh_table, rounds_table, values_table
 from sdy.report.value_rows import boundary_rows, value_rows, without_similar
-from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
-from sdy.tools.command_line.files import write_text
+from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import (
-    add_optimizer_arguments,
+    add_compile_arguments,
     partition,
-    with_optimizer_option,
+    with_lines,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.console import console_of
-from sdy.tools.command_line.output.several_files import verify_files
+from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.output.verification import outcome_cells, show_comparisons, show_reduced
 from sdy.tools.command_line.processes import add_processes_argument
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Read a StableHLO program with sdy shardings, propagate the shardings, and partition it into one program per device with
 explicit collectives. Run the partitioned program on simulated devices and the original program on one device, and
 compare every output. If an output differs, run both programs in 64-bit floats too: outputs that agree then only round
-differently. A program that is too large for this machine is verified in smaller sizes. The exit code is 1 if the
-partitioned program computes something else, and 0 otherwise.
+differently. A program that is too large for this machine is verified in smaller sizes.
 
-Several files are verified in parallel processes. Their results are printed in the order of the files, and do not depend
-on the number of processes; with --json, as a list. The exit code is the largest one of any file.
+With --prove, prove without a run that the program of each device computes the same results, apart from rounding: each
+value of a device is related to a value of the original program, and each op follows by a lemma. No code of the
+partitioner is used. With --local, prove the program in that file instead, on the shardings of arguments and results
+that FILE ends up with.
+
+The exit code is 0 if all outputs agree, or the program is proved; 1 if the partitioned program computes something else,
+or an op has no proof; and 2 if the program could not be verified.
+
+{SEVERAL_FILES} They are verified in parallel processes.
 """
+MOST_LISTED = 10  # of the ops without a proof
+PROVED = "proved: the programs compute the same, apart from rounding"
+NOT_PROVED = "not proved, which need not be wrong: `sdy verify` runs both programs and compares their results"
 
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
     parser = SubcommandParser("verify", DESCRIPTION)
-    parser.add_argument(
-        "files", metavar="file", nargs="+", help="StableHLO text with sdy shardings; - for standard input"
-    )
+    add_files_argument(parser)
     parser.add_argument(
         "--inputs",
         metavar="X.npz",
@@ -75,63 +84,112 @@ def parser() -> ArgumentParser:
         action="store_true",
         help="also compare the programs in 64-bit floats if all outputs agree within the tolerances for their types",
     )
-    sizes = parser.add_mutually_exclusive_group()
-    sizes.add_argument(
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument(
         "--reduced",
         action="store_true",
         help="run both programs in smaller sizes that keep their structure, on random and adversarial inputs "
         "(default for a program that takes over ten minutes or more memory than is available)",
     )
-    sizes.add_argument("--full", action="store_true", help="run the program in its own sizes, however long it takes")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    kinds.add_argument("--full", action="store_true", help="run the program in its own sizes, however long it takes")
+    kinds.add_argument("--prove", action="store_true", help="prove that the programs compute the same; run nothing")
+    parser.add_argument(
+        "--local", metavar="LOCAL.mlir", help="with --prove, prove this program of one device instead of ours"
+    )
+    parser.add_argument("--seed", type=int, help="seed of the random inputs (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
-    parser.add_argument("-v", "--verbose", action="store_true", help="list every value, and all of many outputs")
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="list every value, and all of many outputs, lemmas and ops without a proof",
+    )
     add_json_argument(parser)
     add_processes_argument(parser)
-    add_optimizer_arguments(parser)
+    add_compile_arguments(parser, savings=True)
     return parser
 
 
 def run(arguments: Namespace) -> int:
     """Verify each program and print the results."""
-    if len(arguments.files) == 1:
-        return _verify_file(arguments, arguments.files[0])
-    return verify_files(arguments, _verify_file)
+    if arguments.prove:
+        check_not_given(arguments, "cannot be given with --prove", "inputs", "adversarial", "exact", "seed")
+    else:
+        check_not_given(arguments, "requires --prove", "local")
+    return run_files(
+        arguments,
+        _verify_file,
+        for_one_file=("inputs", "output", "local"),
+        is_json=arguments.json,
+        verdicts=("proved", "not proved") if arguments.prove else ("agree", "differ"),
+        processes=arguments.processes,
+    )
 
 
-def _verify_file(arguments: Namespace, path: str) -> int:
-    return with_program_and_text(path, lambda program, text: _verify(program, path, text, arguments))
+def _verify_file(arguments: Namespace) -> int:
+    return with_program_and_text(arguments, lambda program, text: _verify(program, text, arguments))
 
 
-def _verify(program: Program, path: str, text: str, arguments: Namespace) -> int:
-    if arguments.reduced and arguments.inputs:
-        check_no_arrays(arguments.inputs)
-    program = with_optimizer_option(program, arguments)
-    partitioned = partition(program, path, text, savings=arguments.savings)
+def _verify(program: Program, text: str, arguments: Namespace) -> int:
+    partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
-    needed = None if arguments.reduced else estimate(program.module, partitioned)
-    if needed is None or not (arguments.full or arguments.inputs or is_within_budget(needed)):
-        if needed is not None:
-            print(f"note: a run would take {needed}, so sizes are reduced; --full runs them all", file=sys.stderr)
-        found = verify_reduced(program.module, partitioned, arguments.seed, terminal_progress)
-        if arguments.json:
-            print_json(found.to_json())
-        else:
-            show_reduced(console_of(arguments), found, verbose=arguments.verbose)
-        return SUCCESS if found.agrees else NO
-    check_memory(needed, program.module, "sdy verify --reduced runs the program in smaller sizes")
-    return _verify_full(program, partitioned, arguments)
+    if arguments.prove:
+        return _prove(program, partitioned, text, arguments)
+    sizes = choose_sizes(
+        partitioned,
+        reduced=True if arguments.reduced else False if arguments.full else None,
+        given=(arguments.inputs,),
+        hint="sdy verify --reduced runs the program in smaller sizes",
+    )
+    if not sizes.is_reduced:
+        return _verify_full(program, partitioned, arguments)
+    if sizes.needed is not None:
+        print(f"note: a run would take {sizes.needed}, so sizes are reduced; --full runs them all", file=sys.stderr)
+    found = verify_reduced(partitioned, arguments.seed or 0, terminal_progress)
+    if arguments.json:
+        print_json(found.to_json())
+    else:
+        show_reduced(console_of(arguments), found, verbose=arguments.verbose)
+    return SUCCESS if found.agrees else NO
 
 
-def _verify_full(program: Program, partitioned: PartitionedProgram, arguments: Namespace) -> int:
+def _prove(program: Program, partitioned: Compiled, text: str, arguments: Namespace) -> int:
+    from sdy.evidence.proof.prove import prove  # imported here, because a run does not need it
+
+    local, path = partitioned.local, arguments.file
+    if arguments.local:
+        path, text = arguments.local, read_text(arguments.local)
+        local = parse_module(text, path)
+    proof = prove(program.module, local, partitioned.boundary)
+    if arguments.json:
+        print_json(proof.to_json())
+    else:
+        _print_proof(proof, path, text.splitlines(), verbose=arguments.verbose)
+    return SUCCESS if proof.is_proved else NO
+
+
+def _print_proof(proof: Proof, path: str, lines: list[str], *, verbose: bool) -> None:
+    shown = proof.failures if verbose else proof.failures[:MOST_LISTED]
+    for failure in shown:
+        print(render(with_lines(failure, path, lines)))
+    if len(shown) < len(proof.failures):
+        print(rest_text(len(proof.failures) - len(shown)))
+    print(f"{proof.proved} of {proof.ops} ops proved ({proof.share:.1%})")
+    if verbose:
+        for name, count in proof.lemmas:
+            print(f"  {count:6} {name}")
+    print(PROVED if proof.is_proved else NOT_PROVED)
+
+
+def _verify_full(program: Program, partitioned: Compiled, arguments: Namespace) -> int:
     stored = load_arrays(arguments.inputs) if arguments.inputs else None
-    inputs = random_inputs(program.module, arguments.seed) if stored is None else stored.inputs
+    inputs = random_inputs(program.module, arguments.seed or 0) if stored is None else stored.inputs
     outputs = stored.outputs if stored is not None and stored.outputs else None
     check_arrays(main_function(program.module), inputs, outputs)
     exact = arguments.exact or None
-    comparisons = compare_runs(program.module, partitioned, inputs, outputs, exact=exact, watch=terminal_progress)
-    rounds = list(adversarial_rounds(program, arguments.seed)) if arguments.adversarial else []
+    comparisons = compare_runs(partitioned, inputs, outputs, exact=exact, watch=terminal_progress)
+    rounds = list(adversarial_rounds(partitioned, arguments.seed or 0)) if arguments.adversarial else []
     reference = "the stored outputs" if outputs else "the program on one device"
     if arguments.json:
         print_json(_document(partitioned, comparisons, rounds, reference, verbose=arguments.verbose))
@@ -149,7 +207,7 @@ def _agree(comparisons: Sequence[OutputComparison], rounds: Sequence[VerifiedRou
 
 
 def _document(
-    partitioned: PartitionedProgram,
+    partitioned: Compiled,
     comparisons: Sequence[OutputComparison],
     rounds: Sequence[VerifiedRound],
     reference: str,
@@ -158,7 +216,7 @@ def _document(
 ) -> dict[str, object]:
     """Return the outcome as plain data."""
     module = partitioned.global_module
-    rows = [*boundary_rows(module), *(value_rows(module) if verbose else ())]
+    rows = [*boundary_rows(module, partitioned.origin.argument_names), *(value_rows(module) if verbose else ())]
     return {
         "agrees": _agree(comparisons, rounds),
         "reference": reference,
@@ -170,14 +228,14 @@ def _document(
     }
 
 
-def _show(console: Console, partitioned: PartitionedProgram, *, verbose: bool) -> None:
+def _show(console: Console, partitioned: Compiled, *, verbose: bool) -> None:
     module = partitioned.global_module
     meshes = meshes_of(module)
     if meshes:
         print_tables(console, mesh_table(meshes))
     else:
         console.print(NO_MESH)
-    rows = boundary_rows(module)
+    rows = boundary_rows(module, partitioned.origin.argument_names)
     print_start(
         console, values_table("inputs and outputs", rows if verbose else without_similar(rows)), verbose=verbose
     )

@@ -1,27 +1,15 @@
-"""Compare the time of commands: start-up with that of xDSL, calls of a server with that of Python.
-
-`sdy cost` and the HTML page are compared with `sdy partition`.
-"""
+"""Compare the time of commands: start-up with that of xDSL, `sdy cost` and the HTML page with `sdy partition`."""
 
 from __future__ import annotations
 
-import shlex
-import subprocess
 import sys
-import time
 from pathlib import Path
-from statistics import median
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 from support.timing.commands import measure_commands
 from support.timing.medians import table
 
-from sdy.tools.lit.configure import Config, configure
-
 START_UP_MOST, PROPAGATION_MOST = 1.6, 2.1  # times `import xdsl.dialects.builtin`
-SERVER_MOST, CALLS = 2.5, 30  # times the start of Python; median of so many calls
 COST_MOST, PAGE_MOST = 1.2, 1.6  # times `sdy partition`
 PARTITION_MOST = 4.0  # seconds, with 32 layers
 PROGRAM = """sdy.mesh @mesh = <["x"=2, "y"=2]>
@@ -63,34 +51,6 @@ def test_start_up_is_close_to_that_of_xdsl(tmp_path: Path) -> None:
     print(table("start-up, a file of 20 lines", ("command", "CPU", "ratio"), rows))
     assert spent["sdy-opt FILE"] <= START_UP_MOST * base
     assert spent["sdy-opt FILE --sdy-propagation-pipeline"] <= PROPAGATION_MOST * base
-
-
-@pytest.mark.benchmark
-def test_a_call_of_the_server_takes_little_more_than_the_start_of_python(tmp_path: Path) -> None:
-    file = tmp_path / "program.mlir"
-    file.write_text(PROGRAM)
-    substitutions: list[tuple[str, str]] = []
-    server = configure(cast(Config, SimpleNamespace(substitutions=substitutions)))
-    client = shlex.split(substitutions[0][1])
-    commands = {
-        "python -S -E -c pass": [sys.executable, "-S", "-E", "-c", "pass"],
-        "sdy-opt FILE with a server": [*client, str(file)],
-    }
-    while not Path(client[-1]).exists():
-        time.sleep(0.1)
-    spent: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(CALLS + 1):
-        for name, command in commands.items():
-            start = time.perf_counter()
-            subprocess.run(command, check=True, capture_output=True)
-            spent[name].append(time.perf_counter() - start)
-    assert server.stdin is not None
-    server.stdin.close()
-    server.wait()
-    times = {name: median(seconds[1:]) for name, seconds in spent.items()}  # the first call waits for the server
-    rows = [(name, f"{1e3 * seconds:.1f} ms") for name, seconds in times.items()]
-    print(table("calls by the clock, a file of 20 lines", ("command", "time"), rows))
-    assert times["sdy-opt FILE with a server"] <= SERVER_MOST * times["python -S -E -c pass"]
 
 
 @pytest.mark.benchmark

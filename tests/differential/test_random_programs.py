@@ -19,7 +19,7 @@ from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 from support.slow_cases import slow_except
 
-from sdy.program.arrays import random_inputs
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.program.program import Program
 
 PIPELINE = "builtin.module(sdy-propagation-pipeline)"

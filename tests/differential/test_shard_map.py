@@ -13,7 +13,7 @@ from support.execution.run_text import diagnostic_of
 from support.jax_programs import shard_map_programs
 
 import sdy
-from sdy.program.arrays import load_arrays
+from sdy.evidence.runs.arrays import load_arrays
 
 SCRIPT = Path(shard_map_programs.__file__)
 # Devices disagree on its result, which JAX does not notice.

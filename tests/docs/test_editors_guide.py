@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sdy.language_server.code_actions import SHOW_LOCAL_PROGRAM
+from sdy.language_server.server import SHOW_LOCAL_PROGRAM
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "editors.md").read_text()
 SECONDS = 60

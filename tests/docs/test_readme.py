@@ -3,55 +3,51 @@
 from __future__ import annotations
 
 import re
+import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
-from support.terminal_image import IMAGE, drawn, lines_of, printed
 
-import sdy
-from sdy.diagnostics.diagnostic import render
-from sdy.program.program import Program
 from sdy.tools.main import main
+from sdy.tools.sdy_opt import main as sdy_opt
 
 pytestmark = pytest.mark.jax  # the README imports JAX
-README = Path(__file__).resolve().parents[2] / "README.md"
-
-
-@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL))
-def test_code_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(README.parent)
-    exec(compile(code, "README.md", "exec"), {})
-
-
-(SHOWN_ERROR,) = re.findall(r"```text\n(mlp\.mlir.*?)```", README.read_text(), re.DOTALL)
-SHELL_LINES = [
-    line.partition("#")[0].split()
-    for block in re.findall(r"```sh\n(.*?)```", README.read_text(), re.DOTALL)
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+TOOLS = {"sdy": main, "sdy-opt": sdy_opt}
+# The words of each command of our tools, in order.
+COMMANDS = [
+    shlex.split(command)
+    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
     for line in block.splitlines()
-    if line.startswith("sdy ")
+    for command in line.partition("  #")[0].split("&&")
+    if command.split()[0] in TOOLS
 ]
 
 
-def test_the_shown_error_is_printed() -> None:
-    shown = SHOWN_ERROR.splitlines()[1].removeprefix("  ")
-    text = f"module {{\n  func.func @main(%a: tensor<8x8xf32>) -> tensor<4x8xf32> {{\n{shown}\n"
-    with pytest.raises(sdy.SdyError) as raised:
-        Program.from_text(text, "mlp.mlir")
-    assert render(raised.value.diagnostics[0], {"mlp.mlir": text}).strip() == SHOWN_ERROR.strip()
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_code_runs(code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    exec(compile(code, "README.md", "exec"), {})
+    assert len(opened) == code.count("program.show()")
 
 
-def test_the_image_has_what_the_first_command_prints() -> None:
-    """`make images` draws it; the errors of outputs may differ on other machines."""
-    shown, now = lines_of(IMAGE.read_text()), lines_of(drawn(printed()))
-    assert "collectives" in now
-    assert shown[: shown.index("outputs")] == now[: now.index("outputs")]
+def test_commands_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command succeeds as it is printed, on the files that those before it have written."""
+    (tmp_path / "sdy").symlink_to(ROOT / "sdy")
+    monkeypatch.chdir(tmp_path)
+    codes = {shlex.join(words): TOOLS[words[0]](words[1:]) for words in COMMANDS}
+    assert {command: code for command, code in codes.items() if code} == {}
+    assert {"verify", "report", "cost", "lint", "search"} < {words[1] for words in COMMANDS}
+    assert "sharding report" in (tmp_path / "report.html").read_text()
 
 
-@pytest.mark.parametrize("words", SHELL_LINES, ids=" ".join)
-def test_shown_options_exist(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main([words[1], "--help"])
-    usage = capsys.readouterr().out
-    for word in words[2:]:
-        if word.startswith("-"):
-            assert re.search(rf"{re.escape(word.partition('=')[0])}\b", usage), f"{word} is not an option of {words[1]}"
+def test_extras_exist() -> None:
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", README, re.MULTILINE)
+    assert len(rows) > 1
+    for name in re.findall(r"`(\w+)`", " ".join(rows)):
+        assert name in known, name

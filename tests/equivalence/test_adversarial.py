@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.program.adversarial import adversarial_rounds
+from sdy.evidence.runs.adversarial import adversarial_rounds
 from sdy.program.program import Program
 
 MESHES = ('<["x"=4]>', '<["x"=2, "y"=2]>', '<["x"=3]>', '<["x"=8], device_ids=[7, 0, 6, 1, 5, 2, 4, 3]>')
@@ -227,7 +227,7 @@ def problems(name: str, mesh: str, seed: int) -> dict[str, list[str]]:
     program = Program.from_text(f"sdy.mesh @m = {mesh}\n{on_both_axes(PROGRAMS[name], mesh)}")
     return {
         each.name: [outcome.problem for outcome in each.comparisons if not outcome.agrees]
-        for each in adversarial_rounds(program, seed)
+        for each in adversarial_rounds(program.partition(), seed)
     }
 
 

@@ -15,15 +15,15 @@ from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 from support.slow_cases import slow_except
 
+from sdy.compile.compiled import Compiled, lowered
+from sdy.compile.options import CompileOptions
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.memory import bytes_of_tensor, peak
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.dialects.module_text import make_context
+from sdy.evidence.runs.arrays import load_arrays, random_inputs
 from sdy.interpreter.arrays.element_types import Array
-from sdy.program.arrays import load_arrays, random_inputs
 from sdy.program.load import load
-from sdy.program.local_program import local_program
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
@@ -50,14 +50,14 @@ T32_COUNTS = {
 }
 
 
-def _with_and_without(program: Program) -> tuple[PartitionedProgram, PartitionedProgram]:
+def _with_and_without(program: Program) -> tuple[Compiled, Compiled]:
     """Partition a program once, and lower it with combined collectives and without."""
     combined = program.partition()
-    local = local_program(combined.folded, make_context(), optimize_communication=False)
+    local = lowered(combined.folded, make_context(), CompileOptions(optimize_communication=False))
     return combined, replace(combined, local=local)
 
 
-def _peak(partitioned: PartitionedProgram) -> int:
+def _peak(partitioned: Compiled) -> int:
     return peak(partitioned.local, bytes_of_tensor, is_compiled=False).bytes
 
 

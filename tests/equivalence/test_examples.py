@@ -10,7 +10,7 @@ from support.examples import EXAMPLE_NAMES, EXAMPLES
 from support.oracle.jaxlib_mlir import generic_text
 
 from sdy.dialects.module_text import print_module
-from sdy.program.arrays import load_arrays, random_inputs
+from sdy.evidence.runs.arrays import load_arrays, random_inputs
 from sdy.program.load import load
 
 

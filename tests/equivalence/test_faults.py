@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.verification import compare_runs
 from sdy.interpreter.arrays.element_types import Array, is_float
 from sdy.passes.rewriting.widen_floats import widen_floats
-from sdy.program.arrays import random_inputs
-from sdy.program.verification import compare_runs
 
 pytestmark = pytest.mark.jax
 
@@ -67,7 +67,7 @@ def changes_results(program: sdy.Program[Any], faulty: ModuleOp, inputs: Sequenc
 def is_found(program: sdy.Program[Any], faulty: ModuleOp, inputs: Sequence[Array]) -> bool:
     partitioned = replace(program.partition(), local=faulty)
     try:
-        return not all(each.agrees for each in compare_runs(program.module, partitioned, inputs))
+        return not all(each.agrees for each in compare_runs(partitioned, inputs))
     except SdyError:
         return True
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from pathlib import Path
@@ -19,18 +18,15 @@ from typing import Any
 import pytest
 from support.execution.faults import faulty_copies
 from support.jax_programs.shared_models import MISSING, MODELS
-from xdsl.dialects.builtin import ModuleOp
 
 import sdy
+from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.evidence.proof.prove import prove
-from sdy.interpreter.arrays.element_types import Array
-from sdy.program.adversarial import adversarial_rounds
-from sdy.program.arrays import random_inputs
-from sdy.program.at_scale.reduced import verify_reduced
-from sdy.program.partitioned import PartitionedProgram
-from sdy.program.program import Program
-from sdy.program.verification import compare_runs
+from sdy.evidence.runs.adversarial import adversarial_rounds
+from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.reduced import verify_reduced
+from sdy.evidence.runs.verification import compare_runs
 
 SHARED = sorted(MODELS.glob("*.mlir"))
 SAMPLE = ("matmul_case4", "mlp_dp4_tp2", "shard_map_all_to_all", "shard_map_ring_psum_scatter")
@@ -81,38 +77,27 @@ pytestmark = pytest.mark.skipif(not SHARED, reason=MISSING)
 
 @dataclass(frozen=True)
 class FaultyProgram:
-    """A program, with a local program that has a fault as its partitioned form."""
+    """A program whose local program has a fault."""
 
-    original: Program
-    partitioned: PartitionedProgram[Any]
-
-    @property
-    def module(self) -> ModuleOp:
-        return self.original.module
-
-    def partition(self) -> PartitionedProgram[Any]:
-        return self.partitioned
-
-    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
-        return self.original.run_flat(inputs)
+    partitioned: Compiled[Any]
 
     def is_verified(self) -> bool:
         """Return whether verification in the original sizes accepts the program, in the declared and in wide types."""
         try:
-            inputs = random_inputs(self.module, 0)
-            found = compare_runs(self.module, self.partitioned, inputs, exact=True)
-            return all(each.agrees for each in (*found, *adversarial_rounds(self, 0)))
+            inputs = random_inputs(self.partitioned.written, 0)
+            found = compare_runs(self.partitioned, inputs, exact=True)
+            return all(each.agrees for each in (*found, *adversarial_rounds(self.partitioned, 0)))
         except SdyError:
             return False
 
     def is_verified_in_reduced_sizes(self) -> bool:
         try:
-            return verify_reduced(self.module, self.partitioned).agrees
+            return verify_reduced(self.partitioned).agrees
         except SdyError:
             return False
 
     def is_proved(self) -> bool:
-        return prove(self.module, self.partitioned.local, self.partitioned.boundary).is_proved
+        return prove(self.partitioned.written, self.partitioned.local, self.partitioned.boundary).is_proved
 
 
 @dataclass
@@ -128,7 +113,7 @@ class Outcome:
         program = sdy.load(path)
         partitioned = program.partition()
         for name, local in islice(faulty_copies(partitioned.local, seed=1), count):
-            faulty = FaultyProgram(program, replace(partitioned, local=local))
+            faulty = FaultyProgram(replace(partitioned, local=local))
             if faulty.is_verified():
                 continue
             self.faults += 1
@@ -194,7 +179,7 @@ def test_a_fault_of_a_large_model_is_found(layers: int, number: int, tmp_path: P
     program = sdy.load(path)
     partitioned = program.partition()
     _, local = next(islice(faulty_copies(partitioned.local, seed=1), number, None))
-    faulty = FaultyProgram(program, replace(partitioned, local=local))
+    faulty = FaultyProgram(replace(partitioned, local=local))
     if number in WITHOUT_EFFECT[layers]:
         assert faulty.is_verified_in_reduced_sizes()
     else:

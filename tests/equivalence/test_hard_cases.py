@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sdy.cost.statistics import statistics_of
-from sdy.program.arrays import load_arrays
+from sdy.evidence.runs.arrays import load_arrays
 from sdy.program.load import load
 
 GENERATOR = Path(__file__).parents[3] / "shared" / "models" / "hard_cases.py"
@@ -55,7 +54,7 @@ def test_few_bytes_are_sent_and_the_result_is_correct(name: str, folder: Path) -
     kinds, most = IF_ABS_IS_EXPANDED if is_expanded else MOST[name]
     assert {kind.value: each.places for kind, each in found.collectives.items()} == kinds
     assert found.bytes_sent <= most
-    plain = statistics_of(replace(program, optimize_communication=False).partition().local)
+    plain = statistics_of(program.without_optimizer().partition().local)
     assert found.flops <= 1.05 * plain.flops
     assert found.peak_bytes <= 1.1 * plain.peak_bytes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
-from sdy.program.arrays import random_inputs
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.program.program import Program
 
 SELECT_AND_ADD = """({

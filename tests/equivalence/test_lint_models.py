@@ -16,7 +16,7 @@ def test_fixes_improve_models_and_keep_their_values() -> None:
     for name in STEMS:
         program = sdy.load(MODELS / f"{name}.mlir")
         fixed, findings = program.with_lint_fixes()
-        before, after = (each.facts() for each in (program, fixed))
+        before, after = (each.partition_summary() for each in (program, fixed))
         assert after.bytes_sent <= before.bytes_sent, name
         assert after.seconds <= before.seconds * (1 + 1e-9), name
         assert all(output.agrees for output in fixed.verify()), name

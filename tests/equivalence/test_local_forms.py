@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdy.program.arrays import random_inputs
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.program.program import Program
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from support.execution.on_shards import assert_same_on_shards, count_of_collecti
 from support.execution.proved_faults import check_proof_and_faults
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.program.arrays import random_inputs
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.program.program import Program
 
 MESHES = ('<["x"=4, "y"=2]>', '<["x"=4, "y"=2], device_ids=[6, 1, 0, 3, 2, 7, 4, 5]>')

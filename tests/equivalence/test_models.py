@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sdy.program.arrays import load_arrays
-from sdy.program.comparison import compare
+from sdy.evidence.runs.arrays import load_arrays
+from sdy.evidence.runs.comparison import compare
 from sdy.program.load import load
 
 MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))

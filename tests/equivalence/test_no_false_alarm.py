@@ -6,7 +6,7 @@ import pytest
 from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 
-from sdy.program.at_scale.reduced import verify_reduced
+from sdy.evidence.runs.reduced import verify_reduced
 from sdy.program.program import Program
 
 OPTIONS = Options(ops=9, executable=True, max_devices=32)
@@ -19,7 +19,7 @@ def check_programs(seeds: range) -> None:
         program = Program.from_text(random_program(seed, OPTIONS))
         proof = program.prove()
         assert proof.share >= 0.95, (seed, proof.failures)
-        assert verify_reduced(program.module, program.partition()).agrees, seed
+        assert verify_reduced(program.partition()).agrees, seed
         ops += proof.ops
         proved += proof.proved
     assert proved > 0.99 * ops

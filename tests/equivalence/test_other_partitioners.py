@@ -11,7 +11,7 @@ import pytest
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.program.partitioners import runs
+from sdy.evidence.partitioners import runs
 from sdy.tools.main import main
 
 pytestmark = pytest.mark.jax

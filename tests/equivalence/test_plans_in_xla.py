@@ -12,7 +12,7 @@ from support.jax_programs.shared_models import MISSING, MODELS
 import sdy
 from sdy.cost.collectives import CollectiveKind
 from sdy.dialects.meshes import meshes_of
-from sdy.program.planning.xla_check import XlaCheck
+from sdy.search.plans.xla_check import XlaCheck
 from sdy.search.searched_module import without_shardings
 
 pytestmark = pytest.mark.jax

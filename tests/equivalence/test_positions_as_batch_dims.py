@@ -6,7 +6,7 @@ import pytest
 from support.execution.on_shards import assert_same_on_shards
 from support.execution.proved_faults import check_proof_and_faults
 
-from sdy.program.arrays import random_inputs
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.program.program import Program
 
 MESH = '<["x"=4, "y"=2]>'

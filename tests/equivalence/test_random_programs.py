@@ -7,7 +7,6 @@ These are `sdy partition` with and without the optimizer, and the passes of upst
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -19,8 +18,8 @@ from support.random_programs.program import random_program
 from support.slow_cases import slow_except
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.evidence.runs.comparison import compare
 from sdy.interpreter.arrays.element_types import Array, DType
-from sdy.program.comparison import compare
 from sdy.program.program import Program
 
 OPTIONS = Options(ops=9, executable=True, max_devices=32)
@@ -42,7 +41,7 @@ def _inputs(program: Program, seed: int) -> list[Array]:
 
 
 def _partitioned(program: Program, inputs: Sequence[Array], *, optimize: bool) -> Sequence[Array]:
-    return replace(program, optimize_communication=optimize).partition().run_flat(inputs)
+    return (program if optimize else program.without_optimizer()).partition().run_flat(inputs)
 
 
 def _by_passes(program: Program, inputs: Sequence[Array], *, exchanges: bool) -> Sequence[Array]:

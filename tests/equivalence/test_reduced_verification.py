@@ -19,15 +19,15 @@ from xdsl.dialects.builtin import ModuleOp
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
+from sdy.evidence.runs import reduced, run_estimate
+from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.reduced import verify_reduced
+from sdy.evidence.runs.run_estimate import estimate_of_run, estimate_on_devices
+from sdy.evidence.runs.verification import compare_runs
 from sdy.evidence.sizes.reduce_sizes import reduce_sizes
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh
-from sdy.program.arrays import random_inputs
-from sdy.program.at_scale import reduced, run_estimate
-from sdy.program.at_scale.reduced import verify_reduced
-from sdy.program.at_scale.run_estimate import estimate_of_run, estimate_on_devices
 from sdy.program.program import Program
-from sdy.program.verification import compare_runs
 from sdy.tools.command_line.output.verification import show_reduced
 
 OPTIONS = Options(ops=9, executable=True, max_devices=32)
@@ -92,8 +92,8 @@ def is_accepted(program: Program, local: ModuleOp, *, reduced: bool) -> bool:
     partitioned = replace(program.partition(), local=local)
     try:
         if reduced:
-            return verify_reduced(program.module, partitioned).agrees
-        found = compare_runs(program.module, partitioned, random_inputs(program.module, 0))
+            return verify_reduced(partitioned).agrees
+        found = compare_runs(partitioned, random_inputs(program.module, 0))
     except SdyError:
         return False
     return all(each.agrees for each in found)
@@ -107,7 +107,7 @@ QUICK = [path for path in (*EXAMPLES, *MODELS) if path.stem != "transformer_scan
 )
 def test_models_are_accepted(path: Path) -> None:
     program = sdy.load(path)
-    found = verify_reduced(program.module, program.partition())
+    found = verify_reduced(program.partition())
     assert found.agrees
     assert all(each.after <= each.before for each in found.changes)
 
@@ -171,7 +171,7 @@ def test_a_large_program_becomes_small_and_keeps_its_structure() -> None:
         assert [op.name for op in pre_order(before)] == [op.name for op in pre_order(after)]
     assert small.boundary.mesh.device_count == 4
     assert max(each.after for each in small.changes) <= 16
-    found = verify_reduced(program.module, partitioned)
+    found = verify_reduced(partitioned)
     assert found.agrees
     assert found.devices == (128, 4)
     assert all(each.agrees for each in program.verify(reduced=True))
@@ -184,7 +184,7 @@ def test_cumulative_sums_and_the_largest_elements_become_small(padding: str) -> 
     small = reduce_sizes(program.module, partitioned.local, partitioned.boundary)
     assert small.boundary.mesh.device_count == 4
     assert max(each.after for each in small.changes) <= 16
-    assert verify_reduced(program.module, partitioned).agrees
+    assert verify_reduced(partitioned).agrees
 
 
 def test_all_devices_stay_if_asked_for() -> None:
@@ -211,7 +211,7 @@ def test_all_devices_are_tried_if_that_is_quick(monkeypatch: pytest.MonkeyPatch,
     partitioned = program.partition()
     copies = faulty_copies(partitioned.local, seed=3)
     faulty = next(local for name, local in copies if name.startswith("a maximum for a sum"))
-    found = verify_reduced(program.module, replace(partitioned, local=faulty))
+    found = verify_reduced(replace(partitioned, local=faulty))
     assert not found.agrees
     assert found.devices == (128, devices)
 
@@ -228,7 +228,7 @@ func.func @main(%a: tensor<16xi32>) -> (tensor<16xi32>, tensor<11xi32>, tensor<5
   return %3, %1, %2 : tensor<16xi32>, tensor<11xi32>, tensor<5xi32>
 }"""
     program = Program.from_text(text)
-    found = verify_reduced(program.module, program.partition())
+    found = verify_reduced(program.partition())
     assert found.agrees
     assert found.changes == ()
     printed = io.StringIO()
@@ -242,10 +242,10 @@ def test_runs_in_64_bit_floats_must_fit_into_memory(monkeypatch: pytest.MonkeyPa
     small = reduce_sizes(program.module, partitioned.local, partitioned.boundary)
     needed = estimate_of_run(small.written) + estimate_on_devices(small.local, small.boundary)
     monkeypatch.setattr(run_estimate, "available_bytes", lambda: 2 * needed.bytes)
-    assert verify_reduced(program.module, partitioned).agrees
+    assert verify_reduced(partitioned).agrees
     monkeypatch.setattr(run_estimate, "available_bytes", lambda: 2 * needed.bytes - 1)
     with pytest.raises(SdyError, match="still takes") as error:
-        verify_reduced(program.module, partitioned)
+        verify_reduced(partitioned)
     assert error.value.diagnostics[0].code == "SDY-X151"
 
 

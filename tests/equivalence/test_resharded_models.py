@@ -14,8 +14,8 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_argument_sharding
+from sdy.evidence.runs.arrays import StoredArrays, load_arrays
 from sdy.grammar.parse import parse_sharding
-from sdy.program.arrays import StoredArrays, load_arrays
 from sdy.program.load import load
 from sdy.program.program import Program
 

@@ -20,7 +20,7 @@ from sdy.cost.program_cost import ProgramCost
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.program.planning.plan import ShardingPlan
+from sdy.search.plans.plan import ShardingPlan
 from sdy.search.searched_module import without_shardings
 from sdy.search.sharding_search import LEAST_SECONDS
 

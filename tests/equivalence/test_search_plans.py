@@ -45,7 +45,7 @@ def test_a_planned_program_computes_the_same(name: str, memory: str | None, mini
     program = sdy.load(EXAMPLES / f"{name}.mlir")
     plan = program.search(memory=memory, minimize=minimize, from_scratch=True, time_limit=SECONDS)
     assert all(each.agrees for each in plan.program.verify(seed=3))
-    assert all(each.agrees for each in plan.program.verify(seed=4, optimize_communication=False))
+    assert all(each.agrees for each in plan.program.without_optimizer().verify(seed=4))
 
 
 def test_the_plan_is_that_of_its_program() -> None:

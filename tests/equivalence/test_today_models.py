@@ -6,7 +6,7 @@ import pytest
 from support.jax_programs.today_models import DeepSeekSizes, LlamaSizes, Model, deepseek, llama, mesh_of
 
 import sdy
-from sdy.program.at_scale import reduced
+from sdy.evidence.runs import reduced
 
 pytestmark = pytest.mark.jax
 

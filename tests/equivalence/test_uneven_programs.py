@@ -10,8 +10,8 @@ from support.execution.partition_by_passes import partitioned
 from support.uneven.cases import CASES
 from support.uneven.random_programs import MESHES, UnevenProgram
 
+from sdy.evidence.runs.comparison import compare
 from sdy.interpreter.arrays.element_types import Array
-from sdy.program.comparison import compare
 from sdy.program.program import Program
 
 MESH = 'sdy.mesh @m = <["x"=6, "y"=4]>\n'

@@ -16,10 +16,9 @@ import sdy
 from sdy.advice.edits import Edit, without_axis
 from sdy.advice.why_not import WhyNot
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects.module_text import make_context
 from sdy.model.axis import AxisRef, overlaps
 from sdy.propagation.graph import Value
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 SEEDS = range(60)
 
@@ -36,7 +35,7 @@ def explainers(seeds: range) -> Iterator[tuple[sdy.Program, Explainer]]:
 
 
 def explained(program: sdy.Program) -> Explainer:
-    return Explainer(make_context(), program.module, program.origin.text)
+    return Explainer(program.module, program.origin)
 
 
 def propagated_axes(explainer: Explainer) -> Iterator[tuple[Value, int, AxisRef]]:
@@ -62,7 +61,7 @@ def check_blamed_annotation(program: sdy.Program, explainer: Explainer, rng: ran
         return False
     target, sharding = annotation
     edited, copies = Edit(target, without_axis(sharding, axis)).applied(program.module)
-    after = Explainer(make_context(), edited, program.origin.text)
+    after = explainer.of(edited)
     for each in after.values.holders(copies[value]):
         left = None if each is None else after.traced.flat.graph.sharding(each)
         for own in () if left is None else left.dims[dim].axes:
@@ -86,12 +85,11 @@ def check_suggestion(program: sdy.Program, explainer: Explainer, rng: random.Ran
     if not holder.rank:
         return False
     dim = rng.randrange(holder.rank)
-    asked = WhyNot(module, explainer, lambda edited: Explainer(make_context(), edited, program.origin.text))
-    suggestion = asked.suggestion_for(value, dim, axis)
+    suggestion = WhyNot(explainer).reasons(value, dim, axis).suggestion
     if suggestion is None:
         return False
     edited, copies = suggestion.edit.applied(module)
-    after = Explainer(make_context(), edited, program.origin.text)
+    after = explainer.of(edited)
     for each in after.values.holders(copies[value]):
         assert each is not None
         sharding = after.traced.flat.graph.sharding(each)

@@ -25,10 +25,10 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.single import interpret
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 CPU_SECONDS = 5  # for one stage

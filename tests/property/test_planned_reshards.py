@@ -8,17 +8,17 @@ import pytest
 from support.random_ops.draft import ELEMENTS
 from support.reshards.random_reshards import MIXED, random_reshards, reshard_program
 
+from sdy.compile.compiled import Compiled
+from sdy.compile.propagated import boundary_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.manager.partition_pipelines import LocalPipeline
 from sdy.passes.run import run_passes
-from sdy.program.arrays import random_inputs
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.program.sharded_program import boundary_of
 
 PER_PROGRAM = 10
 
@@ -32,9 +32,8 @@ def run_planned(text: str, seed: int) -> None:
     local_module = global_module.clone()
     run_passes(make_context(), local_module, [LocalPipeline()])
     verify_module(local_module)
-    partitioned = PartitionedProgram(
-        global_module, local_module, boundary_of(global_module), Program.from_module(global_module).origin
-    )
+    origin = Program.from_module(global_module).origin
+    partitioned = Compiled(global_module, global_module, local_module, boundary_of(global_module), origin)
     for expected, found in zip(inputs, partitioned.run_flat(inputs), strict=True):
         assert found.dtype == expected.dtype
         assert found.tobytes() == expected.tobytes(), text

@@ -1,4 +1,4 @@
-"""Writes docs/corpus.md: what three partitioners make of the known bugs.
+"""Writes tests/corpus/README.md: what three partitioners make of the known bugs.
 
 python -m support.corpus_page
 """
@@ -9,8 +9,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import sdy
-from sdy.program.comparison import PartitionerResult
-from sdy.program.partitioners.compare import compare_partitioners
+from sdy.evidence.partitioners.compare import compare_partitioners
+from sdy.evidence.partitioners.table import PartitionerResult
 from support.known_bugs import PAGE, KnownBug, known_bugs, link_to, page
 
 
@@ -20,7 +20,7 @@ def main() -> None:
 
 
 def _row(bug: KnownBug) -> str:
-    link = f"[{bug.name}](../tests/corpus/known_bugs/{bug.name}.mlir): {bug.description}"
+    link = f"[{bug.name}](known_bugs/{bug.name}.mlir): {bug.description}"
     reports = ", ".join(map(link_to, bug.reports)) or "several"
     if bug.error is not None:
         cells = [f"error {bug.error}", "", ""]

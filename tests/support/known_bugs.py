@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "corpus" / "known_bugs"
-PAGE = FOLDER.parents[2] / "docs" / "corpus.md"
+PAGE = FOLDER.parent / "README.md"
 HOMES = {
     "Enzyme-JAX": "EnzymeAD/Enzyme-JAX",
     "Reactant": "EnzymeAD/Reactant.jl",
@@ -77,12 +77,12 @@ def link_to(report: str) -> str:
 
 
 def page(rows: Sequence[str]) -> str:
-    """Return the page of the documentation with these rows of its table."""
+    """Return the page beside the programs with these rows of its table."""
     return f"""\
 # Known bugs of partitioners
 
 Programs on which partitioners were reported to compute a wrong value, to send more than they need, or to fail, each as
-small as possible, in [tests/corpus/known_bugs](../tests/corpus/known_bugs). The tests hold ours to the values of one
+small as possible, in [known_bugs](known_bugs). The tests hold ours to the values of one
 device, and to the bytes of the first column. The other columns are what XLA and Shardy of the supported JAX make of
 the same program today, by `sdy compare`: many of the reports are of other versions or other projects.
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.program import on_demand
+from sdy.dialects.stablehlo.families import all_ops
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = ("grammar", "passes", "tools")
@@ -49,14 +49,6 @@ def test_commands_that_run_no_program_do_without_numpy(words: list[str]) -> None
     assert done.stderr.splitlines()[-1] == "False"
 
 
-def test_what_is_imported_on_demand_exists() -> None:
-    names = re.findall(r"import (\w+) as \1$", Path(on_demand.__file__).read_text(), re.MULTILINE)
-    assert names
-    assert all(getattr(on_demand, name) is not None for name in names)
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = on_demand.nonsense
-
-
 @pytest.mark.parametrize(
     ("words", "limit"), [(["-c", "import sdy"], 0.150), (["-m", "sdy.tools.main", "--help"], 0.300)]
 )
@@ -71,11 +63,22 @@ def _seconds(command: list[str]) -> float:
     return time.perf_counter() - start
 
 
-def test_every_public_name_loads() -> None:
-    assert all(getattr(sdy, name) is not None for name in sdy.__all__)
-    assert dir(sdy) == sorted(sdy.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = sdy.nonsense
+@pytest.mark.parametrize("module", [sdy, sdy.extend, sdy.ir], ids=lambda module: module.__name__)
+def test_every_public_name_loads(module: ModuleType) -> None:
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    assert dir(module) == sorted(module.__all__)
+    with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'nonsense'"):
+        _ = module.nonsense
+
+
+def test_every_op_of_stablehlo_is_public() -> None:
+    assert [each for each in all_ops() if getattr(sdy.ir.stablehlo, each.__name__, None) is not each] == []
+
+
+def test_the_extension_api_loads_neither_arrays_nor_ir() -> None:
+    code = "import sys, sdy.extend, sdy.ir; print(*sorted({'numpy', 'jax', 'xdsl', 'lark'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_type_checkers_find_an_installed_package(tmp_path: Path) -> None:
@@ -83,12 +86,14 @@ def test_type_checkers_find_an_installed_package(tmp_path: Path) -> None:
     file = tmp_path / "user.py"
     file.write_text(
         'import sdy\nprogram = sdy.load("x.mlir")\nreveal_type(program)\nreveal_type(program.cost("h100").peak_bytes)\n'
+        "from sdy.extend import RuleBuilder\nfrom sdy.ir.stablehlo import DotOp\nreveal_type((RuleBuilder, DotOp))\n"
     )
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(file)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert 'Type of "program" is "Program[list[' in done.stdout
     assert 'peak_bytes" is "int"' in done.stdout
+    assert '"tuple[type[RuleBuilder], type[DotOp]]"' in done.stdout
 
 
 @pytest.mark.parametrize("name", LINKS)
@@ -105,6 +110,6 @@ def test_the_wheel_contains_only_the_package(tmp_path: Path) -> None:
     assert {name.split("/")[0].split("-")[0] for name in names} == {"sdy"}
     assert "sdy/grammar/sharding.lark" in names
     assert "sdy/examples/mlp_dp4_tp2.npz" in names
-    assert "sdy/py.typed" in names
+    assert {"sdy/py.typed", "sdy/__init__.pyi", "sdy/extend.pyi", "sdy/ir/__init__.pyi"} <= set(names)
     parts = ("page.html", "page.css", "page.model.js", "page.search.js", "fragment.css")
     assert {f"sdy/report/html/{part}" for part in parts} <= set(names)

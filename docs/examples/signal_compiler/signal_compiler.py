@@ -27,13 +27,8 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, 
 from xdsl.traits import Pure
 
 import sdy
-from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.ir.traits import Elementwise
-from sdy.dialects.sdy.ops import MeshOp
-from sdy.dialects.shardings import set_sharding
-from sdy.interpreter.kernel import KernelTable, pointwise
-from sdy.model.rule import FactorKind, OpShardingRule
-from sdy.model.rule_builder import RuleBuilder
+from sdy.extend import Elementwise, FactorKind, KernelTable, OpShardingRule, OpTable, RuleBuilder, pointwise
+from sdy.ir import MeshOp, set_sharding
 
 
 @irdl_op_definition

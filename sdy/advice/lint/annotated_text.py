@@ -18,7 +18,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module, print_module
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.grammar.write import write_sharding
-from sdy.report.value_names import ValueNames
+from sdy.report.explanation.value_names import ValueNames
 
 _ANNOTATION = re.compile(r"sdy\.sharding\s*=\s*(#sdy\.sharding(?=<)|#[\w$.-]+)")
 _PER_VALUE = re.compile(r"#sdy\.sharding_per_value(?=<)")

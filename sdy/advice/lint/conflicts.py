@@ -19,7 +19,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.propagation.conflicts import Conflict, Obstacle
 from sdy.propagation.graph import Value
 from sdy.propagation.trace import holders_of
-from sdy.report.causes import REDUCTIONS
+from sdy.report.explanation.causes import REDUCTIONS
 
 # SDY-S407
 
@@ -94,7 +94,7 @@ def _rival_arguments(linted: LintedProgram, axis: AxisRef) -> Iterator[tuple[SSA
 
 def _root(linted: LintedProgram, holder: Value | None, axis: AxisRef) -> SSAValue | None:
     """Return the argument of the main function that an axis of a holder comes from; None if it has another origin."""
-    explainer = linted.program.explainer
+    explainer = linted.explainer
     if holder is None:
         return None
     found = explainer.values.annotation(explainer.traced.history.path(holder, axis).root)
@@ -118,10 +118,10 @@ def costly_conflicts(linted: LintedProgram) -> Iterator[Candidate]:
             by_line.setdefault(each.line, []).append(each)
     conflicts: dict[int, list[Conflict]] = {}
     for conflict in linted.conflicts:
-        line = linted.program.explainer.descriptions.line_number(conflict.site)
+        line = linted.explainer.descriptions.line_number(conflict.site)
         if line is not None:
             conflicts.setdefault(line, []).append(conflict)
-    for site in linted.program.explainer.conflict_sites():
+    for site in linted.explainer.conflict_sites():
         if site.line in by_line and site.line in conflicts:
             collectives = tuple(by_line[site.line])
             resharding = tuple(each for each in collectives if each.kind not in REDUCTIONS)
@@ -138,7 +138,7 @@ def costly_conflicts(linted: LintedProgram) -> Iterator[Candidate]:
 
 
 def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[Fix]:
-    explainer = linted.program.explainer
+    explainer = linted.explainer
     for conflict in conflicts:
         holder = holders_of(conflict.site)[conflict.target]
         dim = _target_dim(linted, conflict)
@@ -154,6 +154,6 @@ def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[F
 
 def _target_dim(linted: LintedProgram, conflict: Conflict) -> int | None:
     """Return the dim of the target of a conflict that has its factor."""
-    rule = linted.program.explainer.traced.flat.graph.rules.value(conflict.site.rule)
+    rule = linted.explainer.traced.flat.graph.rules.value(conflict.site.rule)
     dims = (dim for dim, factors in enumerate(rule.tensors[conflict.target]) if conflict.factor in factors)
     return next(dims, None)

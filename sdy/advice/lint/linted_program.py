@@ -12,7 +12,7 @@ from sdy.advice.collectives import Collective
 from sdy.advice.edits import with_axis
 from sdy.advice.lint.price import Cost
 from sdy.advice.lint.target_names import Target, TargetNames
-from sdy.advice.partition_facts import PartitionFacts, axes_of_dims
+from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.schedule import CollectiveRun
 from sdy.cost.tensor_bytes import tensor_bytes
@@ -33,7 +33,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.propagation.conflicts import Conflict, conflicts_of
 from sdy.report.boundary import boundary_values
-from sdy.report.counterparts import Counterparts
+from sdy.report.explanation.counterparts import Counterparts
 
 
 class LintedProgram:
@@ -43,17 +43,17 @@ class LintedProgram:
     `final_main` is the main function of the partitioned program.
     """
 
-    def __init__(self, facts: PartitionFacts) -> None:
+    def __init__(self, facts: PartitionSummary) -> None:
         self.facts = facts
-        self.program = facts.program
-        self.main: FuncOp = main_function(self.program.written)
-        self.written = Counterparts(self.program.written, self.program.global_module)
-        self.final_main: FuncOp = main_function(self.program.global_module)
-        self.mesh: Mesh = self.program.mesh
-        self._meshes = meshes_of(self.program.written)
+        self.compiled, self.explainer = facts.compiled, facts.explainer
+        self.main: FuncOp = main_function(self.compiled.written)
+        self.written = Counterparts(self.compiled.written, self.compiled.global_module)
+        self.final_main: FuncOp = main_function(self.compiled.global_module)
+        self.mesh: Mesh = self.compiled.mesh
+        self._meshes = meshes_of(self.compiled.written)
         named = (name for name, mesh in self._meshes.items() if mesh == self.mesh)
         self.mesh_name: str | Mesh = next(named, self.mesh)
-        self.names = TargetNames(self.program, self.main, self.boundary)
+        self.names = TargetNames(self.compiled, self.explainer, self.main, self.boundary)
 
     @cached_property
     def boundary(self) -> tuple[Target, ...]:
@@ -63,7 +63,7 @@ class LintedProgram:
     @cached_property
     def boundary_axes(self) -> dict[Target, TensorSharding]:
         """The final sharding of each argument and result, without those on another mesh."""
-        finals = (each.sharding for each in boundary_values(self.program.global_module))
+        finals = (each.sharding for each in boundary_values(self.compiled.global_module))
         found: dict[Target, TensorSharding] = {}
         for target, final in zip(self.boundary, finals, strict=True):
             sharding = final or fully_closed(self.mesh_name, len(static_shape(self.type(target)) or ()))
@@ -129,13 +129,13 @@ class LintedProgram:
     @cached_property
     def conflicts(self) -> tuple[Conflict, ...]:
         """The conflicts of propagation."""
-        traced = self.program.explainer.traced
+        traced = self.explainer.traced
         return tuple(conflicts_of(traced.flat.graph, traced.history))
 
     @cached_property
     def constraints(self) -> tuple[ShardingConstraintOp, ...]:
         """The sharding constraints of the user's program."""
-        return tuple(op for op in self.program.written.walk() if isinstance(op, ShardingConstraintOp))
+        return tuple(op for op in self.compiled.written.walk() if isinstance(op, ShardingConstraintOp))
 
     @cached_property
     def _by_location(self) -> Mapping[tuple[Span | None, CollectiveKind], list[Collective]]:

@@ -20,8 +20,8 @@ from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
 from sdy.advice.lint.similar_findings import different_first, with_text_about_others
-from sdy.advice.lint.trials import Partition, Trials
-from sdy.advice.partition_facts import PartitionFacts
+from sdy.advice.lint.trials import Trials
+from sdy.advice.partition_summary import PartitionSummary
 from sdy.diagnostics.counted import counted
 from sdy.dialects.module_text import print_module
 from sdy.report.html.fragment import tables_html
@@ -67,21 +67,21 @@ class LintReport:
 
 
 class Linter:
-    """Finds the avoidable costs of one partitioned program. `partition` partitions a copy with other annotations."""
+    """Finds the avoidable costs of one partitioned program."""
 
-    def __init__(self, facts: PartitionFacts, partition: Partition, settings: LintSettings) -> None:
+    def __init__(self, facts: PartitionSummary, settings: LintSettings) -> None:
         self._linted = LintedProgram(facts)
         self._facts = facts
         self._rules = selected_rules(settings.select, settings.ignore)
         self._shows_small = settings.shows_small
         self._keeps_boundary = settings.keeps_boundary
-        self._trials = Trials(facts.program.written, partition, self._price, settings.trials)
+        self._trials = Trials(facts.compiled, self._price, settings.trials)
         self._untried = 0
 
     @cached_property
     def price(self) -> Price:
         """The price of the program without fixes."""
-        return self._price(self._facts.program.local)
+        return self._price(self._facts.compiled.local)
 
     def report(self) -> LintReport:
         """Return all findings, the costliest first, one for each cause."""
@@ -168,7 +168,7 @@ class Linter:
 
     @cached_property
     def _text(self) -> str:
-        return print_module(self._facts.program.local)
+        return print_module(self._facts.compiled.local)
 
     def _weight(self, cost: Cost) -> float:
         """Return the seconds that a cost takes, with those of writing its memory once."""

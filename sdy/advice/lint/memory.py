@@ -19,7 +19,7 @@ from sdy.advice.lint.linted_program import LintedProgram, divisible_dims
 from sdy.advice.lint.price import Cost
 from sdy.advice.lint.target_names import Target
 from sdy.advice.lint.uses import fix_of
-from sdy.advice.partition_facts import axes_of_dims
+from sdy.advice.partition_summary import axes_of_dims
 from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.facts.traits import is_elementwise, passes_through
@@ -35,7 +35,7 @@ from sdy.model.sharding import TensorSharding
 
 def uneven_dims(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the arguments and results with a dim that its axes do not divide, so that shards are padded."""
-    local = main_function(linted.program.local).function_type
+    local = main_function(linted.compiled.local).function_type
     local_types = dict(zip(linted.boundary, (*local.inputs, *local.outputs), strict=True))
     for target in linted.boundary_axes:
         sharding, shape = linted.annotation(target), static_shape(linted.type(target))

@@ -111,7 +111,7 @@ def unused_axes(linted: LintedProgram) -> Iterator[Candidate]:
         if axis.size == 1 or axis.name in linted.used_axes:
             continue
         ref = AxisRef(axis.name)
-        meshes = (op for op in linted.program.written.ops if isinstance(op, MeshOp))
+        meshes = (op for op in linted.compiled.written.ops if isinstance(op, MeshOp))
         span = next((span_of(op) for op in meshes if op.mesh.data == linted.mesh), None)
         yield Candidate(
             "SDY-S402",

@@ -3,7 +3,7 @@
 [tool.sdy.lint]
 select = ["SDY-S4"]
 ignore = ["SDY-S412"]
-machine = "h100"
+on = "h100"
 trials = 40
 keep-boundary = true
 """
@@ -11,7 +11,6 @@ keep-boundary = true
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from sdy.cost.hardware import DEFAULT_MACHINE
@@ -26,8 +25,6 @@ from sdy.diagnostics.toml_tables import (
     text_value,
 )
 
-PYPROJECT = "pyproject.toml"
-
 
 @dataclass(frozen=True, slots=True)
 class LintSettings:
@@ -40,15 +37,10 @@ class LintSettings:
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    machine: str = DEFAULT_MACHINE
+    on: str = DEFAULT_MACHINE
     trials: int | None = None
     shows_small: bool = False
     keeps_boundary: bool = False
-
-
-def nearest_pyproject(folder: Path) -> Path | None:
-    """Return the pyproject.toml in a folder, or in the nearest folder around it that has one."""
-    return next((path for each in (folder, *folder.parents) if (path := each / PYPROJECT).is_file()), None)
 
 
 def read_settings(text: str, file_name: str) -> LintSettings:
@@ -80,7 +72,7 @@ def _codes(value: object) -> tuple[str, ...]:
 _READERS: dict[str, Reader] = {
     "select": _codes,
     "ignore": _codes,
-    "machine": text_value,
+    "on": text_value,
     "trials": count_value,
     "keep-boundary": boolean_value,
 }

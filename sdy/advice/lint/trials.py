@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.advice.edits import Change, edited
 from sdy.advice.lint.finding import Fix
 from sdy.advice.lint.price import Price
+from sdy.compile.compiled import Compiled
+from sdy.compile.trial_partitions import TrialPartitions
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.progress import stage
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.verification.verify_module import verify_module
-
-Partition = Callable[[ModuleOp], ModuleOp]  # from a module to the local program
 
 OPS_IN_TRIALS = 6_000  # so that the trials take some ten seconds
 MIN_TRIALS, MAX_TRIALS = 8, 64
@@ -27,16 +28,15 @@ def default_trials(module: ModuleOp) -> int:
 
 
 class Trials:
-    """The trials of fixes of the program `written`: equal fixes are tried once.
+    """The trials of fixes of a program: equal fixes are tried once.
 
     At most `count` fixes are tried, by default as many as take some ten seconds.
     """
 
-    def __init__(
-        self, written: ModuleOp, partition: Partition, price: Callable[[ModuleOp], Price], count: int | None = None
-    ) -> None:
-        self._written, self._partition, self._price = written, partition, price
-        self._left = default_trials(written) if count is None else count
+    def __init__(self, program: Compiled[Any], price: Callable[[ModuleOp], Price], count: int | None = None) -> None:
+        self._written, self._price = program.written, price
+        self._partitions = TrialPartitions(program.origin, program.options)
+        self._left = default_trials(program.written) if count is None else count
         self._known: dict[tuple[Change, ...], tuple[ModuleOp, Price] | None] = {}
 
     def may_try(self, fix: Fix) -> bool:
@@ -55,7 +55,7 @@ class Trials:
         module, _ = edited(self._written, fix.changes)
         try:
             verify_module(module)
-            local = self._partition(module)
+            local = self._partitions.local(module)
         except SdyError:
             return None  # for example because an axis would be used twice
         return local, self._price(local)

@@ -111,6 +111,6 @@ EXECUTION: dict[str, Code] = {
     ),
     "SDY-X152": Code(
         "The sizes of a program cannot be reduced: an op has unknown sizes, or sizes that are not understood.",
-        "Prove the program instead, which does not run it: `sdy prove`.",
+        "Prove the program instead, which does not run it: `sdy verify --prove`.",
     ),
 }

@@ -18,7 +18,8 @@ TOOLS: dict[str, Code] = {
         "A diagnostic was reported that the file does not expect.", "Correct the program, or add an expectation."
     ),
     "SDY-T008": Code(
-        "A module passed to --load cannot be imported.", "Correct its name, or fix the error in the module."
+        "A module that --load, SDY_LOAD, pyproject.toml or an entry point names cannot be imported.",
+        "Correct its name, or fix the error in the module.",
     ),
     "SDY-T009": Code("A pass that was registered by a user raised an exception.", "Fix the error in the pass."),
     "SDY-T010": Code(
@@ -28,6 +29,10 @@ TOOLS: dict[str, Code] = {
     "SDY-T011": Code(
         "A propagation strategy of a user returned something else than a projection that extends the one it got.",
         "Return the projection with more axes: `projection.with_tensors(...)`, `tensor.expanded(factor, axes)`.",
+    ),
+    "SDY-T013": Code(
+        "No pass of a pipeline propagates shardings by a schedule, so the steps of the propagation cannot be recorded.",
+        "Derive the pass that propagates from `sdy.extend.CustomPropagatePass`.",
     ),
     "SDY-T101": Code(
         "A module does not have a function @main, and does not have exactly one function; or the function has no body.",
@@ -177,6 +182,10 @@ TOOLS: dict[str, Code] = {
     "SDY-T270": Code(
         "Reduced verification got arrays of the original sizes.",
         "Pass no arrays: it draws its own inputs, of the reduced sizes.",
+    ),
+    "SDY-T271": Code(
+        "An audit checked nothing: the program has no op with a sharding rule, or none that can be run.",
+        "Audit a program with small tensors; for ops of your own, register kernels with `--load`.",
     ),
     "SDY-N410": Code("The language server needs pygls, which is not installed.", "Run `pip install 'sdy[lsp]'`."),
 }

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.evidence.audit.dependence import Dependence, dependence_of, slices_along
-from sdy.evidence.audit.on_shards import runs_unchanged_on_slices
+from sdy.evidence.audit.draws import draw_all
 from sdy.evidence.audit.one_op import OneOp
 from sdy.evidence.audit.partial_results import combination_of
+from sdy.interpreter.arrays.comparison import almost_equal
+from sdy.interpreter.arrays.element_types import Array
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule, TensorMapping, factor_symbol, has_factor
 from sdy.model.shape import StaticShape
 
@@ -225,3 +228,49 @@ def _slices_of_tensors(
 
 def _index(element: int, shape: StaticShape) -> list[int]:
     return [int(each) for each in np.unravel_index(element, shape)] if shape else []
+
+
+ROUNDS = 4
+TOLERANCE = 1e-4
+DimOfTensor = Mapping[int, int]  # per operand or result that is split, the dim along which it is
+
+
+def runs_unchanged_on_slices(whole: OneOp, operands: DimOfTensor, results: DimOfTensor, count: int) -> bool:
+    """Return whether the same op on each of `count` slices gives the slices of the results.
+
+    Results that are not split must be the sum of what the slices give. An op that reads the position of an element, or
+    whose attributes contain sizes, fails, even if another op on slices would do.
+    """
+    shapes = [_slice_shape(shape, operands.get(index), count) for index, shape in enumerate(whole.shapes)]
+    result_shapes = [_slice_shape(shape, results.get(index), count) for index, shape in enumerate(whole.result_shapes)]
+    random = np.random.default_rng(0)
+    kinds = [whole.shape_and_dtype(position) for position in range(len(whole.inputs))]
+    try:
+        part = OneOp(whole.op, shapes, result_shapes)
+        for round_ in range(ROUNDS):
+            inputs = draw_all(random, kinds, round_)
+            expected = [each[0] for each in whole(2, [array[None] for array in inputs])]
+            slices = [
+                _slices(array, operands[operand], count) if operand in operands else array[None]
+                for operand, array in zip(whole.inputs, inputs, strict=True)
+            ]
+            for index, found in enumerate(part(count, slices)):
+                joined = (
+                    np.concatenate(list(found), axis=results[index])
+                    if index in results
+                    else np.add.reduce(found, axis=0, dtype=found.dtype)
+                )
+                if joined.shape != expected[index].shape or not almost_equal(joined, expected[index], TOLERANCE).all():
+                    return False
+    except (SdyError, ValueError):  # the kernel, or a result of its own, does not fit the shapes of slices
+        return False
+    return True
+
+
+def _slice_shape(shape: StaticShape, dim: int | None, count: int) -> StaticShape:
+    return tuple(size // count if position == dim else size for position, size in enumerate(shape))
+
+
+def _slices(array: Array, dim: int, count: int) -> Array:
+    """Return the slices of an array along a dim, in a new first dim."""
+    return np.stack(np.split(array, count, axis=dim))

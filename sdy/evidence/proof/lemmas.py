@@ -56,7 +56,6 @@ from sdy.evidence.proof.segments.lemmas import (
     updated_segments,
     windows_or_segments,
 )
-from sdy.evidence.proof.selections.top_k import gather, shifted, top_k
 from sdy.evidence.proof.structured import (
     BY_ROWS,
     by_rows,
@@ -70,6 +69,7 @@ from sdy.evidence.proof.structured import (
     to_view,
     window_reduction,
 )
+from sdy.evidence.proof.top_k import gather, shifted, top_k
 from sdy.evidence.proof.updates.shard_updates import updated, with_margins, without_margins
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.progress import stage
+from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
@@ -17,20 +19,21 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.evidence.proof.control import placed_like
-from sdy.evidence.proof.devices.operations import local_results
+from sdy.evidence.proof.device_operations import local_results
 from sdy.evidence.proof.devices.placement import argument, bases, contributions_of
-from sdy.evidence.proof.empty_operands import LEMMAS_OF_EMPTY_OPERANDS
-from sdy.evidence.proof.known import as_view, whole
-from sdy.evidence.proof.lemmas import LEMMAS
+from sdy.evidence.proof.factors import attributes_of, batched, elementwise
+from sdy.evidence.proof.known import as_view, moved, whole
+from sdy.evidence.proof.lemmas import LEMMAS, concatenate
 from sdy.evidence.proof.offsets import Offset
 from sdy.evidence.proof.outcome import Proof
-from sdy.evidence.proof.own_ops import lemma_of_own_op
 from sdy.evidence.proof.readings import moved_readings, plain_readings
 from sdy.evidence.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.evidence.proof.reshapes import cleaned, recast, root
 from sdy.evidence.proof.small_values.follower import Follower
-from sdy.evidence.proof.terms import TermTable
-from sdy.evidence.proof.walk import Walk, element_of, returned_by, shape_of
+from sdy.evidence.proof.structured import compute, known_operands
+from sdy.evidence.proof.terms import Shape, TermTable
+from sdy.evidence.proof.views import broadcast
+from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, returned_by, shape_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 
@@ -200,3 +203,59 @@ def _readings(walk: Walk, relation: View | Known, target: View, guess: View) -> 
             if other.term is target.term:
                 found.append(cleaned(other, walk.table))
     return found
+
+
+def padding(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: all elements of a padded value without elements are the padding value."""
+    return [_repeated(operands[1], shape_of(op.results[0]))]
+
+
+def initial_values(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a reduction of no elements returns its initial values."""
+    results = op.results
+    return [_repeated(operands[len(results) + number], shape_of(each)) for number, each in enumerate(results)]
+
+
+def not_updated(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: updates without elements change nothing."""
+    return operands[: len(op.results)]
+
+
+def _repeated(relation: Relation, shape: Shape) -> Relation:
+    """Return the relation of a value all of whose elements are a scalar. Raises: NotProvedError if it has none."""
+    if 0 in shape:
+        raise NotProvedError("a value without elements")
+    scalar = known_or_view(relation)
+    return moved(scalar, shape, None) if isinstance(scalar, Known) else broadcast(scalar, shape, ())
+
+
+LEMMAS_OF_EMPTY_OPERANDS: dict[str, Lemma] = {
+    "stablehlo.concatenate": concatenate,
+    "stablehlo.dynamic_update_slice": not_updated,
+    "stablehlo.pad": padding,
+    "stablehlo.reduce": initial_values,
+    "stablehlo.scatter": not_updated,
+}
+
+
+KNOWN_DIALECTS = frozenset({"builtin", "chlo", "func", "sdy", "stablehlo"})
+
+
+def lemma_of_own_op(op: Operation) -> Lemma | None:
+    """Return the lemma of an op of a dialect that the proof does not know; None for other ops."""
+    return None if op.dialect_name() in KNOWN_DIALECTS else _own_op
+
+
+def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: an op without effects is a function of its operands and attributes; an elementwise one of elements.
+
+    Its sharding rule is not trusted: other dims than those of an elementwise op must be whole.
+    """
+    if op.regions or not is_side_effect_free(op):
+        raise NotProvedError(f"the proof only supports ops like {op.name} that have no regions and the trait `Pure`")
+    others = sorted((name, each) for name, each in op.attributes.items() if not name.startswith(("sdy.", "mhlo.")))
+    attributes = (attributes_of(op), tuple(others))
+    known = known_operands(operands)
+    if is_elementwise(op):
+        return compute(walk, op, replace(elementwise(op), attributes=attributes), known, is_elementwise=True)
+    return compute(walk, op, batched(op, (), attributes), known)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sdy.evidence.proof.concatenation_regions import in_concatenations
 from sdy.evidence.proof.offsets import Offset, divided, elements_outside, plus, spread
 from sdy.evidence.proof.relations import FREE, Digit, Digits, NotProvedError, View, extents, is_plain, is_within, tidy
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.segments.regions import in_concatenations
 from sdy.evidence.proof.terms import Derived, TermTable
 
 PAD = "stablehlo.pad"

@@ -11,17 +11,72 @@ from xdsl.ir import Block
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
+from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.call_targets import CUSTOM_HINT, CUSTOM_PARTITIONING, RAGGED_ALL_TO_ALL
+from sdy.dialects.stablehlo.call_targets import (
+    CALLBACKS,
+    CUSTOM_HINT,
+    CUSTOM_PARTITIONING,
+    IDENTITY_CALLS,
+    RAGGED_ALL_TO_ALL,
+    ragged_all_to_all_groups,
+)
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
+from sdy.interpreter.arrays.elements import array_of
+from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, layout_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
-from sdy.interpreter.ops import callbacks, check
+from sdy.interpreter.ops import check
+from sdy.interpreter.ops.collectives import grid_of_devices
+from sdy.interpreter.ops.control import token_value
 from sdy.interpreter.ops.lapack import ROUTINES, lapack_call
-from sdy.interpreter.ops.ragged_all_to_all import ragged_all_to_all
 from sdy.interpreter.ops.sorting import sorted_together
+from sdy.interpreter.ops.transfers import by_device, stack_devices
 from sdy.interpreter.user_kernels import kind_text, returned_arrays
+
+OPERANDS = 6  # rows, result, starts, sizes, places, and the sizes that each device receives
+
+
+def ragged_all_to_all(op: CustomCallOp) -> Kernel:
+    """Send as many rows to each device of a group as a device likes.
+
+    A device has the start and the number of the rows that it sends to each device, in group order, and the row of the
+    result of that device where they belong. The other rows of a result are those of the second operand.
+    Source: `jax.lax.ragged_all_to_all`.
+    """
+    table = ragged_all_to_all_groups(op)
+    if table is None or len(op.operands) != OPERANDS:
+        raise failure("SDY-X108", f"@{RAGGED_ALL_TO_ALL} needs {OPERANDS} operands and replica_groups")
+    groups = ReplicaGroups(tuple(map(tuple, array_of(table.data).tolist())), GroupingStrategy.FLATTENED_IDS)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        layout = layout_of(groups, grid_of_devices(context))
+        rows, result, starts, sizes, places, _ = (layout.gather_members(array) for array in arrays)
+        result = result.copy()
+        for group in np.ndindex(result.shape[: layout.group_rank]):
+            _send(rows[group], result[group], starts[group], sizes[group], places[group])
+        return (layout.to_each_member(result),)
+
+    return kernel
+
+
+def _send(rows: Array, result: Array, starts: Array, sizes: Array, places: Array) -> None:
+    """Write the rows that each member of a group sends to the results of the members."""
+    count = len(rows)
+    for sender in range(count):
+        for index, (start, size, place) in enumerate(zip(starts[sender], sizes[sender], places[sender], strict=True)):
+            receiver = index * count // len(starts[sender])
+            _check_range("operand", sender, start, size, rows.shape[1])
+            _check_range("result", receiver, place, size, result.shape[1])
+            result[receiver, place : place + size] = rows[sender, start : start + size]
+
+
+def _check_range(what: str, member: int, start: int, size: int, count: int) -> None:
+    if not 0 <= start <= start + size <= count:
+        message = f"rows {start} to {start + size} of the {what} of member {member}, which has {count} rows"
+        raise failure("SDY-X108", f"@{RAGGED_ALL_TO_ALL} sends {message}")
+
 
 KERNELS = KernelTable()
 
@@ -51,9 +106,34 @@ def _comparator(op: CustomCallOp) -> Block | None:
     return func.body.block if func is not None and func.body.blocks else None
 
 
+def callback(op: CustomCallOp) -> Kernel:
+    """Call the function of the host with the number `index` once per device, with the tensors that the device holds."""
+    value = backend_config_of(op).get("index")
+    index = value.value.data if isinstance(value, IntegerAttr) else -1
+    is_token = [isinstance(each.type, TokenType) for each in op.operands]
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        if not 0 <= index < len(context.host.callbacks):
+            hint = "functions are known only in a program that sdy.from_jax lowered, not in one read from text"
+            raise failure("SDY-X109", f"@{op.call_target_name.data} calls an unknown Python function", hint)
+        function = context.host.callbacks[index]
+        tensors = tuple(array for array, skipped in zip(arrays, is_token, strict=True) if not skipped)
+        held = [tuple(map(np.asarray, function(*own))) for _, own in by_device(context, tensors)]
+        stacked = iter(stack_devices(grid_of_devices(context), held))
+        return tuple(token_value(context) if isinstance(each.type, TokenType) else next(stacked) for each in op.results)
+
+    return kernel
+
+
+def unchanged(op: CustomCallOp) -> Kernel:
+    """Return the operands: the call tells XLA where to store them, or reports their sharding."""
+    return lambda context, arrays: arrays
+
+
 TARGETS: dict[str, Callable[[CustomCallOp], Kernel]] = {
     **check.CUSTOM_CALLS,
-    **callbacks.CUSTOM_CALLS,
+    **dict.fromkeys(sorted(CALLBACKS), callback),
+    **dict.fromkeys(sorted(IDENTITY_CALLS), unchanged),
     "ApproxTopK": approximate_top_k,
     RAGGED_ALL_TO_ALL: ragged_all_to_all,
 }

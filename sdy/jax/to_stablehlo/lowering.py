@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 import jax
 from jax.sharding import AbstractMesh, NamedSharding
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array
-from sdy.jax.to_stablehlo.device_mismatch import device_mismatch_error
-from sdy.jax.to_stablehlo.outside_refs import outside_ref_error
+from sdy.jax.to_stablehlo.device_mismatch import device_mismatch_error, named_leaves
 from sdy.jax.to_stablehlo.pytrees import Leaf, TreeSignature
 
 R = TypeVar("R")
@@ -124,3 +124,14 @@ def _argument_names(module: Any) -> tuple[str, ...]:
     """Return the names of the arguments, which JAX stores in the locations of the arguments of the main function."""
     (main,) = (op for op in module.body if op.attributes["sym_name"].value == "main")
     return tuple(_NAME.sub(r"\1", str(argument.location)) for argument in main.arguments)
+
+
+_HINT = "pass ref[...], create the ref inside of the function with jax.new_ref, and return its new value"
+
+
+def outside_ref_error(fn: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> SdyError:
+    """Return SDY-T215 for the first argument that is a `jax.Ref`, or for one that `fn` closes over."""
+    names = [name for name, leaf in named_leaves(fn, args, kwargs) if isinstance(leaf, jax.Ref)]
+    which = f"argument {names[0]} is a jax.Ref" if names else "the function closes over a jax.Ref"
+    message = f"{which}, whose changes a program cannot return: it is a function of arrays"
+    return SdyError(Diagnostic("SDY-T215", message, hint=_HINT))

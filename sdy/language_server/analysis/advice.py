@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sdy.advice.lint.annotated_text import Replacement, replacements
-from sdy.advice.lint.settings import LintSettings, nearest_pyproject, read_settings
+from sdy.advice.lint.settings import LintSettings, read_settings
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.toml_tables import nearest_pyproject
 from sdy.dialects.module_text import print_module
 from sdy.program.program import Program
 

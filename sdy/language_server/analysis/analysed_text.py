@@ -12,12 +12,11 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.module_text import make_context
 from sdy.language_server.text.document import Document, Position
 from sdy.language_server.text.value_index import Definition, ValueIndex
 from sdy.model.mesh import Mesh
 from sdy.program.program import Program
-from sdy.report.explain import Explainer
+from sdy.report.explanation.explainer import Explainer
 
 
 class AnalysedText:
@@ -42,9 +41,8 @@ class AnalysedText:
                 self._by_line[definition[0].line].append(definition)
 
     def _explained(self, program: Program) -> Explainer:
-        context, origin = make_context(), program.origin
-        explainer = Explainer(context, self.module, origin.text, origin.source_lines, origin.argument_names)
-        self.problems = context.diagnostics
+        explainer = Explainer(self.module, program.origin, program.options)
+        self.problems = explainer.diagnostics
         return explainer
 
     def values(self, definition: Definition) -> list[SSAValue]:

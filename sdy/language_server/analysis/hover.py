@@ -19,8 +19,8 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import with_closed
+from sdy.report.explanation.trace_descriptions import dims_text
 from sdy.report.notation import notations
-from sdy.report.trace_descriptions import dims_text
 from sdy.rules.all import sharding_rule
 
 MAX_VALUES, MAX_STEPS, MAX_ARGUMENTS = 4, 6, 16

@@ -16,8 +16,8 @@ from sdy.language_server.text.document import Position
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import unsharded, with_closed
-from sdy.report.explain import Explainer
-from sdy.report.trace_descriptions import dims_text
+from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.trace_descriptions import dims_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@
     digit        empty           the digit moves to another slot, or is gathered
     digit        other digit     a permute puts all such digits in position
 
-The planner may find a cheaper plan, but only if the last case occurs: see docs/resharding.md.
+The planner may find a cheaper plan, but only if the last case occurs: see docs/how-bytes-are-saved.md.
 """
 
 from __future__ import annotations

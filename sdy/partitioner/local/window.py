@@ -5,19 +5,27 @@ Source: docs/spec/06, 1.16, 1.19 and 8.1 (G22).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.ir import SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window as ops
-from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
+from sdy.model.axis import AxisList
+from sdy.model.devices.device_shifts import shift_pairs
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.device_position import is_first_device, is_last_device
+from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
+from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.local.cumulative import cumulative_results
-from sdy.partitioner.local.halos import with_halos
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.shard_rules import can_run_on_shards
@@ -170,3 +178,43 @@ def _local_groups(groups: IntegerAttr, shards: int) -> IntegerAttr:
     """Return the number of groups in one shard, given the shard count of the dim whose major part are the groups."""
     count = groups.value.data
     return IntegerAttr(count // min(count, shards), i64) if count > 1 else groups
+
+
+IsAtEnd = Callable[[Emitter, AxisList, Mesh, AnyTensor], SSAValue]
+
+
+def with_halos(
+    emit: Emitter,
+    value: SSAValue,
+    halos: Sequence[tuple[int, Halo]],
+    sharding: TensorSharding,
+    mesh: Mesh,
+    filler: SSAValue | None = None,
+) -> SSAValue:
+    """Return the shard `value` with its halos along some dims.
+
+    A device without a neighbor has the scalar `filler` instead, or zeros if there is none. Dims are extended one after
+    the other, so that the halo of a later dim includes the corners.
+    """
+    for dim, halo in halos:
+        axes, size = sharding.dims[dim].axes, shape_of(value)[dim]
+        parts = [slice_along(emit, value, dim, max(0, -halo.left), size - max(0, -halo.right))]
+        if halo.left > 0:
+            edge = slice_along(emit, value, dim, size - halo.left, size)
+            received = collective_permute(emit, edge, shift_pairs(axes, mesh, 1))
+            parts.insert(0, _filled(emit, received, filler, is_first_device, axes, mesh))
+        if halo.right > 0:
+            edge = slice_along(emit, value, dim, 0, halo.right)
+            received = collective_permute(emit, edge, shift_pairs(axes, mesh, -1))
+            parts.append(_filled(emit, received, filler, is_last_device, axes, mesh))
+        value = emit.concatenate(parts, dim) if len(parts) > 1 else parts[0]
+    return value
+
+
+def _filled(
+    emit: Emitter, received: SSAValue, filler: SSAValue | None, is_at_end: IsAtEnd, axes: AxisList, mesh: Mesh
+) -> SSAValue:
+    if filler is None:
+        return received
+    tensor = tensor_of(received)
+    return emit.select(is_at_end(emit, axes, mesh, tensor), emit.broadcast(filler, tensor), received)

@@ -42,7 +42,7 @@ def slice_shifts(start: int, stride: int, shard: int, result_shard: int, count: 
 
     >>> slice_shifts(1, 1, shard=2, result_shard=1, count=2)
     (1, 0)
-    >>> slice_shifts(1, 1, shard=4, result_shard=3, count=2) is None
+    >>> slice_shifts(2, 1, shard=4, result_shard=3, count=2) is None
     True
     """
     starts = tuple(start + index * (result_shard * stride - shard) for index in range(count))

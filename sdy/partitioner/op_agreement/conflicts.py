@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from sdy.model.axis import AxisList
-from sdy.model.axis_list import common_prefix, set_difference, sort_and_merge
+from sdy.model.axis_list import common_prefix, lists_overlap, set_difference, sort_and_merge
 from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh_table import CommonMesh, MeshTable, resolve_mesh
-from sdy.model.rule import OpShardingRule
+from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.op_agreement.common_axes import FactorAxes, common_axes
-from sdy.partitioner.op_agreement.dot_result import cheaper_result_axes
 from sdy.partitioner.op_agreement.reshape_axes import has_overflow, reshape_axes
 from sdy.propagation.projection import (
     FactorSharding,
@@ -101,7 +100,10 @@ def _expressible(tensors: OpTensors, axes: FactorAxes, common: CommonMesh) -> Fa
 
 @lru_cache(maxsize=65536)
 def resolve_dot(tensors: OpTensors, common: CommonMesh) -> Resolution | None:
-    """Return the resolution that reshards the result of a dot, None if resharding an operand is cheaper."""
+    """Return the resolution that reshards the result of a dot, None if resharding an operand is cheaper.
+
+    Used only by the light version of explicit reshards. Source: docs/spec/05, 1.17.
+    """
     projection = project(tensors.rule, tensors.shardings, common.mesh, missing_is_closed=True)
     result_axes = cheaper_result_axes(tensors.rule, projection, tensors.elements)
     if result_axes is None:
@@ -177,3 +179,38 @@ def _reshaped_sides(tensors: OpTensors, projection: Projection, axes: FactorAxes
         not is_equivalent(sharding, _required_sharding(tensors, index, tensor, axes, common))
         for index, (tensor, sharding) in enumerate(zip(projection.tensors, tensors.shardings, strict=True))
     ]
+
+
+def cheaper_result_axes(
+    rule: OpShardingRule, projection: Projection, elements: tuple[int, ...]
+) -> tuple[FactorIndex, AxisList] | None:
+    """Return the factor of the result to reshard and the axes of the operands for it, None to leave the dot unchanged.
+
+    `elements` are the element counts of lhs, rhs and result.
+    """
+    lhs, rhs = projection.operands
+    reduction: AxisList = ()
+    seen: list[AxisList] = []
+    found: tuple[FactorIndex, AxisList] | None = None
+    for number in range(len(rule.factor_sizes)):
+        factor = FactorIndex(number)
+        left, right = lhs.axes(factor), rhs.axes(factor)
+        if left is not None and right is not None and left != right:
+            return None
+        axes = (left if left is not None else right) or ()
+        if factor in rule.reduction:
+            reduction += axes
+            continue
+        if (left is None or right is None) and any(lists_overlap(axes, other) for other in seen):
+            return None
+        seen.append(axes)
+        if axes == projection.results[0].axes(factor):
+            continue
+        limit = max(count for count, own in zip(elements, (left, right), strict=False) if own is not None)
+        if not axes or found is not None or elements[2] > limit:
+            return None
+        found = factor, axes
+    if found is None:
+        return None
+    result_axes = projection.results[0].axes(found[0])
+    return found if result_axes and result_axes == reduction else None

@@ -24,7 +24,7 @@ def register(partitioner: AutoPartitioner) -> None:
     with _lock:
         if _slot:
             message = "an auto-partitioner is already registered"
-            raise SdyError(Diagnostic("SDY-T113", message, hint="call auto_partitioner.clear() first"))
+            raise SdyError(Diagnostic("SDY-T113", message, hint="call sdy.extend.clear_auto_partitioner() first"))
         _slot.append(partitioner)
 
 
@@ -45,5 +45,5 @@ def passes() -> tuple[ModulePass, ...]:
         partitioner = _slot[0] if _slot else None
     if partitioner is None:
         message = "auto-partitioning is enabled, but no auto-partitioner is registered"
-        raise SdyError(Diagnostic("SDY-T114", message, hint="call auto_partitioner.register(...) first"))
+        raise SdyError(Diagnostic("SDY-T114", message, hint="call sdy.extend.register_auto_partitioner(...) first"))
     return tuple(partitioner())

@@ -36,10 +36,9 @@ from sdy.passes.simplify.remove_copies import RemoveCopiesPass
 TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
 
 
-def propagated() -> Passes:
-    """Return the passes from the user's program to closed shardings, and the reshards that correctness requires."""
-    required = InsertExplicitReshardsPass(), CanonicalizePass(("sdy-collective",)), DropShardingRulesPass()
-    return (*Propagation.beyond_shardy().closed(), *required)
+def required_reshards() -> Passes:
+    """Return the passes that insert the reshards that correctness requires, and no others."""
+    return InsertExplicitReshardsPass(), CanonicalizePass(("sdy-collective",)), DropShardingRulesPass()
 
 
 def partitioning(*, optimize_communication: bool = True) -> Passes:

@@ -8,10 +8,11 @@ from typing import cast
 
 from xdsl.passes import ModulePass
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.passes.manager.all import pass_class
 from sdy.passes.manager.option_types import OptionValue, is_tuple_of_passes, options_of, read_value, write_value
 from sdy.passes.manager.pass_request import PassRequest, option_error
-from sdy.passes.manager.pipeline_text import parse_elements, write_elements, write_pipeline
+from sdy.passes.manager.pipeline_text import parse_elements, parse_pipeline, write_elements, write_pipeline
 from sdy.passes.run import flattened
 
 
@@ -36,6 +37,20 @@ def build_pass(request: PassRequest) -> ModulePass:
     if missing:
         raise option_error(f"{request.name} requires the option {missing[0]}", f"write {request.name}={missing[0]}=...")
     return kind(**values)
+
+
+def passes_of(text: str) -> tuple[ModulePass, ...]:
+    """Return the passes of a text: `builtin.module(pass,pass{option=value})`. Raises: SdyError as `build_pass`."""
+    return tuple(map(build_pass, parse_pipeline(text)))
+
+
+def pass_of(text: str) -> ModulePass:
+    """Return the pass of a text: `pass{option=value}`. Raises: SdyError as `build_pass`, SDY-T005 if it is not one."""
+    requests = parse_elements(text)
+    if len(requests) != 1:
+        message = f"expected one pass, got {len(requests)}: {text}"
+        raise SdyError(Diagnostic("SDY-T005", message, hint="--pass-pipeline takes several"))
+    return build_pass(requests[0])
 
 
 def pipeline_of(passes: Iterable[ModulePass]) -> str:

@@ -108,9 +108,9 @@ class Propagation:
             until_stable=True,
         )
 
-    def closed(self) -> Passes:
-        """Return the passes from the user's program to closed shardings on every value."""
-        return (*self.propagation(), *CLOSE)
+    def closed(self, propagate: ModulePass | None = None) -> Passes:
+        """Return the passes from the user's program to closed shardings on every value; see `propagation`."""
+        return (*self.propagation(propagate), *CLOSE)
 
     def before_propagation(self) -> Passes:
         """Return the passes from the user's program to the input of propagation."""
@@ -122,14 +122,18 @@ class Propagation:
             return (*before, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)
         return (*before, *CALLS_TO_COMPUTATIONS, *CONSTRAINTS, PreOrderFuncsPass(), *rules)
 
-    def propagation(self) -> Passes:
-        """Return the passes from the user's program to shardings on every value. Rules stay for the export."""
+    def propagation(self, propagate: ModulePass | None = None) -> Passes:
+        """Return the passes from the user's program to shardings on every value. Rules stay for the export.
+
+        `propagate` is the pass that propagates, by default `sdy-user-priority-propagate`.
+        """
+        default = UserPriorityPropagatePass(keep_sharding_rules=True, until_stable=self.until_stable)
         back: Passes = COMPUTATIONS_TO_CALLS
         if self.dedup_functions_fully:
             back = (PropagateToFuncResultsPass(), SinkFuncDataFlowEdgesPass())
         return (
             *self.before_propagation(),
-            UserPriorityPropagatePass(keep_sharding_rules=True, until_stable=self.until_stable),
+            propagate or default,
             *((DropChloShardingRulesPass(),) if self.through_chlo else ()),
             *back,
             UnflattenCallGraphPass(),

@@ -14,13 +14,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.passes.propagation.propagate import PropagatePass, PropagationOptions, propagate
+from sdy.passes.propagation.propagate import PropagationOptions, PropagationRun, ScheduledPass, propagate
 from sdy.passes.run import Pipeline, flattened
 from sdy.propagation.engine import Schedule
 
 
 @dataclass(frozen=True)
-class CustomPropagatePass(ModulePass):
+class CustomPropagatePass(ScheduledPass):
     """Propagate by `schedule`, by user priorities unless `by_user_priority` is False.
 
     Strategies and levels must be pure functions: the engine calls them once for each distinct input.
@@ -32,6 +32,10 @@ class CustomPropagatePass(ModulePass):
     by_user_priority: bool = True
     keep_sharding_rules: bool = True
 
+    def propagation_run(self) -> PropagationRun:
+        """Return the schedule of the pass."""
+        return PropagationRun(self.schedule, self.by_user_priority)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Propagate the shardings of the module. Raises: SdyError if the module is not ready for propagation."""
         options = PropagationOptions(by_user_priority=self.by_user_priority, keep_rules=self.keep_sharding_rules)
@@ -42,7 +46,7 @@ def with_propagation(pipeline: Pipeline, *passes: ModulePass) -> tuple[ModulePas
     """Return the passes of `pipeline` with its propagation pass replaced by `passes`."""
     replaced: list[ModulePass] = []
     for module_pass in flattened([pipeline]):
-        if isinstance(module_pass, PropagatePass):
+        if isinstance(module_pass, ScheduledPass):
             replaced += passes
         else:
             replaced.append(module_pass)

@@ -10,10 +10,10 @@ Source: docs/spec/02, 1.1 to 1.4.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -32,7 +32,7 @@ from sdy.passes.propagation.sharding_groups import groups_of, synchronize
 from sdy.passes.rewriting.op_order import OpOrder, keep_order_without, op_order
 from sdy.passes.save_module import save_module
 from sdy.propagation.directions import NO_PRIORITIES, OP_PRIORITIES
-from sdy.propagation.engine import Engine, Schedule
+from sdy.propagation.engine import Engine, OnUpdate, Schedule
 from sdy.propagation.strategies.aggressive import aggressive
 from sdy.propagation.strategies.basic import basic
 from sdy.propagation.strategies.step import PropagationStrategy
@@ -45,6 +45,13 @@ STRATEGIES: Mapping[str, tuple[PropagationStrategy, ...]] = {
     "aggressive": (aggressive,),
     "basic-then-aggressive": (basic, aggressive),
 }
+
+
+class PropagationRun(NamedTuple):
+    """The strategies and levels that a propagation pass runs, once or for each user priority."""
+
+    schedule: Schedule
+    by_user_priority: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +74,32 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     order = op_order(module)
     flat = flatten(ctx, module, conservative=schedule.conservative)
     trace = Trace()
-    engine = Engine(flat.graph, schedule, on_update=None if records is None else trace.record)
     dump = partial(_dump, ctx, module, flat, options.dump_directory) if options.dump_directory else None
-    try:
-        if options.by_user_priority:
-            run_by_user_priority(flat.graph, engine, dump)
-        else:
-            engine.run()
-    except SdyError as error:
-        raise located(error, flat.operations()[engine.failed_at] if engine.failed_at else module) from error
+    run = PropagationRun(schedule, options.by_user_priority)
+    run_engine(module, flat, run, None if records is None else trace.record, dump)
     write_result(module, order, flat, keep_rules=options.keep_rules)
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())
         records.write()
     flat.graph.dissolve()
+
+
+def run_engine(
+    module: ModuleOp,
+    flat: FlatModule,
+    run: PropagationRun,
+    on_update: OnUpdate | None,
+    dump: Callable[[int], None] | None = None,
+) -> None:
+    """Propagate in the graph of a module. Raises: SdyError SDY-T011 if a strategy of a user breaks its contract."""
+    engine = Engine(flat.graph, run.schedule, on_update)
+    try:
+        if run.by_user_priority:
+            run_by_user_priority(flat.graph, engine, dump)
+        else:
+            engine.run()
+    except SdyError as error:
+        raise located(error, flat.operations()[engine.failed_at] if engine.failed_at else module) from error
 
 
 def write_result(module: ModuleOp, order: OpOrder, flat: FlatModule, *, keep_rules: bool) -> None:
@@ -124,9 +143,19 @@ def _dump(ctx: Context, module: ModuleOp, flat: FlatModule, directory: str, prio
     save_module(ctx, module, directory, f"propagation_after_user_priority_{priority}")
 
 
+class ScheduledPass(ModulePass, ABC):
+    """A pass that propagates shardings by a schedule, so that its steps can be recorded and explained."""
+
+    keep_sharding_rules: bool
+
+    @abstractmethod
+    def propagation_run(self) -> PropagationRun:
+        """Return what the pass runs."""
+
+
 @dataclass(frozen=True)
-class PropagatePass(ModulePass, ABC):
-    """The options that all propagation passes share. Each pass adds its schedule."""
+class PropagatePass(ScheduledPass, ABC):
+    """The options that the propagation passes of Shardy share. Each pass adds its schedule."""
 
     keep_sharding_rules: bool = False
     module_dump_directory: str = ""
@@ -139,6 +168,10 @@ class PropagatePass(ModulePass, ABC):
     @abstractmethod
     def schedule(self) -> Schedule:
         """Return the strategies and levels that the pass runs."""
+
+    def propagation_run(self) -> PropagationRun:
+        """Return what the pass runs."""
+        return PropagationRun(self.schedule(), self.by_user_priority)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Propagate the shardings of the module."""

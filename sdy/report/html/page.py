@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import webbrowser
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
 from json import dumps
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
 
+from sdy.compile.compiled import Compiled
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory_curve import values_at_peak
 from sdy.cost.program_cost import cost_of
@@ -15,20 +23,22 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.report.causes import CollectiveCauses
+from sdy.report.explanation.causes import CollectiveCauses
+from sdy.report.explanation.explainer import Explainer
 from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
 from sdy.report.html.static_page import page_style
-from sdy.report.reported_program import ReportedProgram
 
 SCRIPTS = ("format", "model", "program", "panels", "search")  # in execution order
 MAX_LINE_LENGTH = 600  # longer lines of the program are truncated
 
 
-def html_page(program: ReportedProgram, hardware: Hardware, partitioners: Sequence[Json] = ()) -> str:
+def html_page(
+    program: Compiled[Any], explainer: Explainer, hardware: Hardware, partitioners: Sequence[Json] = ()
+) -> str:
     """Return the text of the page, with times estimated for a machine, and what `partitioners` made of the program."""
-    data = {**page_data(program, hardware), "partitioners": partitioners}
+    data = {**page_data(program, explainer, hardware), "partitioners": partitioners}
     return (
         _part("html")
         .replace("/* style */", page_style())
@@ -38,21 +48,19 @@ def html_page(program: ReportedProgram, hardware: Hardware, partitioners: Sequen
     )
 
 
-def page_data(program: ReportedProgram, hardware: Hardware) -> Json:
+def page_data(program: Compiled[Any], explainer: Explainer, hardware: Hardware) -> Json:
     """Return the data of the page as JSON."""
     slots = list(schedule_of(program.local, program.mesh, hardware))
-    rows = ProgramRows(program.written, program.global_module, program.explainer, program.argument_names)
+    rows = ProgramRows(program.written, program.global_module, explainer, program.origin.argument_names)
     peak = values_at_peak(program.local)
-    causes = CollectiveCauses(program.explainer, program.remarks)
+    causes = CollectiveCauses(explainer, program.remarks)
     return {
         "file": _file(program),
         "cost": cost_of(program.local, program.mesh, hardware, schedule=slots, peak=max(peak.curve)).to_json(),
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
-        "collectives": collective_rows(slots, program.source_lines, causes),
-        "memory": memory_json(program.local, peak, slots, program.written, program.explainer.names),
-        "conflicts": [
-            [site.line, site.line_text, site.op, site.sentences] for site in program.explainer.conflict_sites()
-        ],
+        "collectives": collective_rows(slots, program.origin.source_lines, causes),
+        "memory": memory_json(program.local, peak, slots, program.written, explainer.names),
+        "conflicts": [[site.line, site.line_text, site.op, site.sentences] for site in explainer.conflict_sites()],
         "remarks": [render(remark) for remark in program.remarks],
         "source": dict(_source(program)),
         **rows.to_json(),
@@ -63,10 +71,10 @@ def _part(kind: str) -> str:
     return files("sdy.report.html").joinpath(f"page.{kind}").read_text("utf-8")
 
 
-def _file(program: ReportedProgram) -> str:
+def _file(program: Compiled[Any]) -> str:
     """Return the name of the source file: that of the source program if there is one, otherwise of the text."""
-    if program.source_lines:
-        return next(iter(program.source_lines.values())).rpartition(":")[0]
+    if program.origin.source_lines:
+        return next(iter(program.origin.source_lines.values())).rpartition(":")[0]
     span = span_of(main_function(program.written))
     return "" if span is None else span.file
 
@@ -76,9 +84,50 @@ def _mesh_json(name: str, mesh: Mesh) -> Json:
     return {"name": name, "axes": axes, "devices": mesh.device_count, "order": list(mesh.device_ids)}
 
 
-def _source(program: ReportedProgram) -> Iterator[tuple[int, list[str]]]:
+def _source(program: Compiled[Any]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and text of each line, with the corresponding line of the source program."""
-    for number, line in enumerate(program.text.splitlines(), 1):
+    for number, line in enumerate(program.origin.text.splitlines(), 1):
         text = line.strip()
         shown = text if len(text) <= MAX_LINE_LENGTH else f"{text[:MAX_LINE_LENGTH]} …"
-        yield number, [shown, program.source_lines.get(number, "")]
+        yield number, [shown, program.origin.source_lines.get(number, "")]
+
+
+HEIGHT = 640  # pixels
+
+
+@dataclass(frozen=True, slots=True)
+class InlinePage:
+    """A page in a frame, which a notebook shows if it is the value of a cell."""
+
+    html: str
+    height: int = HEIGHT
+
+    def __repr__(self) -> str:
+        return f"InlinePage(height={self.height})"
+
+    def _repr_html_(self) -> str:
+        """Return a frame that contains the page, so that neither affects the style of the other."""
+        style = f"width:100%;height:{self.height}px;border:1px solid rgba(128,128,128,.4);border-radius:8px"
+        return f'<iframe srcdoc="{escape(self.html)}" style="{style}" title="report"></iframe>'
+
+
+def shown_page(html: str, height: int = HEIGHT) -> InlinePage | Path:
+    """Return a page for a notebook to show; outside of a notebook, open it in a browser and return its file."""
+    if in_notebook():
+        return InlinePage(html, height)
+    with NamedTemporaryFile("w", prefix="sdy-", suffix=".html", encoding="utf-8", delete=False) as file:
+        file.write(html)
+    path = Path(file.name)
+    webbrowser.open(path.as_uri())
+    return path
+
+
+def in_notebook() -> bool:
+    """Return whether the code runs in a cell of Jupyter, VS Code, Colab or marimo, which show values as HTML."""
+    # A notebook has imported its own library, so nothing needs to be imported to find out.
+    ipython, marimo = sys.modules.get("IPython"), sys.modules.get("marimo")
+    if ipython is not None:
+        shell = ipython.get_ipython()
+        if getattr(shell, "kernel", None) is not None:
+            return True
+    return marimo is not None and bool(marimo.running_in_notebook())

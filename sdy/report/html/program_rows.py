@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,11 +17,11 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.shardings import argument_sharding
-from sdy.report.counterparts import Counterparts
-from sdy.report.explain import Explainer
+from sdy.partitioner.layers.repetition import likely_periods, periodic_parts
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.value_names import line_of
 from sdy.report.html.page_tables import Json, StepTable, TypeTable, axis_cell
-from sdy.report.html.repeats import repeats_in
-from sdy.report.value_names import line_of
 
 ARGUMENT = "argument"
 
@@ -130,3 +131,49 @@ class ProgramRows:
     def _signature(self, row: ProgramRow) -> tuple[object, ...]:
         """Return a key that is equal for rows that look alike."""
         return row.depth, row.op, tuple(self._values[number].kind for number in row.results)
+
+
+MIN_ROWS_SAVED = 24  # the least number of rows that a fold must hide
+LEAST_PERIOD, MOST_PERIODS = 2, 64  # of the periods that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A range that starts at `start` and consists of `count` equal groups of `period` items."""
+
+    start: int
+    period: int
+    count: int
+
+    @property
+    def end(self) -> int:
+        """The index after the last item."""
+        return self.start + self.period * self.count
+
+
+def repeats_in(items: Sequence[object]) -> list[Repeat]:
+    """Return disjoint repeats in order; of overlapping ones, the one that covers most, then the one with least period.
+
+    >>> repeats_in("-" + "abcdefghijklmnopqrstuvwxyz" * 3)
+    [Repeat(start=1, period=26, count=3)]
+    """
+    chosen: list[Repeat] = []
+    for repeat in sorted(_candidates(_numbered(items)), key=lambda each: (each.start - each.end, each.period)):
+        if all(repeat.end <= other.start or other.end <= repeat.start for other in chosen):
+            chosen.append(repeat)
+    return sorted(chosen, key=lambda each: each.start)
+
+
+def _numbered(items: Sequence[object]) -> list[int]:
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(item, len(numbers)) for item in items]
+
+
+def _candidates(items: Sequence[int]) -> Iterator[Repeat]:
+    """Yield, for each likely period, the longest ranges in which every item equals the item one period later."""
+    periods = (max(LEAST_PERIOD, period) for period in likely_periods(items, 1, MIN_ROWS_SAVED, MOST_PERIODS))
+    for period in dict.fromkeys(periods):
+        for part in periodic_parts(items, period):
+            count = (part.end - part.start) // period
+            if period * (count - 1) >= MIN_ROWS_SAVED:
+                yield Repeat(part.start, period, count)

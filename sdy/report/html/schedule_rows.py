@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from sdy.cost.memory_curve import PeakValues
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
-from sdy.report.causes import CollectiveCauses, argument_number
-from sdy.report.counterparts import Counterparts
+from sdy.report.explanation.causes import CollectiveCauses, argument_number
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.value_names import ValueNames, line_of
 from sdy.report.html.page_tables import Json, axis_cells
-from sdy.report.value_names import ValueNames, line_of
 
 MAX_POINTS = 1000  # of the memory curve, about its width in pixels
 MAX_VALUES = 200  # of the values at the peak, the largest ones

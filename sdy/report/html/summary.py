@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.compile.compiled import Compiled
+from sdy.compile.propagated import PropagatedProgram
 from sdy.cost.collective_uses import collectives_of
 from sdy.dialects.meshes import meshes_of
-from sdy.model.mesh import Mesh
 from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.explanation.trace_descriptions import dims_text
 from sdy.report.html.fragment import tables_html
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import collectives_table, values_table
-from sdy.report.trace_descriptions import dims_text
 from sdy.report.value_rows import boundary_rows
 
 
@@ -24,23 +26,19 @@ def summary_html(headline: str, module: ModuleOp, argument_names: Sequence[str] 
     return tables_html(headline, [table], meshes=meshes_of(module))
 
 
-def sharded_program_html(headline: str, module: ModuleOp, argument_names: Sequence[str]) -> str:
+def propagated_html(program: PropagatedProgram[Any]) -> str:
     """Return the meshes, and a table of the arguments and results with their shardings and local types."""
-    return tables_html(headline, [_boundary_table(module, argument_names)], meshes=meshes_of(module))
+    table = _boundary_table(program.module, program.origin.argument_names)
+    return tables_html(repr(program), [table], meshes=meshes_of(program.module))
 
 
-def partitioned_program_html(
-    headline: str, module: ModuleOp, local: ModuleOp, mesh: Mesh, argument_names: Sequence[str]
-) -> str:
-    """Return what `sharded_program_html` shows, and a table of the collectives with their bytes.
-
-    `local` is the program that each device of `mesh` runs.
-    """
-    uses = collectives_of(local, mesh)
+def compiled_html(program: Compiled[Any]) -> str:
+    """Return what `propagated_html` shows, and a table of the collectives with their bytes."""
+    module, uses = program.global_module, collectives_of(program.local, program.mesh)
     collectives = [collectives_table(uses)] if uses else []
     notes = [] if uses else ["No collective is needed."]
-    tables = [_boundary_table(module, argument_names), *collectives]
-    return tables_html(headline, tables, notes, meshes_of(module))
+    tables = [_boundary_table(module, program.origin.argument_names), *collectives]
+    return tables_html(repr(program), tables, notes, meshes_of(module))
 
 
 def _boundary_table(module: ModuleOp, argument_names: Sequence[str]) -> FittedTable:

@@ -15,13 +15,13 @@ from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
 from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import TensorSharding
+from sdy.report.explanation.trace_descriptions import dims_text
 from sdy.report.html.fragment import colours_of, fragment, mesh_line, table_block, tables_html
 from sdy.report.html.markup import AxisColours, cards, markup_table
 from sdy.report.html.placement_picture import placement_picture
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import fitted_table
 from sdy.report.tables.program_tables import bytes_text, statistics_tables
-from sdy.report.trace_descriptions import dims_text
 
 MAX_GRID_ROWS, MAX_GRID_COLUMNS = 16, 32
 MAX_PICTURES = 12

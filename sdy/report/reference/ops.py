@@ -19,8 +19,7 @@ from sdy.rules.all import RULES, WITHOUT_RULE, has_rule_by_trait
 
 _TITLE = """\
 # Ops
-
-This page is generated from the code by `make reference`."""
+"""
 _SDY = """\
 ## Ops of sdy
 

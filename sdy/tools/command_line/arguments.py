@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from json import dumps
 from typing import TextIO
 
 from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.tools.command_line.environment import machine
 
 JSON_HELP = "print the result as JSON"
@@ -30,11 +31,23 @@ def add_json_argument(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
 
 
-def named_partitioners(names: str) -> list[str]:
-    """Return the partitioners in the text of an option, where commas separate them."""
-    return [name for name in names.split(",") if name]
+def check_not_given(arguments: Namespace, reason: str, *options: str) -> None:
+    """Raise SdyError SDY-T204 if one of the options is given; the message is its name and the reason."""
+    for option in options:
+        value = getattr(arguments, option)
+        if value is not None and value is not False and value != []:
+            raise SdyError(Diagnostic("SDY-T204", f"--{option.replace('_', '-')} {reason}"))
 
 
 def print_json(document: Mapping[str, object] | Sequence[object], stream: TextIO | None = None) -> None:
     """Print a document as JSON to standard output, or to another stream."""
     print(dumps(document, indent=2, allow_nan=False), file=stream or sys.stdout)
+
+
+def print_reports(arguments: Namespace, document: Mapping[str, object], *reports: str) -> None:
+    """Print reports, or with `--json` their document; to standard error if `--output` writes to the screen."""
+    stream = sys.stderr if arguments.output == "-" else sys.stdout
+    if arguments.json:
+        print_json(document, stream)
+    else:
+        print(*(report.rstrip() for report in reports), sep="\n", file=stream)

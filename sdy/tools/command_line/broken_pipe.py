@@ -13,7 +13,7 @@ Main = Callable[[Sequence[str] | None], int]
 
 
 def quiet_on_broken_pipe(main: Main) -> Callable[..., int]:
-    """Decorate `main` to exit silently with code 141 when its standard output is closed."""
+    """Decorate `main` to exit silently with code 141 when what it prints to is closed."""
 
     @wraps(main)
     def quiet(args: Sequence[str] | None = None) -> int:
@@ -23,8 +23,16 @@ def quiet_on_broken_pipe(main: Main) -> Callable[..., int]:
             finally:
                 sys.stdout.flush()  # flush here, where an error is caught, not when Python exits
         except BrokenPipeError:
-            # Python flushes again at exit: discard the remaining output.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return BROKEN_PIPE
 
     return quiet
+
+
+def _discard_output() -> None:
+    """Discard what closed streams still hold, because Python flushes them again at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

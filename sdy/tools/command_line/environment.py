@@ -10,7 +10,7 @@ from importlib import import_module
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.similar_names import similar_name_hint
 
-MACHINE, COLOR, LOG = "SDY_MACHINE", "SDY_COLOR", "SDY_LOG"
+MACHINE, COLOR, LOG, LOAD = "SDY_MACHINE", "SDY_COLOR", "SDY_LOG", "SDY_LOAD"
 COLORS = ("auto", "always", "never")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -19,6 +19,7 @@ VARIABLES = {
     COLOR: "The default of `--color`: `auto`, `always` or `never`.",
     LOG: "Print the log of the logger `sdy` to standard error, from this level on: `debug` has "
     "the time of each pass, and the traceback of an error in code of yours.",
+    LOAD: "Modules and .py files to import first, separated by commas, in addition to those of `--load`.",
     "NO_COLOR": "If set to any text, `--color=auto` uses no colour (no-color.org).",
     "COLUMNS": "The width of tables and reports, instead of that of the terminal.",
 }

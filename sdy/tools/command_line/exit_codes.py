@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
+from sdy.diagnostics.diagnostic import SdyError, render
+
 SUCCESS = 0
 NO = 1
 NOT_RUN = 2
@@ -10,10 +15,10 @@ BROKEN_PIPE = 141  # what shells report for a command ended by SIGPIPE
 
 MEANINGS = {
     SUCCESS: "The command did what it was asked to. A check holds: outputs agree, nothing was found, nothing differs.",
-    NO: "A check says no: `verify` and `compare` found other results, `prove` an op without a proof, `check` a broken "
-    "bound, `lint` a finding, `diff` a difference. No other command returns it.",
-    NOT_RUN: "The command could not be run: wrong arguments, a file that cannot be read or written, or a program that "
-    "is invalid or unsupported. The diagnostics on standard error say why.",
+    NO: "A check says no: `verify` and `report --with` found other results, `verify --prove` an op without a proof, "
+    "`check` a broken bound, `audit` an unsound rule, `lint` a finding, `diff` a difference. No other one returns it.",
+    NOT_RUN: "The command could not be run: wrong arguments, a file that cannot be read or written, a program that is "
+    "invalid or unsupported, or nothing to do. The diagnostics on standard error say why.",
     INTERRUPTED: "Ctrl-C.",
     BROKEN_PIPE: "The program that reads the output ended first, as `head` does.",
 }
@@ -24,3 +29,15 @@ TOOL_MEANINGS = {
     INTERRUPTED: MEANINGS[INTERRUPTED],
     BROKEN_PIPE: MEANINGS[BROKEN_PIPE],
 }
+
+
+def status_of(run: Callable[[], int], *, failure: int = NOT_RUN) -> int:
+    """Return the exit code that `run` returns, or `failure` after an error, whose diagnostics are printed."""
+    try:
+        return run()
+    except SdyError as error:
+        for diagnostic in error.diagnostics:
+            print(render(diagnostic), file=sys.stderr)
+        return failure
+    except KeyboardInterrupt:
+        return INTERRUPTED

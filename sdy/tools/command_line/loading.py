@@ -8,51 +8,70 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, render
 from sdy.diagnostics.span import Span
 from sdy.passes.export.optimize.remark_codes import SAVINGS
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
 from sdy.tools.command_line.files import read_text
 
 T = TypeVar("T")
 
-NO_OPTIMIZER_HELP = "do not optimize communication: no sdy-optimize-communication, no sdy-combine-collectives"
 VERBOSE_HELP = "list all entries, not one for several that differ only in names and lines"
 
 
-def with_program(path: str, use: Callable[[Program], T]) -> T:
+def with_program(arguments: Namespace, use: Callable[[Program], T], path: str | None = None) -> T:
     """Return `use(program)` for the program in a file; diagnostics show the lines that they refer to.
 
+    The file is `arguments.file`, or `path`. The program is compiled as `add_compile_arguments` lets the user say.
     Raises: SdyError if the file cannot be read or is not a valid program, and any error that `use` raises.
     """
-    return with_program_and_text(path, lambda program, _: use(program))
+    return with_program_and_text(arguments, lambda program, _: use(program), path)
 
 
-def with_program_and_text(path: str, use: Callable[[Program, str], T]) -> T:
+def with_program_and_text(arguments: Namespace, use: Callable[[Program, str], T], path: str | None = None) -> T:
     """Return `use(program, text)` for the program in a file; see `with_program`."""
-    text = read_text(path)
+    file: str = path or arguments.file
+    text = read_text(file)
     try:
-        return use(Program.from_text(text, path), text)
+        program = Program.from_text(text, file)
+        program = program.without_optimizer() if arguments.no_optimizer else program
+        passes = {"propagation": arguments.propagation, "pipeline": arguments.pass_pipeline}
+        return use(program.with_passes(**passes) if any(passes.values()) else program, text)
     except SdyError as error:
-        raise SdyError(*(with_lines(each, path, text.splitlines()) for each in error.diagnostics)) from error
+        raise SdyError(*(with_lines(each, file, text.splitlines()) for each in error.diagnostics)) from error
 
 
-def add_optimizer_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments that disable the communication optimizer or report its rewrites."""
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--no-optimizer", action="store_true", help=NO_OPTIMIZER_HELP)
-    group.add_argument(
-        "--savings", action="store_true", help="report the rewrites that reduce the bytes sent or combine collectives"
+def add_compile_arguments(parser: ArgumentParser, *, savings: bool = False) -> None:
+    """Add the arguments that say by which passes a program is compiled; with `savings`, that lists the rewrites."""
+    group = parser.add_argument_group("passes")
+    optimizer = group.add_mutually_exclusive_group()
+    optimizer.add_argument(
+        "--no-optimizer",
+        action="store_true",
+        help="do not optimize communication: no sdy-optimize-communication, no sdy-combine-collectives",
+    )
+    if savings:
+        optimizer.add_argument(
+            "--savings",
+            action="store_true",
+            help="report the rewrites that reduce the bytes sent or combine collectives",
+        )
+    passes = group.add_mutually_exclusive_group()
+    passes.add_argument(
+        "--propagation",
+        metavar="PASS",
+        help="propagate by this pass, such as one of yours (default: sdy-user-priority-propagate)",
+    )
+    passes.add_argument(
+        "--pass-pipeline",
+        metavar="TEXT",
+        help="compile by these passes to collectives on global tensors, in place of sdy-partition-pipeline: "
+        "'builtin.module(pass,pass{option=value})'",
     )
 
 
-def with_optimizer_option(program: Program, arguments: Namespace) -> Program:
-    """Return the program, to be partitioned with the communication optimizer unless --no-optimizer is given."""
-    return replace(program, optimize_communication=not arguments.no_optimizer)
-
-
-def partition(program: Program, path: str, text: str, *, savings: bool = False) -> PartitionedProgram:
+def partition(program: Program, path: str, text: str, *, savings: bool = False) -> Compiled:
     """Partition a program whose text is `text`, and print the remarks to standard error.
 
     With `savings`, also print the remarks of the communication optimizer.

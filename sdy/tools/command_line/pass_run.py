@@ -20,7 +20,7 @@ from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import run_passes
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.opt_arguments import AFTER_FAILURE, VERIFY_FULL, OptArguments
+from sdy.tools.command_line.opt_arguments import AFTER_FAILURE, FULL, VERIFY_EACH, OptArguments
 
 
 def requested_passes(arguments: OptArguments) -> list[ModulePass]:
@@ -34,6 +34,7 @@ class PassRun:
     def __init__(self, arguments: OptArguments, timings: Timings, locations: ParsedLocations) -> None:
         """Set up a run on a program that was parsed with these locations."""
         self._arguments = arguments
+        self._dump_dir = arguments.given.values.get("dump-dir")
         self._timings = timings
         self._locations = locations
         self._passes_run = 0
@@ -42,9 +43,9 @@ class PassRun:
     def run(self, context: SdyContext, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Verify the module, and run the passes on it. Raises: SdyError of the first that fails."""
         arguments = self._arguments
-        verify_each = arguments.has("verify-each", default=True)
+        verify_each = arguments.has(VERIFY_EACH, default=True)
         with ExitStack() as stack:
-            if verify_each and not arguments.has(VERIFY_FULL):
+            if verify_each and arguments.given.flags.get(VERIFY_EACH) != FULL:
                 verify = stack.enter_context(VerifiedModule(module).listening()).verify
             else:
                 verify = partial(verify_module, module)
@@ -88,8 +89,8 @@ class PassRun:
         return self._arguments.has("mlir-print-ir-after-all") or each.name in self._arguments.shown_after
 
     def _save(self, name: str, module: ModuleOp, *, is_generic: bool = False) -> None:
-        if self._arguments.dump_dir is not None:
-            file = Path(self._arguments.dump_dir) / f"{self._passes_run:02}-{name}.mlir"
+        if self._dump_dir is not None:
+            file = Path(self._dump_dir) / f"{self._passes_run:02}-{name}.mlir"
             write_text(str(file), self._text(module, is_generic=is_generic), make_folder=True)
 
     def _text(self, module: ModuleOp, *, is_generic: bool = False) -> str:

@@ -17,9 +17,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def add_processes_argument(parser: ArgumentParser) -> None:
-    """Add `--processes`."""
-    help_text = "that run in parallel (default: one per core)"
+def add_processes_argument(parser: ArgumentParser, condition: str = "") -> None:
+    """Add `--processes`, which has a meaning under a condition such as `with --sweep: `."""
+    help_text = f"{condition}number of parallel processes (default: one per core)"
     parser.add_argument("--processes", metavar="N", type=_count, help=help_text)
 
 

@@ -1,6 +1,6 @@
 """Answers the questions of the playground about a program, as JSON documents.
 
->>> print(answer('{"ask": "analysis", "text": "func.func @main(", "machine": "tpu_v5e"}')[:47])
+>>> print(answer('{"ask": "analysis", "text": "func.func @main(", "machine": "tpu_v5e"}')[:48])
 {"diagnostics": [{"code": "SDY-P001", "severity"
 """
 
@@ -17,7 +17,7 @@ from sdy.cost.statistics import statistics_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.program.program import Program
-from sdy.report.explain import ValueExplanation
+from sdy.report.explanation.explainer import ValueExplanation
 from sdy.report.html.program_rows import ProgramRows
 from sdy.tools.command_line.loading import with_lines
 from sdy.tools.playground.edits import annotation_json, with_argument_lines, with_dim_axes, with_mesh_axes
@@ -120,9 +120,9 @@ def _answer(asked: Question) -> Json:
 def _analysis(program: Program, machine: str) -> Json:
     """Return what the commands print about the program with `--json`, and the rows of the ops of the HTML page."""
     hardware = resolve_hardware(machine)
-    facts, partitioned = program.facts(hardware), program.partition()
-    shown, statistics = facts.program, statistics_of(partitioned.local)
-    rows = ProgramRows(shown.written, shown.global_module, shown.explainer, shown.argument_names)
+    facts, partitioned = program.partition_summary(hardware), program.partition()
+    statistics = statistics_of(partitioned.local)
+    rows = ProgramRows(program.module, partitioned.global_module, facts.explainer, program.origin.argument_names)
     return {
         "report": {**report_json(facts), "partitioners": []},
         "cost": partitioned.cost(hardware).to_json(),
@@ -132,7 +132,7 @@ def _analysis(program: Program, machine: str) -> Json:
 
 
 def _value(program: Program, name: str) -> Json:
-    explainer = program.facts().program.explainer
+    explainer = program.partition_summary().explainer
     values = [each for query in program.origin.names_in_text(name) for each in explainer.explanations(query)]
     return {"explanation": _explanation(values), "annotation": annotation_json(program, name)}
 

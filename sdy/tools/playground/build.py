@@ -29,7 +29,7 @@ from sdy.tools.playground.edits import with_argument_lines
 PYODIDE = "314.0.7"  # the version on npm; it has Python 3.14
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
 NOT_IMPORTED = {"numpy", "ml_dtypes", "rich"}  # dependencies for commands that run programs or print tables
-FIRST_EXAMPLE, FIRST_VALUE = "mlp_dp4_tp2", "%arg2"
+FIRST_EXAMPLE, FIRST_VALUE = "mlp_dp4_tp2", "params[1][0]"
 
 PIP = (sys.executable, "-m", "pip")
 ROOT = Path(__file__).resolve().parents[3]

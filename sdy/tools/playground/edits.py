@@ -30,7 +30,7 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_open, with_dim
 from sdy.program.program import Program
 from sdy.report.boundary import boundary_values
-from sdy.report.value_names import ValueNames
+from sdy.report.explanation.value_names import ValueNames
 
 MOST_ORDERED_AXES = 3  # with more axes in a mesh, lists of axes are offered in mesh order only
 LONGEST_LINE, INDENT = 100, "  "

@@ -7,7 +7,7 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from sdy.tools.command_line.output.documents import DOCUMENTS
+from sdy.tools.command_line.output.documents import DOCUMENTS, OLD_DOCUMENTS
 
 Schema = dict[str, object]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -16,7 +16,8 @@ _SCALARS: dict[object, str] = {str: "string", int: "integer", float: "number", b
 
 def json_schema() -> Schema:
     """Return the schema of all documents: `#/$defs/sdy-COMMAND` is that of a command, which has one form or several."""
-    commands = {f"sdy-{name}": {"anyOf": [type_schema(form) for form in forms]} for name, forms in DOCUMENTS.items()}
+    documents = DOCUMENTS | OLD_DOCUMENTS
+    commands = {f"sdy-{name}": {"anyOf": [type_schema(form) for form in forms]} for name, forms in documents.items()}
     kinds = document_types()
     return {"$schema": DIALECT, "$defs": commands | {kind.__name__: _object_schema(kind) for kind in kinds}}
 

@@ -60,7 +60,7 @@ def dim_exchange(
 
     Also return whether it is needed: some shard requires elements of another one, or no elements at all.
 
-    >>> exchange, is_needed = dim_exchange(0, (), 2, 8, Placement(0, 1, 3))
+    >>> exchange, is_needed = dim_exchange(0, (), 2, 8, StridedPlacement(0, 1, 3))
     >>> (exchange.left, exchange.right, exchange.shard, exchange.part, exchange.slope, exchange.offset, is_needed)
     (1, 0, 4, 2, -2, 6, True)
     """

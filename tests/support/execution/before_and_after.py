@@ -9,10 +9,10 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.verification.verify_module import verify_module
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.single import interpret
 from sdy.passes.run import run_passes
-from sdy.program.arrays import random_inputs
 
 
 class BeforeAndAfter(NamedTuple):

@@ -15,7 +15,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.evidence.proof.prove import prove
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of_mesh
-from sdy.interpreter.devices.shards import shard, unshard
+from sdy.interpreter.devices.shards import check_equal_copies, shard, unshard
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.single import interpret
 from sdy.interpreter.spmd import run_spmd
@@ -23,7 +23,6 @@ from sdy.model.axis import AxisRef
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.program.comparison import check_equal_copies
 
 Shape = tuple[int, ...]
 Axes = tuple[tuple[str, ...], ...]  # per dim

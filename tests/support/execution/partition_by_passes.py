@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.compile.compiled import Compiled
+from sdy.compile.propagated import boundary_of
 from sdy.dialects.module_text import make_context
 from sdy.passes.export.close.barriers import erase_barriers
 from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
@@ -15,9 +17,7 @@ from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
 from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
-from sdy.program.partitioned import PartitionedProgram
 from sdy.program.program import Program
-from sdy.program.sharded_program import boundary_of
 from sdy.upstream.pad_for_divisibility import PadForDivisibilityPass
 from sdy.upstream.resolve_permutation_factors import ResolvePermutationFactorsPass
 from sdy.upstream.unshard_unsupported_ops import UnshardUnsupportedOpsPass
@@ -31,7 +31,7 @@ def propagated(module: ModuleOp) -> ModuleOp:
     return copy
 
 
-def partitioned(program: Program, module: ModuleOp, *, exchanges: bool) -> PartitionedProgram:
+def partitioned(program: Program, module: ModuleOp, *, exchanges: bool) -> Compiled:
     """Partition a propagated `module` in place and return the partitioned program.
 
     If `exchanges`, shards exchange halos where elements move between them; otherwise they are gathered.
@@ -51,4 +51,4 @@ def partitioned(program: Program, module: ModuleOp, *, exchanges: bool) -> Parti
         DropShardingAndMeshPass(),
     ]
     run_passes(make_context(), module, passes)
-    return PartitionedProgram(global_module, module, boundary_of(global_module), program.origin)
+    return Compiled(program.module, global_module, module, boundary_of(global_module), program.origin)

@@ -8,8 +8,8 @@ from itertools import islice
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.evidence.proof.prove import prove
-from sdy.program.arrays import random_inputs
-from sdy.program.verification import compare_runs
+from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.verification import compare_runs
 from support.execution.faults import faulty_copies
 
 
@@ -24,7 +24,7 @@ def check_proof_and_faults(text: str, *, faults: int, seeds: int) -> None:
             for seed in range(seeds):
                 inputs = tuple(random_inputs(program.module, seed))
                 try:
-                    results = compare_runs(program.module, replace(partitioned, local=faulty), inputs)
+                    results = compare_runs(replace(partitioned, local=faulty), inputs)
                 except SdyError:
                     results = []
                 assert results, fault

@@ -13,8 +13,8 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
+from sdy.evidence.runs.arrays import load_arrays
 from sdy.interpreter.arrays.element_types import Array
-from sdy.program.arrays import load_arrays
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
 STEMS = sorted(path.stem for path in MODELS.glob("*.mlir"))

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 import sdy
-from sdy.program.arrays import load_arrays
+from sdy.evidence.runs.arrays import load_arrays
 
 
 def main(port: str, process: int, files: Sequence[str]) -> None:

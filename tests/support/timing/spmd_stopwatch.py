@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sdy.program.arrays import load_arrays
+from sdy.evidence.runs.arrays import load_arrays
 from sdy.program.load import load
 
 

@@ -50,7 +50,7 @@ def test_broken_bounds_give_a_path_once_and_in_short() -> None:
 
 
 def test_a_repeated_cause_among_others_is_given_without_its_path() -> None:
-    first, second = program('"x"').facts().collectives
+    first, second = program('"x"').partition_summary().collectives
     given = CausesOnce()
     assert list(given.lines(first, ("a path:", "  a step"))) == ["a path:", "  a step"]
     assert list(given.lines(second, ("a conflict", "a path:", "  a step"))) == ["a conflict", "a path, as above"]

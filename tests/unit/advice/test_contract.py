@@ -46,7 +46,7 @@ SENT = 3 * 8 * 32 * 4 // 4  # by each device, in a ring of 4, either way
 
 @pytest.fixture(scope="module")
 def loop() -> sdy.Program:
-    return replace(sdy.Program.from_text(LOOP, "loop.mlir"), optimize_communication=False)
+    return sdy.Program.from_text(LOOP, "loop.mlir").without_optimizer()
 
 
 def broken(program: sdy.Program, contract: Contract) -> list[str]:
@@ -54,7 +54,7 @@ def broken(program: sdy.Program, contract: Contract) -> list[str]:
 
 
 def test_collectives_in_a_loop_count_once_in_the_program_and_per_trip_in_runs_and_bytes(loop: sdy.Program) -> None:
-    scatter, gather = loop.facts().collectives
+    scatter, gather = loop.partition_summary().collectives
     assert (scatter.kind, gather.kind) == (CollectiveKind.REDUCE_SCATTER, CollectiveKind.ALL_GATHER)
     assert (scatter.runs, scatter.bytes_sent, scatter.is_in_loop) == (5, 5 * SENT, True)
     assert (gather.runs, gather.bytes_sent, gather.is_in_loop) == (1, SENT, False)
@@ -90,7 +90,7 @@ def test_a_bound_applies_to_the_collectives_that_match_its_selectors(
 
 
 def test_totals_are_bounded(loop: sdy.Program) -> None:
-    facts = loop.facts("h100")
+    facts = loop.partition_summary("h100")
     kept = Contract((), facts.bytes_sent, facts.peak_bytes, facts.seconds, "h100")
     assert broken(loop, kept) == []
     assert broken(loop, replace(kept, bytes_sent=facts.bytes_sent - 1)) == [
@@ -150,7 +150,7 @@ def test_unknown_values_and_kinds_are_errors(loop: sdy.Program) -> None:
 def test_a_written_contract_is_read_again_and_kept() -> None:
     for path in EXAMPLES:
         program = sdy.load(path)
-        contract = contract_of(program.facts("tpu_v5e"))
+        contract = contract_of(program.partition_summary("tpu_v5e"))
         text = write_contract(contract)
         assert broken(program, read_contract(text, "contract.toml")) == [], path
 
@@ -160,13 +160,13 @@ def test_a_contract_is_broken_by_changed_annotations_that_send_more(wanted: int)
     """Check seeded changes of the annotations of the examples, each of which sends more bytes."""
     rng = random.Random(30)
     paths = EXAMPLES
-    contracts = {path: contract_of(sdy.load(path).facts()) for path in paths}
-    sent = {path: sdy.load(path).facts().bytes_sent for path in paths}
+    contracts = {path: contract_of(sdy.load(path).partition_summary()) for path in paths}
+    sent = {path: sdy.load(path).partition_summary().bytes_sent for path in paths}
     found = 0
     for _ in range(300):
         path = rng.choice(paths)
         changed = sdy.Program.from_text(_changed(path, rng), path.name)
-        if changed.facts().bytes_sent > sent[path]:
+        if changed.partition_summary().bytes_sent > sent[path]:
             found += 1
             assert broken(changed, contracts[path]), changed
         if found == wanted:

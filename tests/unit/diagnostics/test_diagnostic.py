@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.diagnostics.diagnostic import MOST_SHOWN, Diagnostic, render
+from sdy.diagnostics.diagnostic import MOST_SHOWN, Diagnostic, InternalError, render
 from sdy.diagnostics.span import span_at
 
 
@@ -37,3 +37,9 @@ def test_of_a_long_line_the_part_around_the_error_is_shown(start: int) -> None:
 def test_carets_end_with_the_part_that_is_shown() -> None:
     _, line, carets = rendered("x" * 1000, 0, 1000)
     assert len(carets) == len(line) == MOST_SHOWN + len("  ...")
+
+
+def test_extensions_have_codes_of_their_own() -> None:
+    assert render(Diagnostic("MINE-001", "wrong")) == "error: wrong [MINE-001]"
+    with pytest.raises(InternalError, match="SDY-X999 is not listed"):
+        Diagnostic("SDY-X999", "wrong")

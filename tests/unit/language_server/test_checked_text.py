@@ -7,9 +7,9 @@ import random
 import pytest
 from support.examples import EXAMPLES
 
+from sdy.compile.source_text import read_module
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.language_server.checking.checked_text import CheckedText
-from sdy.program.source_text import read_module
 
 FILE = "program.mlir"
 LOOP = """#map = #sdy.sharding<@mesh, [{"x"}, {}]>

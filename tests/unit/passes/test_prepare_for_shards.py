@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sdy.diagnostics.diagnostic import Severity
 from sdy.program.program import Program
 
@@ -22,7 +20,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -
 
 
 def test_a_gathered_operand_is_remarked() -> None:
-    (remark,) = replace(Program.from_text(TRANSFORMED), optimize_communication=False).partition().remarks
+    (remark,) = Program.from_text(TRANSFORMED).without_optimizer().partition().remarks
     assert (remark.code, remark.severity) == ("SDY-L111", Severity.REMARK)
     assert (
         remark.message == 'stablehlo.fft: operand 0 must be unsharded along dim 1; inserting an all-gather over {"y"}'

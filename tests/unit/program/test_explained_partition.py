@@ -6,10 +6,10 @@ import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 import sdy
+from sdy.compile.compiled import compiled
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.module_text import make_context, print_module
-from sdy.program.partitioned import explained_partition
-from sdy.report.explain import Explainer
+from sdy.dialects.module_text import print_module
+from sdy.report.explanation.explainer import Explainer
 
 GROUPS = """sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {?}]>},
@@ -36,12 +36,13 @@ def explanations(explainer: Explainer, program: sdy.Program) -> list[str]:
 @pytest.mark.parametrize("name", ["groups", *EXAMPLE_NAMES])
 def test_one_propagation_gives_the_same_partition_and_explanation_as_two(name: str) -> None:
     program = PROGRAMS[name]
-    partitioned, explainer = explained_partition(program.module, program.origin, optimize_communication=True)
+    partitioned = compiled(program.module, program.origin, is_traced=True)
+    explainer = Explainer(program.module, program.origin, trace=partitioned.trace)
     alone = program.partition()
     assert print_module(partitioned.folded) == print_module(alone.folded)
     assert print_module(partitioned.local) == print_module(alone.local)
     assert partitioned.remarks == alone.remarks
-    apart = Explainer(make_context(), program.module, program.origin.text)
+    apart = Explainer(program.module, program.origin)
     assert explanations(explainer, program) == explanations(apart, program)
 
 

@@ -19,10 +19,10 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 from support.jax_programs.functions import array, mesh, sharding
 
 import sdy
+from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.span import Span
-from sdy.program import optional_jax
-from sdy.program.partitioned import PartitionedProgram
+from sdy.jax import optional_jax
 from sdy.program.program import Program
 
 Layer = dict[str, jax.Array]
@@ -432,14 +432,12 @@ def test_the_oldest_jax_is_the_bound_of_the_extra() -> None:
 def test_the_optimizer_can_be_disabled() -> None:
     arguments = (described((64, 64), None, "x"), described((64, 64), "x"), described((64, 64), "x"))
     program = sdy.from_jax(two_products, *arguments)
-    plain = sdy.from_jax(two_products, *arguments, optimize_communication=False)
+    plain = program.without_optimizer()
     assert program.report() != plain.report()
-    assert program.report(optimize_communication=False) == plain.report()
-    assert plain.report(optimize_communication=True) == program.report()
-    costs = [program.cost("tpu_v5e", optimize_communication=is_on).communication_seconds for is_on in (False, True)]
-    assert costs == [each.cost("tpu_v5e").communication_seconds for each in (plain, program)]
+    assert plain.without_optimizer() is plain
+    costs = [each.cost("tpu_v5e").communication_seconds for each in (plain, program)]
     assert costs[0] > costs[1]
-    assert all(outcome.agrees for outcome in program.verify(optimize_communication=False))
+    assert all(outcome.agrees for outcome in plain.verify())
 
 
 def two_products(x: jax.Array, up: jax.Array, gate: jax.Array) -> jax.Array:
@@ -584,7 +582,7 @@ def test_the_type_of_the_results_is_that_of_the_function() -> None:
     program = assert_type(sdy.from_jax(affine, PARAMS, described((8, 16), "x"), scale=2.0), Program[Layer])
     x, w = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32)
     assert_type(program.run({"b": np.zeros(8, np.float32), "w": w}, x, scale=0.5), Layer)
-    assert_type(program.partition(), PartitionedProgram[Layer])
+    assert_type(program.partition(), Compiled[Layer])
 
 
 def test_lines_of_a_notebook_are_named_after_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.elementwise import TanhOp
 from sdy.grammar.write import write_sharding
+from sdy.upstream.pipelines import PropagationPipeline
 
 TEXT = """
 sdy.mesh @mesh = <["x"=2]>
@@ -61,3 +62,14 @@ def test_errors_are_diagnostics(module: ModuleOp) -> None:
 def test_an_invalid_module_is_an_error_before_any_pass(module: ModuleOp) -> None:
     tanh_of(module).operands = ()
     assert refusal(module, "builtin.module()").startswith("SDY-D")
+
+
+def test_passes_may_be_given_as_values(module: ModuleOp) -> None:
+    assert sdy.run_passes(module, [PropagationPipeline()]) == ()
+    sharding = sharding_of(tanh_of(module).result)
+    assert sharding is not None
+    assert write_sharding(sharding) == '<@mesh, [{"x"}]>'
+    with pytest.raises(SdyError, match=r"sdy\.run_passes: pass: expected ModulePass, got 'cse'"):
+        sdy.run_passes(module, ["cse"])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(SdyError, match=r"sdy\.run_passes: pipeline: expected str or Sequence, got 3"):
+        sdy.run_passes(module, 3)  # pyright: ignore[reportArgumentType]

@@ -69,7 +69,7 @@ def slices_by_track(trace: Trace) -> dict[str, list[Event]]:
 def test_events_are_in_order_and_do_not_overlap_on_their_track(tmp_path: Path) -> None:
     trace = written_trace(tmp_path)
     tracks = slices_by_track(trace)
-    assert list(tracks) == ["loops", "compute", "links of x", "links of y"]
+    assert list(tracks) == ["loops", "compute", "links of data", "links of model"]
     timed = [event for event in trace["traceEvents"] if event["ph"] != "M"]
     assert [event["ts"] for event in timed] == sorted(event["ts"] for event in timed)
     for events in tracks.values():
@@ -104,7 +104,7 @@ def test_events_have_their_line(tmp_path: Path) -> None:
 
 def test_a_loop_is_one_event_with_its_trip_count() -> None:
     program = sdy.Program.from_text(LOOP)
-    tracks = slices_by_track(cast(Trace, program.trace("h100")))
+    tracks = slices_by_track(cast(Trace, program.schedule_trace("h100")))
     (loop,) = tracks["loops"]
     assert (loop["name"], loop["args"]["trips"]) == ("while, 3 trips", 3)
     inside = [event for event in tracks["compute"] if event["name"] == "add"]

@@ -99,6 +99,35 @@ def test_model_values_are_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     assert labels(capsys.readouterr().out.replace("TPU", "CPU")) == [["CPU 0,2"], ["CPU 1,3"]]
 
 
+@pytest.mark.jax
+def test_objects_of_jax_are_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    sharding = pytest.importorskip("jax.sharding")
+    mesh = sharding.AbstractMesh((4, 2), ("a", "b"))
+    spec = sharding.PartitionSpec("a", ("b",))
+    sdy.visualize_sharding((8, 8), "P('a', 'b')", "a=4,b=2")
+    expected = capsys.readouterr().out
+    for given, on in ((sharding.NamedSharding(mesh, spec), None), (spec, mesh), (spec, "a=4,b=2")):
+        sdy.visualize_sharding((8, 8), given, on)
+        assert capsys.readouterr().out == expected
+
+
+@pytest.mark.jax
+def test_the_devices_of_a_mesh_of_jax_keep_their_order(capsys: pytest.CaptureFixture[str]) -> None:
+    jax = pytest.importorskip("jax")
+    devices = jax.devices()
+    if len(devices) < 2:
+        pytest.skip("one device has one order")
+    mesh = jax.sharding.Mesh([devices[1], devices[0]], ("a",))
+    sdy.visualize_sharding((2,), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("a")))
+    drawn = capsys.readouterr().out
+    assert drawn.index(f"CPU {devices[1].id}") < drawn.index(f"CPU {devices[0].id}")
+
+
+def test_another_sharding_is_refused() -> None:
+    with pytest.raises(sdy.SdyError, match=r"sdy.visualize_sharding: sharding: expected .* got 3"):
+        sdy.visualize_sharding((8, 8), 3, "a=4,b=2")  # pyright: ignore[reportArgumentType]
+
+
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     sdy.visualize_sharding((8, 8), "P('x', 'y')", MESH)

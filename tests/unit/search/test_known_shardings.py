@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import sdy
-from sdy.program.planning.plan import ShardingPlan
+from sdy.search.plans.plan import ShardingPlan
 
 Plan = ShardingPlan[sdy.Program[Any]]
 

@@ -8,18 +8,19 @@ from xdsl.dialects.func import CallOp
 
 import sdy
 from sdy.advice.edits import Edit, edited
+from sdy.compile.folded_cost import folded_cost
+from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.cost.hardware import HARDWARE, Hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.stablehlo.elementwise import TanhOp
 from sdy.passes.export.layers.fold_layers import has_folded_layers
-from sdy.program.planning import search_plan
-from sdy.program.planning.folded_cost import folded_cost
 from sdy.report.notation import read_mesh
 from sdy.search import sharding_search
 from sdy.search.folded_program import FoldedProgram, folded_program
 from sdy.search.layered_search import LayeredSearch
+from sdy.search.plans import search_plan
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import search_request
 from sdy.search.searched_module import prepared_module, without_shardings
@@ -66,7 +67,7 @@ def folded_module(written: ModuleOp) -> FoldedProgram:
 
 def price(module: ModuleOp) -> ProgramCost:
     if has_folded_layers(module):
-        return folded_cost(module, MACHINE, MACHINE.hbm_bytes, optimize_communication=True)
+        return folded_cost(module, MACHINE, MACHINE.hbm_bytes, DEFAULT)
     return sdy.Program.from_module(module).cost(MACHINE)
 
 
@@ -122,11 +123,9 @@ def test_large_programs_are_searched_with_folded_layers(monkeypatch: pytest.Monk
     monkeypatch.setattr(sharding_search, "LARGE", 100)
     priced: list[ModuleOp] = []
 
-    def recorded(
-        module: ModuleOp, hardware: Hardware, free_bytes: float, *, optimize_communication: bool
-    ) -> ProgramCost:
+    def recorded(module: ModuleOp, hardware: Hardware, free_bytes: float, options: CompileOptions) -> ProgramCost:
         priced.append(module)
-        return folded_cost(module, hardware, free_bytes, optimize_communication=optimize_communication)
+        return folded_cost(module, hardware, free_bytes, options)
 
     monkeypatch.setattr(search_plan, "folded_cost", recorded)
     plan = sdy.Program.from_text(network(LAYERS)).search(mesh="data=4,model=2", time_limit=60)

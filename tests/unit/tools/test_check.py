@@ -31,7 +31,7 @@ def test_a_broken_contract_is_reported_in_each_format(contract: Path, capsys: py
     assert main(["check", FILE, "--contract", str(contract)]) == 1
     text = capsys.readouterr().err
     assert text.startswith("error: the program has 2 all-gathers, at most 1 allowed [SDY-C001]\n")
-    assert f'{FILE}:124:11: note: all-gather along "y" at line 124: 3,072 bytes' in text
+    assert f'{FILE}:124:11: note: all-gather along "model" at line 124: 3,072 bytes' in text
     assert main(["check", FILE, "--contract", str(contract), "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert not answer["holds"]

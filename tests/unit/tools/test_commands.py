@@ -12,8 +12,8 @@ from support.examples import EXAMPLES
 
 import sdy
 from sdy.cost.collective_uses import collectives_of
-from sdy.program.adversarial import VerifiedRound
-from sdy.program.comparison import OutputComparison
+from sdy.evidence.runs.adversarial import VerifiedRound
+from sdy.evidence.runs.comparison import OutputComparison
 from sdy.tools import verify
 from sdy.tools.main import COMMANDS, main
 
@@ -28,7 +28,15 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_verify_shows_mesh_values_collectives_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(MLP), "--inputs", str(MLP.with_suffix(".npz"))]) == 0
     text = capsys.readouterr().out
-    for part in ("x=4 y=2", "%arg8", "16x24xf32", "result[1][1][0]", "all-reduce", "42,562", "relative error"):
+    for part in (
+        "data=4 model=2",
+        "batch[0]",
+        "16x24xf32",
+        "result[1][1][0]",
+        "all-reduce",
+        "42,562",
+        "relative error",
+    ):
         assert part in text
     assert "%0 = stablehlo.dot_general" not in text
     assert "all 9 outputs agree" in text
@@ -55,7 +63,7 @@ def test_partition_writes_the_local_program(tmp_path: Path, capsys: pytest.Captu
 
 def test_partition_can_print_global_shapes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["partition", str(MLP), "--global"]) == 0
-    assert 'sdy.all_reduce {"x"}' in capsys.readouterr().out
+    assert 'sdy.all_reduce {"data"}' in capsys.readouterr().out
 
 
 def test_the_optimizer_is_enabled_and_reports_its_savings_on_request(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,10 +170,10 @@ def test_wrong_arguments_are_one_diagnostic(
 
 def test_programs_have_a_short_repr() -> None:
     program = sdy.load(MLP)
-    about = '@main, 10 arguments, 9 results, mesh "x"=4 "y"=2'
+    about = '@main, 10 arguments, 9 results, mesh "data"=4 "model"=2'
     assert repr(program) == f"Program({about})"
     assert repr(program.propagate()) == f"PropagatedProgram({about})"
-    assert repr(program.partition()) == f"PartitionedProgram({about})"
+    assert repr(program.partition()) == f"Compiled({about})"
 
 
 def test_collectives_in_loops_count_once_per_trip() -> None:

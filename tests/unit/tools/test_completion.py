@@ -1,4 +1,4 @@
-"""`sdy completion`: the scripts are valid, and complete commands, options, machines, passes and files."""
+"""`sdy --completion`: the scripts are valid, and complete commands, options, machines, passes and files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def script(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(["completion", *words]) == 0
+    assert main(["--completion", *words]) == 0
     return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_scripts_name_commands_options_and_machines(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = script(capsys, shell)
-    for word in (*COMMANDS, "adversarial", "no-optimizer", "tpu_v5e", "json"):
+    for word in (*COMMANDS, "load", "adversarial", "no-optimizer", "tpu_v5e", "json"):
         assert word in text
     if shutil.which(shell):
         subprocess.run([shell, "-n", "-c", text], check=True)
@@ -64,9 +64,9 @@ def test_bash_completes_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_shtab_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "bash"]) == 2
+    assert main(["--completion=bash"]) == 2
     text = capsys.readouterr().err
-    assert "sdy completion requires shtab, which is not installed [SDY-T260]" in text
+    assert "sdy --completion requires shtab, which is not installed [SDY-T260]" in text
     assert "pip install 'sdy[completion]'" in text
 
 

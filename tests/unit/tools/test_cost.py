@@ -132,10 +132,10 @@ def test_collectives_come_by_kind_and_axes(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setenv("COLUMNS", "160")
     (file,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
     cost = _cost(capsys, str(file), "--on", "tpu_v5e")
-    assert ("all-reduce", '{"x"}') in [(each["kind"], each["axes"]) for each in cost["collectives"]]
+    assert ("all-reduce", '{"data"}') in [(each["kind"], each["axes"]) for each in cost["collectives"]]
     assert main(["cost", str(file), "--on", "tpu_v5e"]) == 0
     text = capsys.readouterr().out
-    for part in ("collectives on tpu_v5e", 'all-reduce     │ {"x"}', "latency", "µs", "16,000,000,000", "yes"):
+    for part in ("collectives on tpu_v5e", 'all-reduce     │ {"data"}', "latency", "µs", "16,000,000,000", "yes"):
         assert part in text
 
 

@@ -16,14 +16,15 @@ CLASH = next(path for path in EXAMPLES if path.stem == "matmul_case4")
 def test_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(MLP), "%16"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["%16 (stablehlo.dot_general, line 26)", '  sharded [{"x", ?}, {"y", ?}]']
-    assert "    line 26  %16 = stablehlo.dot_general: from operand 1 (%arg2) to the result (%16)" in lines
+    assert lines[:2] == ["%16 (stablehlo.dot_general, line 26)", '  sharded [{"data", ?}, {"model", ?}]']
+    assert "    line 26  %16 = stablehlo.dot_general: from operand 1 (params[1][0]) to the result (%16)" in lines
 
 
 @pytest.mark.parametrize(
     ("asked", "headline"),
     [
-        ("%arg3", "%arg3 (argument, line 3)"),
+        ("%arg3", "params[1][1] (argument, line 3)"),
+        ("params[1][1]", "params[1][1] (argument, line 3)"),
         ("@main:%12", "%12 (stablehlo.broadcast_in_dim, line 21)"),
         ("26", "%16 (stablehlo.dot_general, line 26)"),
     ],

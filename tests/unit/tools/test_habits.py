@@ -15,7 +15,7 @@ import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 from sdy.tools.command_line.exit_codes import BROKEN_PIPE, INTERRUPTED, MEANINGS, NO, NOT_RUN, SUCCESS, TOOL_MEANINGS
-from sdy.tools.main import COMMANDS, main
+from sdy.tools.main import COMMANDS, OLD_NAMES, main
 from sdy.tools.sdy_opt import main as sdy_opt
 from sdy.tools.sdy_run import main as sdy_run
 
@@ -42,7 +42,7 @@ def test_codes_are_stable() -> None:
     assert set(TOOL_MEANINGS) == {0, 1, 130, 141}
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion", "examples", "lsp", "notation"}))
+@pytest.mark.parametrize("command", sorted({*COMMANDS, "prove", "sweep", "compare"} - {"examples", "lsp", "notation"}))
 def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     more = {
         "cost": ["--on", "h100"],
@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.Ca
     assert printed.out == ""
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *OLD_NAMES])
 def test_unknown_options_are_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = {
         "examples": [],
@@ -156,7 +156,7 @@ def test_the_environment_overrides_the_configuration_of_lint(
 ) -> None:
     program = tmp_path / "program.mlir"
     program.write_text(IDENTITY)
-    (tmp_path / "pyproject.toml").write_text('[tool.sdy.lint]\nmachine = "none"\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.sdy.lint]\non = "none"\n')
     assert main(["lint", str(program)]) == NOT_RUN
     monkeypatch.setenv("SDY_MACHINE", "h100")
     assert main(["lint", str(program)]) == 0

@@ -11,14 +11,14 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
-from sdy.tools.command_line.output.documents import DOCUMENTS
-from sdy.tools.main import COMMANDS, main
+from sdy.tools.command_line.output.documents import DOCUMENTS, OLD_DOCUMENTS
+from sdy.tools.main import COMMANDS, OLD_NAMES, main
 from sdy.tools.reference.json_schema import json_schema, type_schema
 
 MLP = str(EXAMPLES[EXAMPLE_NAMES.index("mlp_dp4_tp2")])
 MATMUL = str(EXAMPLES[EXAMPLE_NAMES.index("matmul_case1")])
 SUMMED_MATMUL = str(EXAMPLES[EXAMPLE_NAMES.index("matmul_case3")])  # partial results are summed
-WITHOUT_RESULT = {"completion", "lsp"}  # a script, and a protocol of its own
+WITHOUT_RESULT = {"lsp"}  # a protocol of its own
 NO_GATHERS = "[[collectives]]\nkind = 'all-gather'\ncount = 0\n"
 CONFLICT = """sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>},
@@ -38,26 +38,36 @@ CASES: dict[str, tuple[str, int]] = {
     "verify": (f"verify {MLP} --adversarial --verbose", 0),
     "verify reduced": (f"verify {MLP} --reduced", 0),
     "verify several files": (f"verify {MLP} {MATMUL} {{missing.mlir}}", 2),
-    "prove": (f"prove {MLP}", 0),
-    "prove another program": ("prove {conflict.mlir} --local {wrong.mlir}", 1),
+    "prove": (f"verify {MLP} --prove", 0),
+    "prove another program": ("verify --prove {conflict.mlir} --local {wrong.mlir}", 1),
+    "prove by the old name": ("prove {conflict.mlir}", 0),
     "partition": (f"partition {MLP}", 0),
     "partition to a file": (f"partition {MLP} --output {{local.mlir}}", 0),
     "report": (f"report {MLP}", 0),
+    "report on several files": (f"report {MATMUL} {{conflict.mlir}}", 0),
     "report conflicts": ("report {conflict.mlir} --on h100", 0),
     "cost": (f"cost {MLP} --on tpu_v5e", 0),
+    "cost of several files": (f"cost {MLP} {MATMUL} --on h100", 0),
     "cost of nothing": ("cost", 0),
     "check": (f"check {MLP} --contract {{contract.toml}}", 1),
+    "check several files": (f"check {MLP} {MATMUL} --contract {{contract.toml}}", 1),
     "check and update": (f"check {MATMUL} --contract {{new.toml}} --update", 0),
     "lint": (f"lint {SUMMED_MATMUL} --on h100", 1),
+    "lint several files": (f"lint {SUMMED_MATMUL} {MATMUL} --on h100", 1),
     "lint and fix": ("lint {conflict.mlir} --fix --show-small --output {fixed.mlir}", 0),
     "diff": (f"diff {MATMUL} {{conflict.mlir}}", 1),
     "search": (f"search {MATMUL} --time-limit 5", 0),
+    "search in several files": (f"search {MATMUL} {SUMMED_MATMUL} --time-limit 5", 0),
     "search and explain": ("search {conflict.mlir} --explain --from-scratch", 0),
-    "sweep": (f"sweep {MATMUL} --devices 2 --time-limit 5", 0),
+    "sweep": (f"search --sweep {MATMUL} --devices 2 --time-limit 5", 0),
+    "sweep by the old name": (f"sweep {MATMUL} --devices 2 --time-limit 5", 0),
     "apply": (f"apply {MATMUL} --search", 0),
+    "apply to several files": (f"apply {MATMUL} {SUMMED_MATMUL} --search", 0),
+    "partition several files": (f"partition {MATMUL} {MLP}", 0),
     "explain": ("explain {conflict.mlir} %0 --conflicts --collectives", 0),
     "explain why not": ("explain {conflict.mlir} %0 --why-not dim=1,axis=x", 0),
     "audit": ("audit {wrong.mlir} --learn", 0),
+    "audit several files": ("audit {wrong.mlir} {conflict.mlir} --processes 1", 0),
     "examples": ("examples", 0),
     "examples and copy": ("examples mlp_dp4_tp2 --output {copies}", 0),
     "notation": ("notation A[I_X,J] --mesh x=4 --shape f32[8,8]", 0),
@@ -104,13 +114,16 @@ def test_the_output_follows_the_schema(
 @pytest.mark.jax
 def test_the_comparison_of_partitioners_follows_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("jax")
+    report = document(["report", MATMUL, "--with", "xla"], 0, capsys)
     found = document(["compare", MATMUL, "--with", "xla"], 0, capsys)
+    assert report["partitioners"] == found
     assert [each["partitioner"] for each in found] == ["sdy", "xla"]
 
 
 def test_every_command_has_a_document_and_a_case() -> None:
     assert set(DOCUMENTS) == set(COMMANDS) - WITHOUT_RESULT
-    assert {line.split()[0] for line, _ in CASES.values()} | {"compare"} == set(DOCUMENTS)
+    assert set(OLD_DOCUMENTS) == set(OLD_NAMES) - {"completion"}
+    assert {line.split()[0] for line, _ in CASES.values()} | {"compare"} == set(DOCUMENTS | OLD_DOCUMENTS)
 
 
 def test_documents_say_what_the_text_says(
@@ -120,7 +133,7 @@ def test_documents_say_what_the_text_says(
     assert verification["agrees"]
     assert len(verification["outputs"]) == 9
     assert verification["statistics"]["bytes_sent"] == 42562
-    assert verification["meshes"] == [{"name": "mesh", "axes": {"x": 4, "y": 2}, "devices": 8, "device_ids": []}]
+    assert verification["meshes"] == [{"name": "mesh", "axes": {"data": 4, "model": 2}, "devices": 8, "device_ids": []}]
     partition = document(["partition", MLP, "--output", str(tmp_path / "local.mlir")], 0, capsys)
     assert partition["program"] is None
     assert '"stablehlo.all_reduce"' in Path(partition["output"]).read_text()

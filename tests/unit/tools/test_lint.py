@@ -70,7 +70,7 @@ def test_a_program_without_findings_exits_with_0(capsys: pytest.CaptureFixture[s
 def test_the_nearest_pyproject_is_read_and_arguments_override_it(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (file.parent / "pyproject.toml").write_text('[tool.sdy.lint]\nselect = ["S402"]\nmachine = "h100"\n')
+    (file.parent / "pyproject.toml").write_text('[tool.sdy.lint]\nselect = ["S402"]\non = "h100"\n')
     assert main(["lint", str(file)]) == 0
     assert main(["lint", str(file), "--select", "S401", "--on", "tpu_v5e", "--show-small"]) == 1
     assert "1.02 ns" in capsys.readouterr().out

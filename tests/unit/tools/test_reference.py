@@ -17,8 +17,8 @@ from sdy.diagnostics.codes import CODES
 from sdy.tools.command_line.environment import VARIABLES
 from sdy.tools.command_line.exit_codes import MEANINGS
 from sdy.tools.main import COMMANDS
-from sdy.tools.make_reference import FOLDER
-from sdy.tools.reference.diagnostics_page import EXAMPLES, SUBJECTS, example_output
+from sdy.tools.reference.command_line_page import command_line_page
+from sdy.tools.reference.diagnostics_page import EXAMPLES, SUBJECTS, diagnostics_page, example_output
 
 EXAMPLE_FILES = sorted(EXAMPLES.iterdir())
 LEAST_EXAMPLES = 150
@@ -32,7 +32,7 @@ def test_an_example_prints_its_code(path: Path) -> None:
 
 
 def test_every_code_has_an_entry_and_most_have_an_example() -> None:
-    page = (FOLDER / "diagnostics.md").read_text()
+    page = diagnostics_page()
     assert sorted(re.findall(r"^### (SDY-\w+)$", page, re.MULTILINE)) == sorted(CODES)
     assert {code[4] for code in CODES} == set(SUBJECTS)
     assert page.count("**Cure:**") == len(CODES)
@@ -47,7 +47,7 @@ def test_no_code_is_in_two_tables() -> None:
 
 
 def test_the_command_line_has_every_command_option_and_code() -> None:
-    page = (FOLDER / "command-line.md").read_text()
+    page = command_line_page()
     for command in COMMANDS:
         assert f"\n## sdy {command}\n" in page
     for text in (*VARIABLES, *(f"| {code} |" for code in MEANINGS), "`--adversarial`", "`--mlir-timing`", "`--trace`"):

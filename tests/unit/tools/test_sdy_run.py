@@ -21,7 +21,8 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.single import interpret
 from sdy.report.run_progress import DELAY, RunProgress
-from sdy.tools.sdy_run import INTERRUPTED, main
+from sdy.tools.command_line.exit_codes import INTERRUPTED
+from sdy.tools.sdy_run import main
 
 # A loop whose values repeat after 2**32 iterations: one in which they repeat at once is an error.
 ENDLESS = """

@@ -84,7 +84,7 @@ COMMAND_LINES: list[tuple[str, int, str, str]] = [
     ("sdy {program.mlir}", 2, "unknown command", "sdy verify"),
     ("sdy --verson", 2, "unknown option --verson", "did you mean --version?"),
     ("sdy verify", 2, "required: file", "sdy verify --help"),
-    ("sdy cost {program.mlir} {program.mlir}", 2, "unexpected argument", "--help"),
+    ("sdy diff {program.mlir} {program.mlir} {program.mlir}", 2, "unexpected argument", "--help"),
     ("sdy verify {program.mlir} --sed 3", 2, "unknown option --sed", "did you mean --seed?"),
     ("sdy verify {program.mlir} --seed many", 2, "invalid int value: 'many'", "--help"),
     ("sdy partition {program.mlir} --stats xml", 2, "'xml'", "--help"),
@@ -171,9 +171,9 @@ CALLS: dict[str, tuple[Callable[[Library], object], str, str]] = {
     "parse no mesh": (lambda _: sdy.parse_mesh(4), "expected str, got 4", '<["x"=4'),  # pyright: ignore[reportArgumentType]
     "parse no sharding": (lambda _: sdy.parse_sharding(None), "expected str", "<@mesh"),  # pyright: ignore[reportArgumentType]
     "interpret text": (lambda on: sdy.interpret(PROGRAM, [on.array]), "expected Program or ModuleOp", "sdy.load"),  # pyright: ignore[reportArgumentType]
-    "not partitioned": (lambda on: sdy.run_spmd(on.program, [on.array]), "expected PartitionedProgram", "partition()"),
+    "not partitioned": (lambda on: sdy.run_spmd(on.program, [on.array]), "expected Compiled", "partition()"),
     "passes on a program": (lambda on: sdy.run_passes(on.program, "cse"), "expected ModuleOp", ".module"),
-    "list of passes": (lambda on: sdy.run_passes(on.program.module, ["cse"]), "expected str", "builtin.module"),  # pyright: ignore[reportArgumentType]
+    "names of passes": (lambda on: sdy.run_passes(on.program.module, ["cse"]), "expected ModulePass", "builtin.module"),  # pyright: ignore[reportArgumentType]
     "register an object": (lambda _: sdy.register_pass(3), "derived from xdsl.passes.ModulePass", ""),  # pyright: ignore[reportArgumentType]
     "register a name": (lambda _: sdy.register_dialect("mine"), "expected Dialect, got 'mine'", ""),  # pyright: ignore[reportArgumentType]
     "lower a name": (lambda on: lower("f", on.array), "sdy.from_jax: fn: expected a function", "arguments of a call"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from sdy.evidence.proof.concatenation_layouts import Layout, Region, layout_of
 from sdy.evidence.proof.offsets import Offset, plus
 from sdy.evidence.proof.relations import ARBITRARY, FREE, Digit, Digits, Segment, Segments, View, dim_of
-from sdy.evidence.proof.segments.layouts import Layout, Region, layout_of
 from sdy.evidence.proof.segments.operations import Row, joined, repeats
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, permutations
 
+from sdy.evidence.proof.concatenation_layouts import Layout, layouts_of, unsliced
+from sdy.evidence.proof.concatenation_regions import in_concatenations
 from sdy.evidence.proof.offsets import Offset, elements_outside, offset, plus
 from sdy.evidence.proof.relations import (
     ARBITRARY,
@@ -19,10 +21,8 @@ from sdy.evidence.proof.relations import (
     is_within,
     tidy,
 )
-from sdy.evidence.proof.segments.layouts import Layout, layouts_of, unsliced
 from sdy.evidence.proof.segments.operations import Row, repeats
 from sdy.evidence.proof.segments.parts import taken_apart
-from sdy.evidence.proof.segments.regions import in_concatenations
 from sdy.evidence.proof.terms import Term, TermTable
 
 Others = tuple[Offset, ...]  # the base of a window along each dim of a term, 0 along that of the segments

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from sdy.evidence.proof.contributions import is_float
 from sdy.evidence.proof.known import folded
 from sdy.evidence.proof.relations import Known
-from sdy.evidence.proof.small_values.rings import is_integer
+from sdy.evidence.proof.rings import is_integer
 from sdy.evidence.proof.walk import element_of, returned_by
 
 MOST_TUPLES = 150  # of arguments that are tried

@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from sdy.evidence.proof.relations import Codes, NotProvedError
-from sdy.evidence.proof.small_values.rings import (
+from sdy.evidence.proof.rings import (
     ONE,
     SMALL,
     added,

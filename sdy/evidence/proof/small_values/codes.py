@@ -15,6 +15,7 @@ from random import Random
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from sdy.evidence.proof.known import DTYPES, whole
 from sdy.evidence.proof.offsets import Offset, at, offset
@@ -31,9 +32,7 @@ from sdy.evidence.proof.relations import (
     View,
     tidy,
 )
-from sdy.evidence.proof.small_values.choices import Choices
-from sdy.evidence.proof.small_values.masked import Masked
-from sdy.evidence.proof.small_values.rings import (
+from sdy.evidence.proof.rings import (
     ONE,
     PRIMES,
     SMALL,
@@ -44,6 +43,7 @@ from sdy.evidence.proof.small_values.rings import (
     packed,
     random_code,
 )
+from sdy.evidence.proof.small_values.choices import Choices
 from sdy.evidence.proof.terms import Term, TermTable
 
 LARGEST = 2**17  # elements on all devices
@@ -315,3 +315,41 @@ def _positions(digits: Digits, dim: int) -> Codes:
 
 def _offset(values: Sequence[int], devices: int) -> Offset:
     return offset(tuple(values) * (devices if len(values) == 1 else 1))
+
+
+@dataclass(slots=True)
+class Masked:
+    """The codes of masked floats: those that conditions which are not known choose from zero and other numbers.
+
+    The code of such a choice is that of the number times the condition. A product with it must not be one with the
+    number, times the condition: where the condition is false, zero is multiplied by infinity, or divided by zero.
+
+    They are a set, not a sorted array: a scatter notes some per update, and would copy those of all others each time.
+    """
+
+    choices: Choices
+    _codes: set[int] = field(default_factory=set[int])
+
+    def has(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Return which codes are those of masked floats."""
+        if not self._codes:
+            return np.zeros(codes.shape, np.bool_)
+        found = map(self._codes.__contains__, codes.ravel().tolist())
+        return np.fromiter(found, np.bool_, codes.size).reshape(codes.shape)
+
+    def note(self, codes: Codes, are_masked: npt.NDArray[np.bool_]) -> None:
+        """Note that codes are masked, apart from those that are an element at a start that is not known."""
+        found = {*codes[are_masked].tolist()} - {ARBITRARY}
+        self._codes.update(each for each in found if each not in self.choices.selected)
+
+    def note_choice(self, element: str, codes: Codes, *sources: Codes) -> None:
+        """Note that codes are masked if they are none of the sources, of which some is zero or masked."""
+        if is_integer(element) or element == "i1":
+            return
+        is_new, may_be_zero = np.ones(codes.shape, np.bool_), np.zeros(codes.shape, np.bool_)
+        for each in sources:
+            is_new &= codes != each
+        if is_new.any():
+            for each in sources:
+                may_be_zero |= (each == 0) | self.has(each)
+            self.note(codes, is_new & may_be_zero)

@@ -10,9 +10,7 @@ from xdsl.ir import Operation
 from sdy.evidence.proof.contributions import IDEMPOTENT, ONES, is_float
 from sdy.evidence.proof.factors import attributes_of
 from sdy.evidence.proof.relations import ARBITRARY, Codes, Elements, NotProvedError
-from sdy.evidence.proof.small_values.choices import Ends, limits_of
-from sdy.evidence.proof.small_values.codes import ElementTable
-from sdy.evidence.proof.small_values.rings import (
+from sdy.evidence.proof.rings import (
     ONE,
     added,
     as_integer,
@@ -23,6 +21,8 @@ from sdy.evidence.proof.small_values.rings import (
     of_integer,
     scaled,
 )
+from sdy.evidence.proof.small_values.choices import Ends, limits_of
+from sdy.evidence.proof.small_values.codes import ElementTable
 from sdy.evidence.proof.small_values.sets import of_sets
 from sdy.evidence.proof.walk import element_of, shape_of
 

@@ -33,13 +33,13 @@ from sdy.evidence.proof.relations import (
     is_plain,
     is_within,
 )
+from sdy.evidence.proof.rings import as_integers, is_integer
 from sdy.evidence.proof.small_values.choices import limits_of
 from sdy.evidence.proof.small_values.codes import ElementTable, check_size
 from sdy.evidence.proof.small_values.collectives import EXCHANGES, put_together, taken_apart
 from sdy.evidence.proof.small_values.elementwise import pointwise
 from sdy.evidence.proof.small_values.gather_scatter import scatter, update_slice
 from sdy.evidence.proof.small_values.moves import MOVES
-from sdy.evidence.proof.small_values.rings import as_integers, is_integer
 from sdy.evidence.proof.small_values.rows import branch, of_rows
 from sdy.evidence.proof.small_values.sums import convolution, dot, reduce, reduce_windows
 from sdy.evidence.proof.structured import BY_ROWS

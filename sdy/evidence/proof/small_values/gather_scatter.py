@@ -15,10 +15,10 @@ from sdy.dialects.stablehlo.attributes.attrs import ScatterDimensionNumbers
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.evidence.proof.contributions import IDEMPOTENT, is_float
 from sdy.evidence.proof.relations import Codes, NotProvedError
+from sdy.evidence.proof.rings import ONE, check_work, is_ring, known, lanes, packed, scaled
 from sdy.evidence.proof.small_values.codes import ElementTable
 from sdy.evidence.proof.small_values.elementwise import combined
 from sdy.evidence.proof.small_values.moves import clamped_ends, columns
-from sdy.evidence.proof.small_values.rings import ONE, check_work, is_ring, known, lanes, packed, scaled
 from sdy.evidence.proof.terms import Shape
 from sdy.evidence.proof.walk import Walk, element_of
 

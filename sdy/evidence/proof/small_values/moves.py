@@ -15,9 +15,9 @@ from xdsl.ir import Operation
 from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.evidence.proof.factors import ints, number
 from sdy.evidence.proof.relations import ARBITRARY, Codes
+from sdy.evidence.proof.rings import ONE, added, as_integers, check_work, scaled
 from sdy.evidence.proof.small_values.choices import Ends, Selected
 from sdy.evidence.proof.small_values.codes import ElementTable
-from sdy.evidence.proof.small_values.rings import ONE, added, as_integers, check_work, scaled
 from sdy.evidence.proof.terms import Shape
 from sdy.evidence.proof.walk import element_of, shape_of
 

@@ -9,8 +9,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from sdy.evidence.proof.relations import Codes, NotProvedError
+from sdy.evidence.proof.rings import chosen
 from sdy.evidence.proof.small_values.codes import ElementTable
-from sdy.evidence.proof.small_values.rings import chosen
 from sdy.evidence.proof.structured import row_factors
 from sdy.evidence.proof.walk import Walk, element_of, shape_of
 

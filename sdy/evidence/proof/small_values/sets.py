@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from sdy.evidence.proof.contributions import is_neutral
 from sdy.evidence.proof.relations import ARBITRARY, Codes
+from sdy.evidence.proof.rings import as_integer, as_integers, is_integer, of_integer
 from sdy.evidence.proof.small_values.codes import ElementTable
-from sdy.evidence.proof.small_values.rings import as_integer, as_integers, is_integer, of_integer
 
 
 def of_sets(table: ElementTable, kind: str, element: str, values: Sequence[Codes]) -> Codes:

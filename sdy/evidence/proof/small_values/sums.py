@@ -13,10 +13,10 @@ from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 from sdy.evidence.proof.factors import ints, number, pairs_of_dims
 from sdy.evidence.proof.relations import Codes, NotProvedError
+from sdy.evidence.proof.rings import added, check_work, is_ring
 from sdy.evidence.proof.small_values.codes import ElementTable
 from sdy.evidence.proof.small_values.elementwise import combined, multiplied
 from sdy.evidence.proof.small_values.moves import padded
-from sdy.evidence.proof.small_values.rings import added, check_work, is_ring
 from sdy.evidence.proof.terms import Shape
 from sdy.evidence.proof.walk import Walk, element_of, shape_of
 

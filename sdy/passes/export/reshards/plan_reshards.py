@@ -15,10 +15,12 @@ with other axes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -27,6 +29,7 @@ from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import set_result_shardings, sharding_before_barriers, sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.shape import ReshapeOp
@@ -38,7 +41,6 @@ from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.reshard.plan import plan
 from sdy.partitioner.reshard.steps import PlanStep, Reshape
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
-from sdy.passes.export.reshards.manual_scopes import ManualScopes
 from sdy.passes.export.reshards.reshard_to_collectives import collective_op, ends_of, is_expressible
 from sdy.passes.rewriting.insertion import erase, insert
 
@@ -134,3 +136,40 @@ def _op(step: PlanStep, value: SSAValue) -> Operation:
     op = ReshapeOp.create(operands=[value], result_types=[TensorType(tensor.element_type, sizes)])
     set_result_shardings(op, (step.sharding,))
     return op
+
+
+class ManualScopes:
+    """The manual axes around the ops of a module, in functions called from manual computations too."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._of_function: dict[str, frozenset[str]] = {}
+        calls = ops_of(module, CallOp) if ops_of(module, ManualComputationOp) else []
+        pending = calls
+        while pending:
+            grown = {call.callee.root_reference.data for call in pending if self._propagate(call)}
+            pending = [call for call in calls if _function_around(call) in grown]
+
+    def around(self, op: Operation) -> frozenset[str]:
+        """Return the names of the axes, over all callers of the function."""
+        own = {
+            name for parent in _parents(op) if type(parent) is ManualComputationOp for name in parent.manual_axes.data
+        }
+        return self._of_function.get(_function_around(op), frozenset()) | own
+
+    def _propagate(self, call: CallOp) -> bool:
+        """Add the axes around the call to the callee; return whether any was new."""
+        callee, axes = call.callee.root_reference.data, self.around(call)
+        known = self._of_function.get(callee, frozenset())
+        self._of_function[callee] = known | axes
+        return not axes <= known
+
+
+def _function_around(op: Operation) -> str:
+    return next((parent.sym_name.data for parent in _parents(op) if type(parent) is FuncOp), "")
+
+
+def _parents(op: Operation) -> Iterator[Operation]:
+    parent = op.parent_op()
+    while parent is not None:
+        yield parent
+        parent = parent.parent_op()

@@ -8,6 +8,14 @@ from argparse import Namespace
 from rich.console import Console
 
 
+class _PipedConsole(Console):
+    """A console whose caller handles a broken pipe: rich would end the process with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error that rich has caught."""
+        raise BrokenPipeError
+
+
 def console_of(arguments: Namespace) -> Console:
     """Return a console for standard output with or without colours, as `--color` says.
 
@@ -16,8 +24,8 @@ def console_of(arguments: Namespace) -> Console:
     match arguments.color:
         case "always":
             environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
-            return Console(highlight=False, force_terminal=True, color_system="standard", _environ=environment)
+            return _PipedConsole(highlight=False, force_terminal=True, color_system="standard", _environ=environment)
         case "auto" if not os.environ.get("NO_COLOR"):
-            return Console(highlight=False)
+            return _PipedConsole(highlight=False)
         case _:
-            return Console(highlight=False, color_system=None)
+            return _PipedConsole(highlight=False, color_system=None)

@@ -1,6 +1,6 @@
 """The JSON documents that the commands print with `--json`: their fields, types and meanings.
 
-`DOCUMENTS` has the documents of each command. The page docs/reference/json.md and the JSON Schema beside it are
+`DOCUMENTS` has the documents of each command. The page of the reference and docs/reference/schema.json are
 generated from this module. No field is removed or given another meaning; fields may be added.
 """
 
@@ -146,12 +146,12 @@ class ReducedVerification(TypedDict):
     rounds: Annotated[list[VerifiedRound], "random inputs of several seeds, and adversarial ones"]
 
 
-class VerifiedFile(TypedDict):
-    """The outcome of `sdy verify` for one of several files."""
+class FileOutcome(TypedDict):
+    """The outcome of a command for one of several files."""
 
     file: str
-    exit_code: Annotated[int, "0, 1 if an output differs, or 2 if the file could not be verified"]
-    outcome: Annotated[Verification | ReducedVerification | None, "null if the file could not be verified"]
+    exit_code: Annotated[int, "that of the command for this file"]
+    outcome: Annotated[object, "the document of the command for this file; null if it could not be run"]
 
 
 class Failure(TypedDict):
@@ -163,7 +163,7 @@ class Failure(TypedDict):
 
 
 class ProofOutcome(TypedDict):
-    """The outcome of `sdy prove`."""
+    """The outcome of `sdy verify --prove`."""
 
     proved: bool
     ops: Annotated[int, "of the program of one device"]
@@ -560,22 +560,25 @@ class AuditedRules(TypedDict):
     reasons: Annotated[list[str], "why the rules are as they are"]
 
 
-# The form of the documents of each command. `sdy completion` prints a script instead.
+# The forms of the documents of each command.
 DOCUMENTS: dict[str, tuple[object, ...]] = {
-    "verify": (Verification, ReducedVerification, list[VerifiedFile]),
-    "prove": (ProofOutcome,),
-    "partition": (Partition,),
-    "report": (Report,),
-    "cost": (Cost, list[Machine]),
-    "check": (Check,),
-    "lint": (Lint,),
-    "diff": (Difference,),
-    "search": (Plan, ExplainedPlan),
-    "sweep": (Sweep,),
-    "apply": (AppliedTactics,),
-    "compare": (list[ComparedPartitioner],),
+    "verify": (Verification, ReducedVerification, ProofOutcome, list[FileOutcome]),
+    "check": (Check, list[FileOutcome]),
+    "audit": (list[AuditedOp], list[AuditedRules], list[FileOutcome]),
+    "report": (Report, list[FileOutcome]),
     "explain": (Explanation,),
-    "audit": (list[AuditedOp], list[AuditedRules]),
-    "examples": (Examples, CopiedExample),
+    "cost": (Cost, list[Machine], list[FileOutcome]),
+    "diff": (Difference,),
+    "lint": (Lint, list[FileOutcome]),
+    "search": (Plan, ExplainedPlan, Sweep, list[FileOutcome]),
+    "apply": (AppliedTactics, list[FileOutcome]),
+    "partition": (Partition, list[FileOutcome]),
     "notation": (Notation,),
+    "examples": (Examples, CopiedExample),
+}
+# Those of the old names of commands, which work for one release.
+OLD_DOCUMENTS: dict[str, tuple[object, ...]] = {
+    "prove": (ProofOutcome,),
+    "sweep": (Sweep,),
+    "compare": (list[ComparedPartitioner],),
 }

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from sdy.program.adversarial import VerifiedRound
-from sdy.program.at_scale.reduced import ReducedVerification
-from sdy.program.comparison import OutputComparison
+from sdy.evidence.runs.adversarial import VerifiedRound
+from sdy.evidence.runs.comparison import OutputComparison
+from sdy.evidence.runs.reduced import ReducedVerification
 from sdy.report.similar_entries import MOST_ENTRIES, rest_text
 from sdy.report.tables.fitted_table import print_start, print_tables
 from sdy.report.tables.program_tables import errors_table, rounds_table, sizes_table

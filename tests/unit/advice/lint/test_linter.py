@@ -108,7 +108,7 @@ def test_a_large_share_of_a_tiny_program_is_little(rows: int, is_shown: bool) ->
 def test_a_sum_along_the_dim_that_an_op_reduces_is_no_cost_of_a_conflict() -> None:
     text = program(chain("%a: T X1, %w: T X0", f"%0 = {AW} : (T, T) -> T\n%1 = stablehlo.tanh %0 : T"))
     linted = sdy.Program.from_text(text.replace('["x"=4, "y"=2]', '["x"=4]'))
-    assert [each.kind for each in linted.facts().collectives] == [CollectiveKind.REDUCE_SCATTER]
+    assert [each.kind for each in linted.partition_summary().collectives] == [CollectiveKind.REDUCE_SCATTER]
     settings = LintSettings(select=("S410",), shows_small=True, keeps_boundary=True)
     assert not linted.lint(settings).findings
 
@@ -182,7 +182,7 @@ def test_rules_are_selected_by_prefixes() -> None:
 
 
 def test_settings_are_read_from_pyproject() -> None:
-    text = '[tool.sdy.lint]\nselect = ["S4"]\nignore = ["S412"]\nmachine = "h100"\ntrials = 3\nkeep-boundary = true\n'
+    text = '[tool.sdy.lint]\nselect = ["S4"]\nignore = ["S412"]\non = "h100"\ntrials = 3\nkeep-boundary = true\n'
     expected = LintSettings(("S4",), ("S412",), "h100", 3, keeps_boundary=True)
     assert read_settings(text, "pyproject.toml") == expected
     assert read_settings("[project]\nname = 'a'\n", "pyproject.toml") == LintSettings()
@@ -195,7 +195,7 @@ def test_settings_are_read_from_pyproject() -> None:
         ("select = 'S4'", "select: expected a list of codes, got 'S4'"),
         ("trials = -1", "trials: expected a count that is not negative, got -1"),
         ("keep-boundary = 1", "keep-boundary: expected true or false, got 1"),
-        ("machine = 3", "machine: expected a string, got 3"),
+        ("on = 3", "on: expected a string, got 3"),
     ],
 )
 def test_a_malformed_setting_is_reported_with_its_line(entry: str, message: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from support.lint_programs import FIRES, SILENT, chain, program
 
@@ -37,7 +35,7 @@ FIXES = {
 
 def unoptimized(text: str) -> Program:
     """Return a program; the optimizer of communication would repair some of them itself."""
-    return replace(sdy.Program.from_text(program(text), "p.mlir"), optimize_communication=False)
+    return sdy.Program.from_text(program(text), "p.mlir").without_optimizer()
 
 
 def findings(text: str, code: str) -> list[Finding]:

@@ -46,7 +46,7 @@ def test_an_alias_that_contains_itself_names_no_line() -> None:
 
 def test_reports_and_remarks_show_the_lines_and_the_names_of_arguments() -> None:
     program = sdy.Program.from_text(TEXT, "program.mlir")
-    assert "model.py:20" in program.report(optimize_communication=False) or "model.py:30" in program.report()
+    assert "model.py:20" in program.without_optimizer().report() or "model.py:30" in program.report()
     assert "params['up']" in program.report()
     assert program.explain("model.py:30").startswith("%2 (stablehlo.reduce, line 9 (model.py:30))")
     sources = {each.span.source for each in program.partition().remarks if each.span is not None}

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.evidence.proof.prove import Proof, prove
-from sdy.program.arrays import random_inputs
-from sdy.program.verification import compare_runs
+from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.verification import compare_runs
 from sdy.tools.main import main
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
@@ -149,7 +149,7 @@ def faults_of(path: Path, count: int) -> tuple[int, int]:
     for name, faulty in islice(faulty_copies(partitioned.local, seed=11), count):
         is_proved = proof_of(program, faulty).is_proved
         try:
-            results = compare_runs(program.module, replace(partitioned, local=faulty), inputs)
+            results = compare_runs(replace(partitioned, local=faulty), inputs)
             is_right = all(each.agrees for each in results)
         except SdyError:
             is_right = False

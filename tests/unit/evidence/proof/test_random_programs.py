@@ -12,8 +12,8 @@ from support.random_programs.program import random_program
 
 import sdy
 from sdy.evidence.proof.prove import prove
-from sdy.program.arrays import random_inputs
-from sdy.program.verification import compare_runs
+from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.verification import compare_runs
 
 OPTIONS = Options(ops=9, executable=True, max_devices=32)
 
@@ -43,7 +43,7 @@ def totals_of(seeds: range, faults: int) -> Totals:
             totals.faults += 1
             if prove(program.module, faulty, partitioned.boundary).is_proved:
                 inputs = tuple(random_inputs(program.module, 0))
-                results = compare_runs(program.module, replace(partitioned, local=faulty), inputs)
+                results = compare_runs(replace(partitioned, local=faulty), inputs)
                 assert all(each.agrees for each in results), (seed, fault)
     return totals
 

@@ -12,12 +12,12 @@ from support.execution.proved_faults import check_proof_and_faults
 from support.execution.stencils import stencil
 from support.slow_cases import slow_except
 
+from sdy.evidence.proof.concatenation_regions import in_concatenations
 from sdy.evidence.proof.known import whole
 from sdy.evidence.proof.offsets import at, is_inside, offset
 from sdy.evidence.proof.relations import Digit, Segments, View
 from sdy.evidence.proof.segments.operations import as_segments, chosen, joined, overwritten, part_of, sent
 from sdy.evidence.proof.segments.parts import taken_apart
-from sdy.evidence.proof.segments.regions import in_concatenations
 from sdy.evidence.proof.segments.windows import as_window
 from sdy.evidence.proof.small_values import follower
 from sdy.evidence.proof.terms import Arguments, Term, TermTable

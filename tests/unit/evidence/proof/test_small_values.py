@@ -16,10 +16,10 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
 from sdy.evidence.proof.lemmas import LEMMAS
 from sdy.evidence.proof.relations import Elements
+from sdy.evidence.proof.rings import as_integers, of_integer
 from sdy.evidence.proof.small_values.choices import Choices, Interval
 from sdy.evidence.proof.small_values.codes import ElementTable
 from sdy.evidence.proof.small_values.follower import evaluated
-from sdy.evidence.proof.small_values.rings import as_integers, of_integer
 from sdy.evidence.proof.terms import TermTable
 from sdy.evidence.proof.walk import Walk
 from sdy.interpreter.arrays.element_types import Array

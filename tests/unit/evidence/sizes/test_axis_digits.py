@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdy.evidence.sizes.axis_digits import Rows, axis_digits
+from sdy.evidence.sizes.devices import Rows, axis_digits
 
 
 def groups(sizes: tuple[int, ...], *axes: int) -> Rows:

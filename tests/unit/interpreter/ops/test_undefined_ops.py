@@ -8,8 +8,8 @@ import pytest
 from support.execution.limits import limited
 from support.execution.run_text import diagnostic_of, run_op
 
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.interpreter.arrays.element_types import Array
-from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 M = np.ones((2, 3), np.float32)

@@ -10,7 +10,7 @@ from sdy.grammar.parse import parse_mesh, parse_rule, parse_sharding
 from sdy.grammar.write import write_axis_list
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.partitioner.op_agreement.common_axes import common_axes
-from sdy.partitioner.op_agreement.dot_result import cheaper_result_axes
+from sdy.partitioner.op_agreement.conflicts import cheaper_result_axes
 from sdy.partitioner.op_agreement.reshape_axes import has_overflow, reshape_axes
 from sdy.propagation.projection import Projection, project
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdy.grammar.parse import parse_mesh, parse_sharding
 from sdy.grammar.write import write_sharding
-from sdy.partitioner.reshard.device_order import equivalent_sharding
+from sdy.partitioner.reshard.plan import equivalent_sharding
 
 MESH = parse_mesh('<["a"=4, "b"=2]>')
 REORDERED = parse_mesh('<["a"=4, "b"=2], device_ids=[0, 4, 1, 5, 2, 6, 3, 7]>')

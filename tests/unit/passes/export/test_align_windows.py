@@ -11,8 +11,8 @@ from support.execution.on_shards import assert_same_on_shards, count_of_collecti
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.dialects.module_text import parse_module
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.passes.export.uneven.align_windows import AlignWindowsPass, unaligned_windows
-from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 ROWS = '#sdy.sharding<@m, [{}, {"x"}, {}]>'

@@ -9,8 +9,8 @@ import pytest
 from support.execution.before_and_after import before_and_after
 from support.execution.on_shards import assert_same_on_shards
 
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.passes.export.optimize.merge_slices import MergeSlicesPass
-from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 SHARDED = '{sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}'

@@ -11,9 +11,9 @@ from sdy.cost.statistics import statistics_of
 from sdy.dialects.ir.walk import of_class, pre_order
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.evidence.runs.arrays import random_inputs
 from sdy.passes.export.optimize.place_pads import PlacePadsPass
 from sdy.passes.run import run_passes
-from sdy.program.arrays import random_inputs
 from sdy.program.program import Program
 
 PLACES = [(0, 1), (63, 1), (30, 3), (61, 3), (15, 2), (14, 7), (40, 15)]  # of elements among 64 in four shards

@@ -16,9 +16,10 @@ from support.examples import EXAMPLES
 
 import sdy
 from sdy.cost.program_cost import ProgramCost
+from sdy.evidence.partitioners.table import PartitionerResult, PartitionerResults
+from sdy.evidence.runs.comparison import OutputComparison, OutputComparisons
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.program.comparison import OutputComparison, OutputComparisons, PartitionerResult, PartitionerResults
 from sdy.report.html.markup import HUES, AxisColours, hue_properties
 from sdy.report.html.static_page import page_style
 from sdy.report.sweep.points import Origin, Sweep, SweepCost, SweepPoint
@@ -75,7 +76,7 @@ def shown_values() -> dict[str, object]:
         "plan": plan,
         "explanation of a plan": plan.explain(5),
         "tactics": program.apply(sdy.shard("%arg0", dim=0, axis="y")),
-        "facts": program.facts(),
+        "facts": program.partition_summary(),
         "mesh": mesh,
         "large mesh": sdy.parse_mesh('<["x"=4096, "y"=64]>'),
         "maximal mesh": Mesh((), (3,)),
@@ -104,7 +105,7 @@ def large_values() -> dict[str, object]:
         "partitioned": partitioned,
         "placement": partitioned.boundary,
         "cost": program.cost("tpu_v5e"),
-        "facts": program.facts(),
+        "facts": program.partition_summary(),
         "diff": program.diff(sdy.Program.from_text(layers_text(LAYERS).replace('{"model"}', "{}"))),
     }
 

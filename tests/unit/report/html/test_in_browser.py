@@ -12,7 +12,8 @@ from support.slow_cases import slow_except
 
 import sdy
 from sdy.cost.statistics import statistics_of
-from sdy.program.comparison import OutputComparison, PartitionerResult
+from sdy.evidence.partitioners.table import PartitionerResult
+from sdy.evidence.runs.comparison import OutputComparison
 
 (FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
 STRANGE = """
@@ -116,7 +117,7 @@ def test_all_sections_are_shown(tmp_path: Path) -> None:
     found = answers(program.report_html(), SHOWN, tmp_path)
     runs = sum(each.places for each in program.cost("tpu_v5e").collectives)
     assert found["title"] == f"{FILE}: sharding report"
-    assert found["axes"] == ["x 4", "y 2"]
+    assert found["axes"] == ["data 4", "model 2"]
     assert (found["collectives"], found["cards"], found["curve"]) == (runs, 7, 1)
     assert isinstance(found["rows"], int)
     assert found["rows"] > 100
@@ -147,15 +148,15 @@ def test_other_partitioners_have_a_column_each(tmp_path: Path) -> None:
 @needs_browser
 def test_a_page_of_differences_shows_what_came_and_went(tmp_path: Path) -> None:
     text = FILE.read_text("utf-8")
-    weight = 'tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}'
-    changed = text.replace(weight, weight.replace('{"y"}', "{}"))
+    weight = 'tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}'
+    changed = text.replace(weight, weight.replace('{"model"}', "{}"))
     found = sdy.load(FILE).diff(sdy.Program.from_text(changed, "<b>.mlir"))
     page = sdy.diff_page(found, "a.mlir and <b>.mlir")
     for width in (1400, 420):
         shown = answers(page, DIFFERENCES, tmp_path, width=width)
         assert shown["title"] == "a.mlir and <b>.mlir"
         assert shown["totals"] == 4
-        assert shown["annotations"] == [["%arg4", "[{y}, {}]", "[{}, {}]"]]
+        assert shown["annotations"] == [["params[2][0]", "[{model}, {}]", "[{}, {}]"]]
         assert len(strings(shown, "collectives")) == len(found.collectives) > 0
         assert shown["is_too_wide"] is False
 
@@ -177,7 +178,7 @@ def test_a_click_shows_the_origin_of_axes(tmp_path: Path) -> None:
     found = answers(sdy.load(FILE).report_html(), CHOSEN, tmp_path)
     assert "each device" in str(found["sending"])
     assert str(found["linked"]).isdigit()
-    for part in ("%0", "local type", 'annotated [{"x"}, {}]', "from operand 0 (%arg8) to the result (%0)"):
+    for part in ("%0", "local type", 'annotated [{"data"}, {}]', "from operand 0 (batch[0]) to the result (%0)"):
         assert part in str(found["dot"])
 
 

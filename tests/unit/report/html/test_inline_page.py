@@ -14,7 +14,7 @@ from support.browser import answers, needs_browser
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.report.html.inline_page import InlinePage, in_notebook
+from sdy.report.html.page import InlinePage, in_notebook
 
 FILE = next(path for path in EXAMPLES if path.stem == "matmul_case1")
 

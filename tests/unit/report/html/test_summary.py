@@ -43,10 +43,10 @@ def test_the_representation_is_one_line() -> None:
 def test_stages_of_a_program_are_shown_as_tables() -> None:
     program = sdy.load(MLP)
     propagated, partitioned = shown_in_notebooks(program.propagate()), shown_in_notebooks(program.partition())
-    for shown, name in ((propagated, "PropagatedProgram"), (partitioned, "PartitionedProgram")):
+    for shown, name in ((propagated, "PropagatedProgram"), (partitioned, "Compiled")):
         text = text_of(shown)
         assert f"{name}(@main, 10 arguments, 9 results" in text
-        for part in ("x=4 y=2", "%arg8", "16x24xf32", "[{x}, {}]"):
+        for part in ("data=4 model=2", "batch[0]", "16x24xf32", "[{data}, {}]"):
             assert part in text
     assert "all-reduce" not in propagated
     assert "all-reduce" in partitioned

@@ -143,7 +143,7 @@ def a_click_explains_a_value(page: Page) -> None:
     choose(page, "mlp_dp4_tp2")
     page.click('#rows [data-value="%16"] button')
     page.wait("document.querySelector('#value h2').textContent.includes('%16')")
-    assert "from operand 1 (%arg2) to the result (%16)" in text_of(page, "#value")
+    assert "from operand 1 (params[1][0]) to the result (%16)" in text_of(page, "#value")
     page.click("#value .origin .link")
     page.wait("document.querySelector('.chosen-line')?.textContent.startsWith('  func.func public @main')")
     choose(page, "matmul_case2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.upstream.per_instruction.instruction_filter import InstructionFilter, parse_filter
+from sdy.upstream.per_instruction.per_instruction_partitioning import InstructionFilter, parse_filter
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ ONE_GATHER = 12 * 3 * 4  # the rows of the other devices
 @pytest.mark.parametrize("optimize", [True, False])
 def test_scanned_rows_are_gathered_once(optimize: bool) -> None:
     program = Program.from_text(SCAN)
-    program = Program(program.module, program.origin, optimize)
+    program = program if optimize else program.without_optimizer()
     assert statistics_of(program.partition().local).bytes_sent <= ONE_GATHER
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdy.compile.propagated import boundary_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.dialects.sdy.collectives import AllReduceOp, AllToAllOp, ReduceScatterOp
@@ -11,8 +12,7 @@ from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.manager.partition_pipelines import LocalPipeline
 from sdy.passes.run import run_passes
-from sdy.program.program import PartitionedProgram, Program
-from sdy.program.sharded_program import boundary_of
+from sdy.program.program import Compiled, Program
 
 MESH = 'sdy.mesh @g = <["p"=2, "q"=4]>\n'
 TENSOR = "tensor<8x8xf32>"
@@ -60,8 +60,7 @@ def test_a_sum_for_two_branches_is_reshaped_once() -> None:
     run_passes(make_context(), local, [LocalPipeline()])
     verify_module(local)
     array = np.arange(64, dtype=np.float32).reshape(8, 8)
-    partitioned = PartitionedProgram(
-        global_module, local, boundary_of(global_module), Program.from_module(global_module).origin
-    )
+    origin = Program.from_module(global_module).origin
+    partitioned = Compiled(global_module, global_module, local, boundary_of(global_module), origin)
     (found,) = partitioned.run_flat([array, np.array(True)])
     np.testing.assert_array_equal(found, array)

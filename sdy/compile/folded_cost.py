@@ -1,0 +1,29 @@
+"""The cost of a program whose equal layers are folded, without unfolding them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.compile.options import CompileOptions
+from sdy.compile.propagated import boundary_of
+from sdy.cost.hardware import Hardware
+from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.dialects.ir.fast_ops import copy_with_regions
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.module_text import make_context
+from sdy.passes.run import run_passes
+
+
+@garbage_collection_paused()
+def folded_cost(module: ModuleOp, hardware: Hardware, free_bytes: float, options: CompileOptions) -> ProgramCost:
+    """Return the cost of a module after `sdy-fold-layers`, partitioned in a copy; its layers run as calls.
+
+    A function has the same shardings in all its calls, so that the cost may differ from that of the unfolded program.
+    Raises: SdyError at the first op that is unsupported.
+    """
+    context, copy = make_context(), copy_with_regions(module)
+    propagation, partitioning = options.partitions(dedup_functions_fully=True)
+    run_passes(context, copy, (*propagation, *partitioning), verify_each=False)
+    mesh = boundary_of(copy).mesh
+    run_passes(context, copy, [options.lowers()], verify_each=False)
+    return cost_of(copy, mesh, hardware, free_bytes)

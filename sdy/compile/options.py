@@ -1,0 +1,57 @@
+"""The options of a compilation: which passes propagate shardings, and which make the communication explicit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.passes import ModulePass
+
+from sdy.passes.manager.partition_pipelines import LocalPipeline, partitioning, required_reshards
+from sdy.passes.manager.pipelines import Passes, Propagation
+from sdy.passes.propagation.propagate import ScheduledPass
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """The passes by which a module is compiled: by default, those of `sdy partition`.
+
+    Without `optimize_communication`, no op is rewritten to send fewer bytes. `propagation` propagates shardings in
+    place of `sdy-user-priority-propagate`. `partitioning` are the passes from closed shardings to collectives on global
+    tensors. `pipeline` are all passes from the program of the user to collectives on global tensors, in place of both.
+    """
+
+    optimize_communication: bool = True
+    propagation: ModulePass | None = None
+    partitioning: Passes | None = None
+    pipeline: Passes | None = None
+
+    def propagates(self, *, dedup_functions_fully: bool = False) -> Passes:
+        """Return the passes from the program of the user to closed shardings; see `Propagation`."""
+        found = Propagation.beyond_shardy(dedup_functions_fully=dedup_functions_fully)
+        return found.closed(None if self.propagation is None else keeping_rules(self.propagation))
+
+    def shows_propagation(self) -> Passes:
+        """Return the passes of `propagates`, and the reshards that correctness requires."""
+        return (*self.propagates(), *required_reshards())
+
+    def partitions(self, *, dedup_functions_fully: bool = False) -> tuple[Passes, Passes]:
+        """Return the passes to closed shardings, and those from there to collectives; layers stay folded."""
+        if self.pipeline is not None:
+            return self.pipeline, ()
+        after = self.partitioning
+        if after is None:
+            after = partitioning(optimize_communication=self.optimize_communication)
+        return self.propagates(dedup_functions_fully=dedup_functions_fully), after
+
+    def lowers(self) -> ModulePass:
+        """Return the pass from collectives on global tensors to the program of one device; layers stay folded."""
+        return LocalPipeline(self.optimize_communication, keep_layers=True)
+
+
+DEFAULT = CompileOptions()
+
+
+def keeping_rules(propagation: ModulePass) -> ModulePass:
+    """Return a pass that propagates, so that it leaves the sharding rules to the partitioner."""
+    is_known = isinstance(propagation, ScheduledPass)
+    return replace(propagation, keep_sharding_rules=True) if is_known else propagation

@@ -1,0 +1,87 @@
+"""The source of a program: its text, and the facts about a JAX function that the text does not contain."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic
+
+from typing_extensions import TypeVar
+
+from sdy.compile.signature import ProgramSignature
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
+from sdy.dialects.ir.result_names import with_single_quotes
+
+if TYPE_CHECKING:
+    from sdy.interpreter.arrays.element_types import Array
+    from sdy.interpreter.host import Host
+
+R = TypeVar("R", default="list[Array]")
+_SOURCE_LINE = re.compile(r"(?:.+\.py|In\[\d+\]):\d+")
+
+
+@dataclass(frozen=True)
+class Origin(Generic[R]):
+    """The text of a program and the signature by which it is called.
+
+    The other fields are filled in for programs from JAX. `source_lines` maps a line of `text` to the Python line that
+    it was traced from (`{7: "train.py:12"}`). `argument_names` are the names of the arguments of the main function as
+    the user wrote them (`params['w']`). `devices` are JAX devices, in the order of their numbers in the program.
+    `axis_types` are the JAX axis types of the mesh axes, by name. `callbacks` are the Python functions that the program
+    calls by their number.
+    """
+
+    text: str
+    signature: ProgramSignature[R]
+    source_lines: Mapping[int, str] = field(default_factory=dict[int, str])
+    argument_names: tuple[str, ...] = ()
+    devices: tuple[object, ...] = ()
+    axis_types: Mapping[str, object] = field(default_factory=dict[str, object])
+    callbacks: tuple[Callable[..., Sequence[Array]], ...] = ()
+
+    def host(self) -> Host:
+        """Return the host side of a new run of the program."""
+        from sdy.interpreter.host import Host  # only the commands that run a program need it
+
+        return Host(callbacks=self.callbacks)
+
+    def with_text(self, text: str) -> Origin[R]:
+        """Return the origin of a program with another text; lines that did not change keep their source lines."""
+        lines = self.text.splitlines(), text.splitlines()
+        moved = {
+            block.a + offset + 1: block.b + offset + 1
+            for block in difflib.SequenceMatcher(None, *lines, autojunk=False).get_matching_blocks()
+            for offset in range(block.size)
+        }
+        sources = {moved[line]: source for line, source in self.source_lines.items() if line in moved}
+        return replace(self, text=text, source_lines=sources)
+
+    @contextmanager
+    def named_lines(self) -> Generator[None]:
+        """Add the Python lines to the locations of the errors that are raised in this context."""
+        try:
+            yield
+        except SdyError as error:
+            if not self.source_lines:
+                raise
+            raise SdyError(*(with_sources(each, self.source_lines) for each in error.diagnostics)) from error
+
+    def names_in_text(self, query: str) -> list[str]:
+        """Return `query` as value names or line numbers of the text.
+
+        An argument name, with single or double quotes, or a Python line is translated; anything else is returned
+        unchanged.
+        Raises: SdyError SDY-T203 if `query` is a Python line from which no value was traced.
+        """
+        name = with_single_quotes(query)
+        if name in self.argument_names:
+            return [f"%arg{self.argument_names.index(name)}"]  # the name that JAX prints
+        lines = [str(line) for line, source in self.source_lines.items() if source == query]
+        if lines or not self.source_lines or not _SOURCE_LINE.fullmatch(query):
+            return lines or [query]
+        known = list(dict.fromkeys(self.source_lines.values()))
+        hint = f"lines with values: {', '.join(difflib.get_close_matches(query, known, n=5, cutoff=0.0))}"
+        raise SdyError(Diagnostic("SDY-T203", f"no value of the program was traced from {query}", hint=hint))

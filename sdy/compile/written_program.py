@@ -1,0 +1,112 @@
+"""A program as the user wrote it: a module, where it comes from, and the options by which it is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from sdy.compile.compiled import Compiled, compiled
+from sdy.compile.options import DEFAULT, CompileOptions
+from sdy.compile.origin import Origin
+from sdy.compile.propagated import PropagatedProgram, propagated_program
+from sdy.dialects.ir.symbols import main_function
+from sdy.passes.manager.pass_options import pass_of, passes_of
+
+if TYPE_CHECKING:
+    from sdy.cost.hardware import Hardware
+    from sdy.cost.program_cost import ProgramCost
+    from sdy.interpreter.arrays.element_types import Array
+
+R = TypeVar("R", default="list[Array]")
+
+
+@dataclass(frozen=True)
+class WrittenProgram(Generic[R]):
+    """An immutable program. Each step (propagate, partition) works on a copy of the module and is cached.
+
+    `R` is the type of the results: a list of arrays for a program that was read from text, the output pytree of the
+    function for a program that was lowered from JAX.
+    """
+
+    module: ModuleOp
+    origin: Origin[R]
+    options: CompileOptions = DEFAULT
+
+    def propagate(self) -> PropagatedProgram[R]:
+        """Propagate the shardings to every value. Raises: SdyError if propagation does not support the module."""
+        return self._propagated
+
+    def partition(self) -> Compiled[R]:
+        """Propagate the shardings, then partition the program. Raises: SdyError at the first op that is unsupported."""
+        return self._compiled
+
+    def run_flat(self, inputs: Sequence[Array]) -> list[Array]:
+        """Run the program on one device, with one array per argument and per result of the main function.
+
+        Shardings are ignored. Raises: SdyError if the arrays do not match the arguments.
+        """
+        from sdy.interpreter.single import interpret
+
+        return interpret(self.module, inputs, main_function(self.module).sym_name.data, self.origin.host())
+
+    def cost(self, on: str | Hardware, free_bytes: float | str | None = None) -> ProgramCost:
+        """Estimate the time and memory of the partitioned program; see `Compiled.cost`."""
+        return self.partition().cost(on, free_bytes)
+
+    def without_optimizer(self) -> Self:
+        """Return the program, partitioned without rewriting ops to send fewer bytes."""
+        return self._with_optimizer(is_on=False)
+
+    def optimized_for(self, on: str | Hardware) -> Self:
+        """Return the program with the communication optimizer on or off, whichever is predicted to be faster.
+
+        The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine.
+        Raises: SdyError SDY-T209 if no machine has this name.
+        """
+        both = (self._with_optimizer(is_on=True), self._with_optimizer(is_on=False))
+        return min(both, key=lambda program: program.cost(on).seconds_in_turn)
+
+    def with_passes(
+        self,
+        *,
+        propagation: ModulePass | str | None = None,
+        partitioning: Sequence[ModulePass] | str | None = None,
+        pipeline: Sequence[ModulePass] | str | None = None,
+    ) -> Self:
+        """Return the program, compiled by passes of your own in place of those of `sdy`; see `CompileOptions`.
+
+        `propagation` propagates the shardings. `partitioning` are the passes from closed shardings to collectives on
+        global tensors, and `pipeline` are all passes from the program to there. Passes are instances, or a text: a pass
+        with its options, or `builtin.module(pass,pass{option=value})`. Every question about the program (verify, cost,
+        explain, search, ...) is then answered for these passes.
+        Raises: SdyError if a text is malformed, or names a pass that does not exist.
+        """
+        chosen: dict[str, Any] = {}
+        if propagation is not None:
+            chosen["propagation"] = pass_of(propagation) if isinstance(propagation, str) else propagation
+        for name, passes in (("partitioning", partitioning), ("pipeline", pipeline)):
+            if passes is not None:
+                chosen[name] = passes_of(passes) if isinstance(passes, str) else tuple(passes)
+        return replace(self, options=replace(self.options, **chosen))
+
+    def _with_optimizer(self, *, is_on: bool) -> Self:
+        return self if self.options.optimize_communication is is_on else self._with_opposite_optimizer
+
+    @cached_property
+    def _with_opposite_optimizer(self) -> Self:
+        options = replace(self.options, optimize_communication=not self.options.optimize_communication)
+        return replace(self, options=options)
+
+    @cached_property
+    def _propagated(self) -> PropagatedProgram[R]:
+        return propagated_program(self.module, self.origin, self.options)
+
+    @cached_property
+    def _compiled(self) -> Compiled[R]:
+        return compiled(self.module, self.origin, self.options)

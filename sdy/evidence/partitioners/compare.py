@@ -1,0 +1,32 @@
+"""Compares what our partitioner makes of a program with what XLA and jaxlib's Shardy make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sdy.compile.written_program import WrittenProgram
+from sdy.diagnostics.argument_types import require_type
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.evidence.partitioners.runs import OTHERS, SECONDS, partitioner_results
+from sdy.evidence.partitioners.table import PartitionerResults
+from sdy.evidence.runs.arrays import random_inputs
+
+
+def compare_partitioners(
+    program: WrittenProgram[Any], others: Sequence[str] = ("xla", "shardy"), *, seed: int = 0, seconds: float = SECONDS
+) -> PartitionerResults:
+    """Partition a program with sdy and with others, and run each result on random inputs from `seed`.
+
+    XLA compiles the program for as many devices of the host as its mesh has. Each of the others has a process of its
+    own and `seconds` of time; if it fails, its result says how.
+    Raises: SdyError SDY-T221 if a name is unknown, SDY-T205 if JAX is not installed, or if sdy cannot partition the
+    program.
+    """
+    require_type(program, WrittenProgram, "sdy.compare_partitioners: program", "sdy.load(path) returns a program")
+    for name in others:
+        if name not in OTHERS:
+            hint = similar_name_hint(name, OTHERS) or f"known partitioners: {', '.join(OTHERS)}"
+            raise SdyError(Diagnostic("SDY-T221", f"unknown partitioner {name}", hint=hint))
+    return PartitionerResults(partitioner_results(program, others, random_inputs(program.module, seed), seconds))

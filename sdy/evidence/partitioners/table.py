@@ -1,0 +1,87 @@
+"""The results of several partitioners for one program, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import Statistics
+from sdy.evidence.runs.comparison import OutputComparison, verdict
+from sdy.report.html.fragment import tables_html
+from sdy.report.tables.fitted_table import FittedTable, fitted_table
+from sdy.report.tables.program_tables import bytes_text
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionerResult:
+    """The program that a partitioner made: its statistics and its results.
+
+    `statistics` are those of one device, and None if the partitioner failed. `comparisons` are those of the outputs
+    with a run on one device. If the partitioner failed, or the outputs are not compared, `problem` says why.
+    """
+
+    partitioner: str
+    statistics: Statistics | None = None
+    comparisons: Sequence[OutputComparison] = ()
+    problem: str = ""
+
+    def __repr__(self) -> str:
+        """Return one line: the bytes sent and the verdict, or the problem."""
+        sent = "" if self.statistics is None else f"{self.statistics.bytes_sent:,.0f} bytes sent, "
+        return f"PartitionerResult({self.partitioner}: {sent}{self.problem or verdict(self.comparisons)})"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the result as plain data."""
+        return {
+            "partitioner": self.partitioner,
+            "problem": self.problem or None,
+            "statistics": None if self.statistics is None else self.statistics.to_json(),
+            "outputs": [each.to_json() for each in self.comparisons],
+        }
+
+
+class PartitionerResults(list[PartitionerResult]):
+    """The results of several partitioners for one program."""
+
+    def __repr__(self) -> str:
+        return f"PartitionerResults({', '.join(each.partitioner for each in self)})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show: a column for each partitioner."""
+        table = results_table("on one device", {each.partitioner: each for each in self})
+        return tables_html(
+            repr(self), [table], (f"{each.partitioner}: {each.problem}" for each in self if each.problem)
+        )
+
+
+def results_table(title: str, results: Mapping[str, PartitionerResult]) -> FittedTable:
+    """Return a table with a column per result: collectives, bytes, FLOPs, memory, and whether the outputs agree."""
+    found = list(results.values())
+    rows = [
+        *((kind.value, *(_collectives(each, kind) for each in found)) for kind in CollectiveKind),
+        ("bytes sent", *(_number(each, "bytes_sent") for each in found)),
+        ("FLOPs of products", *(_number(each, "flops") for each in found)),
+        ("peak memory in bytes", *(_number(each, "peak_bytes") for each in found)),
+        ("results", *(_outputs(each) for each in found)),
+    ]
+    return fitted_table(title, ("", *results), rows, right=tuple(range(1, len(found) + 1)))
+
+
+def _collectives(result: PartitionerResult, kind: CollectiveKind) -> str:
+    """Return how often collectives of a kind run."""
+    if result.statistics is None:
+        return ""
+    found = result.statistics.collectives.get(kind)
+    return "0" if found is None else str(found.runs)
+
+
+def _number(result: PartitionerResult, name: str) -> str:
+    return "" if result.statistics is None else bytes_text(getattr(result.statistics, name))
+
+
+def _outputs(result: PartitionerResult) -> str:
+    if not result.comparisons:
+        return "failed" if result.statistics is None else "not compared"
+    wrong = sum(not each.agrees for each in result.comparisons)
+    return f"{wrong} of {len(result.comparisons)} differ" if wrong else "agree"

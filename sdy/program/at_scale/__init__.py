@@ -1,1 +1,0 @@
-"""Verification of large programs: what a run takes, and runs in smaller sizes."""

@@ -1,1 +1,0 @@
-"""Compares what our partitioner and others make of a program."""

@@ -1,1 +1,0 @@
-"""Choose the shardings of a program: search plans, and apply tactics."""

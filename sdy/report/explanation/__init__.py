@@ -1,0 +1,1 @@
+"""The origins of axes: the names of values, the steps of propagation, and the causes of collectives."""

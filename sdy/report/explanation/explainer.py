@@ -1,0 +1,290 @@
+"""Explains the sharding of a value: for each axis, the chain of ops that propagated it from an annotation.
+
+%1 (stablehlo.add, line 5)
+  sharded [{"x", ?}, {?}]
+  dim 0 is sharded along "x":
+    line 3  %arg0: annotated [{"x"}, {}]
+    line 4  %0 = stablehlo.tanh: from operand 0 (%arg0) to the result (%0)
+    line 5  %1 = stablehlo.add: from operand 0 (%0) to the result (%1)
+  dim 1 is unsharded
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from sdy.compile.options import DEFAULT, CompileOptions
+from sdy.compile.origin import Origin
+from sdy.diagnostics.counted import first_names
+from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.module_text import make_context
+from sdy.model.axis import AxisRef
+from sdy.model.sharding import TensorSharding
+from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
+from sdy.propagation.conflicts import conflicts_of
+from sdy.propagation.graph import Value
+from sdy.propagation.history import PathLink
+from sdy.report.explanation.conflict_text import conflict_lines
+from sdy.report.explanation.counterparts import Counterparts
+from sdy.report.explanation.trace_descriptions import TraceDescriptions, dims_text
+from sdy.report.explanation.traced_values import TracedValues
+from sdy.report.explanation.value_names import ValueNames, line_of
+from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, rest_text, without_names
+
+Lines = Iterator[str]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisOrigin:
+    """An axis of a dim of a value, and how it got there: the line and the description of each propagation step."""
+
+    dim: int
+    axis: AxisRef
+    steps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyExplanation:
+    """The sharding of a copy of a value, None if it has none, and the origin of each axis, dim by dim."""
+
+    sharding: TensorSharding | None
+    origins: tuple[AxisOrigin, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the copy as plain data."""
+        axes = [
+            {
+                "dim": each.dim,
+                "axis": str(each.axis),
+                "steps": [{"line": line, "text": text} for line, text in each.steps],
+            }
+            for each in self.origins
+        ]
+        return {"sharding": None if self.sharding is None else dims_text(self.sharding), "axes": axes}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueExplanation:
+    """A value, its op and the text of its line, empty if unknown. Each use may have a copy of its own, or none."""
+
+    name: str
+    op: str
+    line: str
+    copies: tuple[CopyExplanation, ...]
+
+    def lines(self) -> Lines:
+        """Yield the explanation as text."""
+        yield f"{self.name} ({self.op}{self.line and f', {self.line}'})"
+        if not self.copies:
+            yield "  not propagated: the value has no uses"
+        for number, copy in enumerate(self.copies):
+            if len(self.copies) > 1:
+                yield f"  copy {number + 1} of {len(self.copies)}: each use has a separate copy"
+            yield from _copy_lines(copy)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the explanation as plain data."""
+        return {
+            "name": self.name,
+            "op": self.op,
+            "line": self.line or None,
+            "copies": [each.to_json() for each in self.copies],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictSite:
+    """An op with conflicts: its line, its line with that of the source program, and one sentence per conflict.
+
+    `axes` are the axes that could not be propagated and those that prevented it.
+    """
+
+    line: int | None
+    line_text: str
+    op: str
+    sentences: tuple[str, ...]
+    axes: frozenset[AxisRef]
+
+    def without_names(self) -> str:
+        """Return the op and the sentences without names of values and lines."""
+        return without_names("\n".join((self.op, *self.sentences)))
+
+    def to_json(self) -> dict[str, object]:
+        """Return the conflicts as plain data."""
+        return {
+            "line": self.line,
+            "source": self.line_text,
+            "op": self.op,
+            "axes": sorted(map(str, self.axes)),
+            "sentences": [each.strip() for each in self.sentences],
+        }
+
+
+class Explainer:
+    """Explains the propagation of a program, whose warnings are in `diagnostics`."""
+
+    def __init__(
+        self,
+        written: ModuleOp,
+        origin: Origin[Any],
+        options: CompileOptions = DEFAULT,
+        trace: TracedPropagation | None = None,
+    ) -> None:
+        """Propagate a copy of the module, unless `trace` has the propagation of such a copy.
+
+        Raises: SdyError if propagation does not support the module.
+        """
+        self.written, self._origin, self._options = written, origin, options
+        self.names = ValueNames(written, origin.text, origin.argument_names)
+        """The names of the values of the program."""
+        context = make_context()
+        self._traced: TracedPropagation = trace or trace_propagation(context, written, options.partitions()[0])
+        self.diagnostics: Sequence[Diagnostic] = context.diagnostics
+        self._counterparts = Counterparts(written, self._traced.module)
+        self._descriptions = TraceDescriptions(self._traced, self.names, self._counterparts, origin.source_lines)
+        self._conflict_sites: list[ConflictSite] | None = None
+        self.values = TracedValues(self._traced, self._counterparts, self._descriptions)
+
+    def of(self, edited: ModuleOp) -> Explainer:
+        """Propagate and explain an edited copy of the program. Raises: SdyError if propagation does not support it."""
+        return Explainer(edited, self._origin, self._options)
+
+    def value(self, query: str) -> Lines:
+        """Yield the explanation of each value that `query` refers to: `%name`, `@func:%name`, or a line number.
+
+        Raises: SdyError SDY-T203 if no value has that name.
+        """
+        for each in self.explanations(query):
+            yield from each.lines()
+
+    def explanations(self, query: str) -> Iterator[ValueExplanation]:
+        """Return the explanation of each value that `query` refers to; see `value`."""
+        return map(self.explanation, self.names.find(query))
+
+    def explanation(self, written: SSAValue) -> ValueExplanation:
+        """Return the explanation of a value of the user's program."""
+        copies = tuple(self._copy(holder) for holder in self.values.holders(written))
+        return replace(self._described_value(written), copies=copies)
+
+    def origins(self, written: SSAValue) -> Iterator[AxisOrigin]:
+        """Yield the origin of each axis of a value; if each use has a separate copy, of the first copy."""
+        for copy in self._counterparts.transformed(written)[:1]:
+            yield from self._copy(self._traced.flat.value(copy).holder).origins
+
+    def shardings(self, query: str) -> list[TensorSharding | None]:
+        """Return the propagated shardings of the values that `query` refers to, one per copy of each value.
+
+        Raises: SdyError SDY-T203 if no value has that name.
+        """
+        return [each for written in self.names.find(query) for each in self.values.shardings(written)]
+
+    @property
+    def traced(self) -> TracedPropagation:
+        """The propagation that is explained."""
+        return self._traced
+
+    @property
+    def descriptions(self) -> TraceDescriptions:
+        """The descriptions of the values, ops and steps of the propagation."""
+        return self._descriptions
+
+    def conflicts(self, *, verbose: bool = True) -> Lines:
+        """Yield the description of all conflicts, op by op.
+
+        Unless `verbose`, a long list has only the first of several ops whose conflicts differ in names and lines alone.
+        """
+        sites = list(self.conflict_sites())
+        groups = groups_of_similar(sites, ConflictSite.without_names, verbose=verbose)
+        shown = groups if verbose else groups[:MOST_ENTRIES]
+        for site, *others in shown:
+            yield f"{site.line_text}: {site.op}"
+            yield from (f"  {sentence}" for sentence in site.sentences)
+            if others:
+                yield f"  likewise at {first_names([other.line_text for other in others])}"
+        if len(shown) < len(groups):
+            yield rest_text(len(groups) - len(shown))
+        if not sites:
+            yield "no conflicts: the tensors of every op have compatible shardings"
+
+    def conflict_sites(self) -> Iterator[ConflictSite]:
+        """Yield the ops with conflicts in program order; a sentence that explains the one before it is indented."""
+        if self._conflict_sites is None:
+            self._conflict_sites = list(_conflict_sites(self._traced, self._descriptions))
+        return iter(self._conflict_sites)
+
+    def steps(self, holder: Value, axis: AxisRef) -> tuple[tuple[str, str], ...]:
+        """Return the line and the description of each step that propagated an axis to a holder."""
+        link: PathLink | None = self._traced.history.last_link(holder, axis)
+        steps: list[tuple[str, str]] = []
+        while link is not None:
+            steps.append(self._descriptions.step(link))
+            link = link.before
+        return tuple(reversed(steps))
+
+    def paths(self, written: SSAValue) -> Iterator[tuple[int, AxisRef, PathLink]]:
+        """Yield the dim and the path of each axis of a value; if each use has a separate copy, of the first copy."""
+        for copy in self._counterparts.transformed(written)[:1]:
+            holder = self._traced.flat.value(copy).holder
+            sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
+            if holder is not None and sharding is not None:
+                for dim, axis in _axes(sharding):
+                    yield dim, axis, self._traced.history.last_link(holder, axis)
+
+    def headline(self, written: SSAValue) -> str:
+        """Return the name of a value of the user's program, its op and its line."""
+        return next(self._described_value(written).lines())
+
+    def _described_value(self, written: SSAValue) -> ValueExplanation:
+        """Return the description of a value, without its copies."""
+        op = op_of(written)
+        assert op is not None  # the value is in a module
+        line = "" if line_of(op) is None else self._descriptions.line_of(op)
+        return ValueExplanation(self.names[written], "argument" if isinstance(op, FuncOp) else op.name, line, ())
+
+    def _copy(self, holder: Value | None) -> CopyExplanation:
+        sharding = None if holder is None else self._traced.flat.graph.sharding(holder)
+        if holder is None or sharding is None:
+            return CopyExplanation(None)
+        origins = (AxisOrigin(dim, axis, self.steps(holder, axis)) for dim, axis in _axes(sharding))
+        return CopyExplanation(sharding, tuple(origins))
+
+
+def _axes(sharding: TensorSharding) -> Iterator[tuple[int, AxisRef]]:
+    """Yield the axes that dims are sharded along, each with its dim."""
+    return ((index, axis) for index, dim in enumerate(sharding.dims) for axis in dim.axes)
+
+
+def _copy_lines(copy: CopyExplanation) -> Lines:
+    if copy.sharding is None:
+        yield "  no sharding was propagated to it: it is replicated"
+        return
+    yield f"  sharded {dims_text(copy.sharding)}"
+    for index, dim in enumerate(copy.sharding.dims):
+        if not dim.axes:
+            yield f"  dim {index} is unsharded"
+        for origin in (each for each in copy.origins if each.dim == index):
+            yield f"  dim {index} is sharded along {origin.axis}:"
+            width = max(len(line) for line, _ in origin.steps)
+            yield from (f"    {line:{width}}  {text}" for line, text in origin.steps)
+
+
+def _conflict_sites(traced: TracedPropagation, descriptions: TraceDescriptions) -> Iterator[ConflictSite]:
+    for site, group in groupby(conflicts_of(traced.flat.graph, traced.history), key=lambda each: each.site):
+        conflicts = list(group)
+        sentences = (line for conflict in conflicts for line in conflict_lines(conflict, descriptions, traced.history))
+        involved = (axis for conflict in conflicts for axis in (conflict.axis, conflict.rival_axis))
+        yield ConflictSite(
+            descriptions.line_number(site),
+            descriptions.line(site),
+            descriptions.site(site),
+            tuple(sentences),
+            frozenset(axis for axis in involved if axis is not None),
+        )

@@ -1,0 +1,282 @@
+"""Searches for the shardings of a program, and describes what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from time import monotonic
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from sdy.advice.annotated_program import with_module
+from sdy.advice.edits import Edit, edited
+from sdy.compile.folded_cost import folded_cost
+from sdy.compile.origin import Origin
+from sdy.compile.written_program import WrittenProgram
+from sdy.cost.program_cost import ProgramCost
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sharded_types import static_shape
+from sdy.model.mesh import Mesh
+from sdy.model.sharding import TensorSharding
+from sdy.passes.export.layers.fold_layers import has_folded_layers
+from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.explanation.value_names import ValueNames, source_text
+from sdy.report.notation import read_any
+from sdy.search.constraints import PlannedValue
+from sdy.search.explanation import AlternativeSearch, PlanExplanation
+from sdy.search.folded_program import folded_program
+from sdy.search.layered_search import LayeredSearch
+from sdy.search.plans.plan import HeldMemory, LeastMemory, ShardingPlan
+from sdy.search.search_end import SearchEnd
+from sdy.search.search_request import SearchRequest, splits_axes
+from sdy.search.searched_module import (
+    PreparedModule,
+    name_of_mesh,
+    on_one_mesh,
+    prepared_module,
+    without_shardings,
+)
+from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
+
+SHARE_OF_MESHES = 0.4  # of the time, in which meshes are compared
+MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are partitioned
+
+
+P = TypeVar("P", bound=WrittenProgram[Any])
+Search = ShardingSearch | LayeredSearch
+
+
+def price(program: WrittenProgram[Any], request: SearchRequest, module: ModuleOp) -> ProgramCost:
+    """Partition a program with another module, which may have folded layers, and return its cost.
+
+    The program keeps the old text, which is enough for a price: printing a module, and comparing it with the old text,
+    takes as long as partitioning it. For a large program, the communication optimizer is as in its options.
+    """
+    if has_folded_layers(module):
+        return folded_cost(module, request.hardware, request.free_bytes, program.options)
+    tried = replace(program, module=module)
+    chosen = tried if is_large(program.module) else tried.optimized_for(request.hardware)
+    return chosen.cost(request.hardware, request.free_bytes)
+
+
+def search_plan(program: P, request: SearchRequest) -> ShardingPlan[P]:
+    """Return the best shardings of a program on one of the meshes of the request.
+
+    Raises: SdyError SDY-T253 if the program has no mesh and the request neither; errors of the search.
+    """
+    end, request = monotonic() + request.seconds, replace(request, options=program.options)
+    meshes = required_meshes(program.module, request.meshes)
+    on_mesh = partial(_search_on, program, request, prepared_module(program.module))
+    searches, untried = ([on_mesh(meshes[0])], 0) if len(meshes) == 1 else _most_promising(meshes, on_mesh, request)
+    found = list(_results(searches, end))
+    search, result = min(found, key=lambda each: request.rank(each[1].best.cost))
+    written = search.written
+    own = result.before if written is program.module else None
+    before = own or _cost_before(program, search.written, request)
+    is_same_mesh = any(mesh == search.searched.mesh for mesh in meshes_of(program.module).values())
+    if is_same_mesh and not request.fixed and request.rank(before) < request.rank(result.best.cost):
+        # The annotations of the user are better than those that were found.
+        result, written = replace(result, best=Candidate((), before, result.solution)), program.module
+    return _plan(program, search, written, before, result, untried)
+
+
+def _results(searches: Sequence[Search], end: float) -> Iterator[tuple[Search, SearchResult]]:
+    """Run searches until `end`, each in an equal share of the time that is left; an interrupt ends them all."""
+    for number, search in enumerate(searches):
+        if number and monotonic() > end:
+            break
+        result = search.run(max(0.0, end - monotonic()) / (len(searches) - number))
+        yield search, result
+        if result.end is SearchEnd.INTERRUPT:
+            break
+
+
+def _search_on(program: WrittenProgram[Any], request: SearchRequest, prepared: PreparedModule, mesh: Mesh) -> Search:
+    """Return the search for a program, which is also `prepared`, on one mesh."""
+    start = without_shardings if request.from_scratch else on_one_mesh
+    module = start(program.module, mesh)
+    if request.fixed:
+        module, _ = edited(module, list(_fixed(program, module, mesh, request)))
+    searched = prepared.on(mesh, name_of_mesh(module, mesh))
+    price_of = partial(price, program, request)
+    folded = folded_program(module) if is_large(program.module) else None
+    if folded is None:
+        return ShardingSearch(module, searched, request, price_of, is_large(program.module))
+    return LayeredSearch(folded, searched, request, price_of)
+
+
+def required_meshes(module: ModuleOp, meshes: Sequence[Mesh]) -> Sequence[Mesh]:
+    """Return `meshes`, or without any the mesh of a module. Raises: SdyError SDY-T253 if the module has none."""
+    found = meshes or [mesh for mesh in meshes_of(module).values() if mesh.axes][:1]
+    if not found:
+        hint = 'say which devices: mesh="data=4,model=2" or devices=8'
+        raise SdyError(Diagnostic("SDY-T253", "the program has no mesh", hint=hint))
+    return found
+
+
+def _fixed(program: WrittenProgram[Any], module: ModuleOp, mesh: Mesh, request: SearchRequest) -> Iterator[Edit]:
+    """Yield the annotations that the request fixes. Raises: SdyError SDY-T203 if a value does not exist."""
+    main = main_function(module)
+    targets: tuple[SSAValue | int, ...] = (*main.body.block.args, *range(len(main.function_type.outputs)))
+    values = boundary_values(module, program.origin.argument_names)
+    names = ValueNames(module, program.origin.text, program.origin.argument_names)
+    known = {name: (target, value) for target, value in zip(targets, values, strict=True) for name in value.names}
+    known |= {names[argument]: known[values[argument.index].name] for argument in main.body.block.args}
+    mesh_name = name_of_mesh(module, mesh)
+    for name, text in request.fixed.items():
+        if name not in known:
+            hint = similar_name_hint(name, known) or f"values: {', '.join(value.name for value in values)}"
+            raise SdyError(Diagnostic("SDY-T203", f"no argument or result is called {name}", hint=hint))
+        target, value = known[name]
+        text = f"<@{mesh_name}, {text}>" if text.startswith("[{") else text
+        sharding, _ = read_any(text, mesh, len(static_shape(value.type) or ()))
+        yield Edit(target, replace(sharding, mesh=mesh_name))
+
+
+def _most_promising(
+    meshes: Sequence[Mesh], on_mesh: Callable[[Mesh], Search], request: SearchRequest
+) -> tuple[list[Search], int]:
+    """Return the searches whose cost networks have the best solutions, and the number of meshes that were not compared.
+
+    Meshes are compared in a share of the time. The networks of meshes with few axes are small, so these come first;
+    then those that split an axis of the best mesh with fewer axes.
+    """
+    objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds
+    pending, end = list(meshes), monotonic() + seconds
+    ranked: list[tuple[tuple[bool, float], Search]] = []  # the best solution first
+    while pending and (not ranked or monotonic() < end):
+        best = [search.searched.mesh for _, search in ranked]
+        mesh = min(pending, key=lambda each: (len(each.axes), not _splits_best(each, best)))
+        pending.remove(mesh)
+        search = on_mesh(mesh)
+        solution = search.networks.solve(objective, seconds / len(meshes))
+        if solution is not None:
+            ranked.append(((solution.peak_bytes > request.free_bytes, solution.cost), search))
+            ranked.sort(key=lambda each: each[0])
+        elif not ranked and not pending:
+            return [search], 0
+    return [search for _, search in ranked[:MAX_PRICED_MESHES]], len(pending)
+
+
+def _splits_best(mesh: Mesh, ranked: Sequence[Mesh]) -> bool:
+    """Return whether the first mesh with fewer axes results from joining axes of `mesh`."""
+    best = next((each for each in ranked if len(each.axes) < len(mesh.axes)), None)
+    return best is not None and splits_axes(*([axis.size for axis in each.axes] for each in (mesh, best)))
+
+
+@garbage_collection_paused()
+def _plan(
+    program: P,
+    search: Search,
+    written: ModuleOp,
+    before: ProgramCost,
+    result: SearchResult,
+    untried_meshes: int,
+) -> ShardingPlan[P]:
+    """Return the plan of the best candidate, whose edits are of values of `written`, and the cost before."""
+    best = result.best
+    annotated, _ = edited(written, best.edits)
+    names = ValueNames(written, program.origin.text, program.origin.argument_names)
+    arguments = main_function(written).body.block.args
+    boundary = boundary_values(annotated, program.origin.argument_names)
+    results = boundary[len(arguments) :]
+    solution = best.solution or result.solution
+    least = _least_memory(search, program.origin) if not best.cost.fits else None
+    is_bounded = search.networks.has_all_choices and not search.request.overlap  # the network knows no overlap
+    argument_names = [names[argument] for argument in arguments]
+    shardings = {index: each.sharding for index, each in enumerate(boundary[: len(arguments)]) if each.sharding}
+    return ShardingPlan(
+        with_module(program, written, best.edits),
+        with_module(program, program.module if _has_mesh(program.module) else search.written),
+        search.searched.mesh,
+        search.request.goal,
+        before,
+        best.cost,
+        list(_described(argument_names, boundary[: len(arguments)])),
+        list(_described([value.name for value in results], results)),
+        list(_constraints(best.edits, names, program.origin)),
+        solution.gap if solution is not None and is_bounded and not least else None,
+        result.tried,
+        untried_meshes,
+        result.end,
+        result.can_shard,
+        least,
+        not is_large(program.module),
+        partial(_explanation, search, shardings, argument_names),
+    )
+
+
+def _least_memory(search: Search, origin: Origin[Any]) -> LeastMemory | None:
+    """Return the memory that every sharding needs; None if that is not known to exceed the free memory."""
+    found = search.networks.least_memory()
+    if found.bytes <= search.request.free_bytes:
+        return None
+    rows = ((_source(each.value, origin), str(each.value.type), each.count, each.bytes) for each in found.values)
+    groups: dict[tuple[str, str], tuple[int, float]] = {}
+    for source, type_text, count, size in rows:
+        known = groups.get((source, type_text), (0, 0.0))
+        groups[source, type_text] = known[0] + count, known[1] + size
+    held = [HeldMemory(*key, count, round(size)) for key, (count, size) in groups.items()]
+    return LeastMemory(round(found.bytes), tuple(sorted(held, key=lambda each: (-each.bytes, each.source, each.type))))
+
+
+def _source(value: SSAValue, origin: Origin[Any]) -> str:
+    """Return the line that computes a value; empty if it is unknown."""
+    op = op_of(value)
+    span = None if op is None else span_of(op)
+    return "" if span is None else source_text(span.line, origin.source_lines)
+
+
+def _explanation(
+    search: Search, shardings: Mapping[int, TensorSharding], names: Sequence[str], seconds: float
+) -> PlanExplanation:
+    """Return what the best plans without the axes of these argument shardings cost."""
+    goal = search.request.goal
+    objective = goal.objectives()[0]
+    solver, network = search.networks.solver(objective, seconds)
+    solution = search.networks.solve(objective, seconds)
+    if solution is None:
+        return PlanExplanation(goal, search.searched.mesh, 0.0, ())
+    alternatives = AlternativeSearch(search.searched, network, solver.priced(solution.price), solution.labels)
+    choices, untried = alternatives.choices(shardings, names, seconds)
+    return PlanExplanation(goal, search.searched.mesh, solution.cost, choices, untried)
+
+
+def _has_mesh(module: ModuleOp) -> bool:
+    """Return whether a module has a mesh of more than one device."""
+    return any(mesh.axes for mesh in meshes_of(module).values())
+
+
+def _cost_before(program: WrittenProgram[Any], written: ModuleOp, request: SearchRequest) -> ProgramCost:
+    """Return the cost of the program with its own annotations, or that of `written`, which has the mesh of the search.
+
+    The latter counts if the program has no mesh or cannot be partitioned.
+    """
+    if _has_mesh(program.module):
+        try:
+            return price(program, request, program.module)
+        except SdyError:
+            pass
+    return price(program, request, written)
+
+
+def _described(names: Sequence[str], values: Sequence[BoundaryValue]) -> Iterator[PlannedValue]:
+    for name, value in zip(names, values, strict=True):
+        if value.sharding is not None:
+            yield PlannedValue(name, str(value.type), value.sharding)
+
+
+def _constraints(edits: Sequence[Edit], names: ValueNames, origin: Origin[Any]) -> Iterator[PlannedValue]:
+    for edit in edits:
+        if edit.is_constraint and isinstance(edit.target, SSAValue):
+            source = _source(edit.target, origin)
+            yield PlannedValue(names[edit.target], str(edit.target.type), edit.sharding, source)
