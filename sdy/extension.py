@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sdy.diagnostics.argument_types import require_subclass, require_type
+from sdy.diagnostics.user_code import require_subclass, require_type
 
 if TYPE_CHECKING:
     from xdsl.ir import Dialect

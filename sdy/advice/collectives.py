@@ -11,7 +11,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops

@@ -11,10 +11,8 @@ from sdy.advice.collectives import Collective
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import DEFAULT_MACHINE
-from sdy.diagnostics.counted import counted, first_names
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
+from sdy.diagnostics.wording import counted, first_names, similar_name_hint
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of

@@ -14,7 +14,7 @@ from sdy.advice.causes_once import CausesOnce
 from sdy.advice.collectives import Collective
 from sdy.advice.matching import Matching, match_programs
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import ShardingConstraintOp

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.axis_list import sharded_size

@@ -15,8 +15,7 @@ from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Span
 from sdy.dialects.ir.symbols import MAIN, functions_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.text.debug_locations import ParsedLocations

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.device_groups import groups_of
-from sdy.cost.network.group_axes import GroupAxes
+from sdy.cost.machine_layout import GroupAxes
 from sdy.cost.traffic import traffic_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.axis import AxisList

@@ -23,7 +23,7 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write_axis_list
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.axis_moves import AxesPerDim
+from sdy.model.collective import AxesPerDim
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import local_shape
 

@@ -20,9 +20,7 @@ from typing import cast
 
 from sdy.cost.hardware import HARDWARE, Hardware, MatrixRates, Network, Switch, Torus
 from sdy.cost.quantities import parse_bytes
-from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
 from sdy.diagnostics.toml_tables import (
     Reader,
     Table,
@@ -33,6 +31,8 @@ from sdy.diagnostics.toml_tables import (
     read_table,
     read_toml,
 )
+from sdy.diagnostics.user_code import require_type
+from sdy.diagnostics.wording import similar_name_hint
 
 SUFFIX = ".toml"
 HOP_SECONDS = 1e-6  # as for the machines of the table

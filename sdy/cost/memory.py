@@ -14,8 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sdy.cost.allocation.buffers import Buffers
-from sdy.cost.allocation.result_buffers import stored_in_results
+from sdy.cost.allocation.buffers import Buffers, stored_in_results
 from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, lifetimes, memory_uses
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.fast_ops import operands_of

@@ -13,7 +13,7 @@ from sdy.cost.memory import peak_bytes
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, ScheduledOp, schedule_of
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh

@@ -16,7 +16,7 @@ from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import groups_of
 from sdy.cost.executions import Visit, visits
 from sdy.cost.hardware import Hardware
-from sdy.cost.network.machine_layout import MachineLayout
+from sdy.cost.machine_layout import MachineLayout
 from sdy.cost.roofline import NO_TIME, OpTime, op_time
 from sdy.cost.traffic import group_size, kind_of, result_bytes
 from sdy.dialects.stablehlo.control import ControlFlowOp

@@ -7,9 +7,8 @@ from math import inf
 from pathlib import Path
 from typing import TypeVar, cast
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Span
+from sdy.diagnostics.wording import similar_name_hint
 
 Table = Mapping[str, object]
 Reader = Callable[[object], object]  # raises ValueError if the value is not as expected

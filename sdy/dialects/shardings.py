@@ -20,11 +20,17 @@ from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
-from sdy.model.manual_axes import with_manual_axes, without_manual_axes
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_open, open_except, replaced_at, unsharded
+from sdy.model.sharding_update import (
+    fully_open,
+    open_except,
+    replaced_at,
+    unsharded,
+    with_manual_axes,
+    without_manual_axes,
+)
 
 SHARDING = "sdy.sharding"  # one sharding on a function argument or result; one per result on other ops
 

@@ -8,8 +8,8 @@ from lark import Token
 
 from sdy.grammar import build
 from sdy.grammar._lark import ParseNode, parse_tree
-from sdy.grammar.aliases import Aliases, no_aliases
 from sdy.grammar.build import error_at, integer
+from sdy.grammar.common_forms import Aliases, no_aliases
 from sdy.grammar.errors import NotationError
 from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping, factor_symbol, parse_factor_symbols
 

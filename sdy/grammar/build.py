@@ -6,15 +6,14 @@ from lark import Token
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.grammar._lark import ParseNode
-from sdy.grammar.aliases import Aliases, no_aliases
+from sdy.grammar.common_forms import Aliases, no_aliases
 from sdy.grammar.errors import NotationError
-from sdy.model.axis import AxisList, AxisRef, SubAxis
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+from sdy.model.axis import AxisList, AxisRef, SubAxis, symbol_name, unquoted
 from sdy.model.checks.check_edges import check_propagation_edges
 from sdy.model.checks.check_mesh import check_mesh, check_mesh_axis
+from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationEdges, PropagationStep
-from sdy.model.quoting import symbol_name, unquoted
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 _INT64_MAX = 2**63 - 1

@@ -7,6 +7,7 @@ no other texts. Each function returns None for a text in another form, which onl
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sdy.model.axis import AxisList, AxisRef, SubAxis
 from sdy.model.checks.check_mesh import check_mesh
@@ -80,3 +81,10 @@ def _axes(text: str | None) -> AxisList:
         AxisRef(name, SubAxis(int(pre_size), int(size)) if size else None)
         for name, pre_size, size in _refs.findall(text or "")
     )
+
+
+Aliases = Callable[[str], object]  # the value of `#name`; None if it is not defined
+
+
+def no_aliases(_: str) -> None:
+    """Define no aliases: the `Aliases` of a text outside of a module."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.span import span_at
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, span_at
 
 
 class NotationError(Exception):

@@ -10,14 +10,14 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from sdy.diagnostics.argument_types import require_type
+from sdy.diagnostics.user_code import require_type
 from sdy.grammar import common_forms
-from sdy.grammar.aliases import Aliases, no_aliases
+from sdy.grammar.common_forms import Aliases, no_aliases
 from sdy.grammar.errors import NotationError, SourceText
 
 if TYPE_CHECKING:
     from sdy.model.axis import AxisList, AxisRef, SubAxis
-    from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+    from sdy.model.collective import AllToAllParam, AxesPerDim
     from sdy.model.mesh import Mesh, MeshAxis
     from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
     from sdy.model.rule import OpShardingRule, TensorMapping

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from sdy.model.axis import AxisRef, SubAxis
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+from sdy.model.axis import AxisRef, SubAxis, quoted
+from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
-from sdy.model.quoting import quoted
 from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping, factor_symbol
 from sdy.model.sharding import DimSharding, TensorSharding
 

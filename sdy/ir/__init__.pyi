@@ -38,7 +38,7 @@ from sdy.dialects.verification.verify_module import verify_module as verify_modu
 from sdy.ir import stablehlo as stablehlo
 from sdy.model.axis import AxisRef as AxisRef
 from sdy.model.axis import SubAxis as SubAxis
-from sdy.model.axis_moves import AllToAllParam as AllToAllParam
+from sdy.model.collective import AllToAllParam as AllToAllParam
 from sdy.model.mesh import MeshAxis as MeshAxis
 from sdy.model.shape import global_shape as global_shape
 from sdy.model.shape import local_shape as local_shape

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Severity, Span
 from sdy.language_server.text.document import Document, LineMap, Position
 
 REFERENCE = "https://sdy-dev.github.io/sdy/reference/diagnostics/"

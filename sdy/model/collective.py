@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+from sdy.model.axis import AxisList
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +49,17 @@ class CollectiveKind(Enum):
 
 
 Collective = AllGather | AllSlice | AllToAll | CollectivePermute
+
+
+AxesPerDim = tuple[AxisList, ...]  # one list per dim, major first
+
+
+class AllToAllParam(NamedTuple):
+    """Move `axes` from the minor end of dim `source` to the minor end of dim `target`.
+
+    Source: docs/spec/01, 1.4.11.
+    """
+
+    axes: AxisList
+    source: int
+    target: int

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from sdy.diagnostics.argument_types import require_tuple_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.model.axis import AxisRef
+from sdy.diagnostics.user_code import require_tuple_of
+from sdy.model.axis import AxisRef, quoted
 from sdy.model.cached_hash import CachedHash
 from sdy.model.html_repr import HtmlRepr
-from sdy.model.quoting import quoted
 
 SHOWN_IDS = 8  # device ids that the short text of a mesh lists
 MAX_LISTED_DEVICES = 2**18  # tables and replica groups of more devices would take seconds each

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from sdy.model.axis import AxisList, AxisRef
+from sdy.model.axis import AxisList, AxisRef, symbol
 from sdy.model.cached_hash import CachedHash
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh
-from sdy.model.quoting import symbol
 
 
 class ReductionKind(Enum):

@@ -6,13 +6,14 @@ Source: docs/spec/01, 3.2 and 3.3.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_on_mesh import mesh_order_key
 from sdy.model.mesh import Mesh
-from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
 OPEN_DIM = DimSharding(is_closed=False)
 CLOSED_DIM = DimSharding()
@@ -121,3 +122,32 @@ def replaced_at(
 ) -> tuple[TensorSharding, ...]:
     """Return the tuple with the element at `index` replaced."""
     return (*shardings[:index], sharding, *shardings[index + 1 :])
+
+
+def without_manual_axes(sharding: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
+    """Return the local sharding, as seen inside the body: without the manual axes.
+
+    The axes of every dim are manual axes followed by free ones. Source: docs/spec/01, 6.4.
+    """
+    if not manual_axes:
+        return sharding
+
+    def free(axes: AxisList) -> AxisList:
+        return tuple(axis for axis in axes if axis.name not in manual_axes)
+
+    dims = tuple(replace(dim, axes=dim.axes[len(manual_prefix(dim, manual_axes)) :]) for dim in sharding.dims)
+    return replace(sharding, dims=dims, replicated=free(sharding.replicated), unreduced=free(sharding.unreduced))
+
+
+def with_manual_axes(outer: TensorSharding, inner: TensorSharding, manual_axes: Collection[str]) -> TensorSharding:
+    """Return `inner` with the manual axes of each dim of `outer`, and the replicated and unreduced axes of `outer`."""
+    dims = tuple(
+        replace(new, axes=(*manual_prefix(old, manual_axes), *new.axes))
+        for old, new in zip(outer.dims, inner.dims, strict=True)
+    )
+    return TensorSharding(inner.mesh, dims, outer.replicated, outer.unreduced, ReductionKind.SUM)
+
+
+def manual_prefix(dim: DimSharding, manual_axes: Collection[str]) -> AxisList:
+    """Return the manual axes at the major end of the dim."""
+    return tuple(takewhile(lambda axis: axis.name in manual_axes, dim.axes))

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
 from sdy.compile.compiled import Compiled
-from sdy.diagnostics.argument_types import require_type
-from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.user_code import require_type
+from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.values import DeviceArray

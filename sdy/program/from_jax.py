@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.origin import Origin
 from sdy.compile.source_text import read_module
-from sdy.diagnostics.argument_types import require_callable
 from sdy.diagnostics.progress import note_step
+from sdy.diagnostics.user_code import require_callable
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sdy.compile.source_text import source_text
-from sdy.diagnostics.argument_types import require_type
+from sdy.diagnostics.user_code import require_type
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.program import Program
 

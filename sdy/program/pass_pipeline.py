@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.user_code import require_type
 from sdy.dialects.module_text import make_context
 from sdy.dialects.verification.verified_module import VerifiedModule
 from sdy.passes import run

@@ -18,8 +18,8 @@ from sdy.compile.signature import FlatSignature, call_of
 from sdy.compile.source_text import argument_names
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
-from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.progress import note_step
+from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.module_text import parse_module_with_locations, print_module
 from sdy.dialects.text.source_lines import source_lines

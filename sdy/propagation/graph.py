@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 
-from sdy.model.manual_axes import with_manual_axes, without_manual_axes
 from sdy.model.mesh import Mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import with_manual_axes, without_manual_axes
 from sdy.propagation.numbering import Numbering
 
 NO_RULE = -1

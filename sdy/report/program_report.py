@@ -10,8 +10,8 @@ from rich.console import Console
 
 from sdy.compile.compiled import Compiled
 from sdy.cost.collective_uses import CollectiveUse, executed_collectives
-from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, render
+from sdy.diagnostics.wording import first_names
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import line_of, source_text

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 
-from sdy.diagnostics.argument_types import wrong_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.user_code import wrong_type
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.report.notation import JaxMesh, NamedSharding, PartitionSpec, checked, mesh_of, read_any

@@ -15,8 +15,9 @@ from sdy.dialects.module_text import make_context
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.model.axis import AxisList
+from sdy.model.numbered_digits import NumberedDigits
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.layout_search.layout import Layout, MeshDigits
+from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.run import run_passes
 from sdy.report.explanation.counterparts import Counterparts
@@ -27,7 +28,7 @@ MAX_ROUNDS = 12
 
 
 def boundary_edits(
-    module: ModuleOp, planned: PlannedShardings, digits: MeshDigits, *, with_results: bool = True
+    module: ModuleOp, planned: PlannedShardings, digits: NumberedDigits, *, with_results: bool = True
 ) -> list[Edit]:
     """Return the planned annotations of the arguments, and of the results, of the main function.
 
@@ -48,7 +49,7 @@ def boundary_edits(
     ]
 
 
-def _layout_of(sharding: TensorSharding, digits: MeshDigits) -> Layout:
+def _layout_of(sharding: TensorSharding, digits: NumberedDigits) -> Layout:
     """Return a planned sharding, whose axes are digits, as a layout."""
     return Layout(tuple(digits.split(dim.axes) or () for dim in sharding.dims))
 

@@ -18,7 +18,7 @@ from xdsl.ir import BlockArgument
 
 from sdy.cost.quantities import seconds_text
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.diagnostics.counted import counted, first_names
+from sdy.diagnostics.wording import counted, first_names
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding

@@ -22,7 +22,7 @@ from sdy.dialects.sdy.ops import MeshOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import SHARDING
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.partitioner.layout_search.layout import MeshDigits
+from sdy.model.numbered_digits import NumberedDigits
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.optimize.communication_edges import ValueEdge
@@ -68,7 +68,7 @@ class PreparedModule:
         """Return the module on a mesh, in a copy."""
         copy = copy_with_regions(self.module)
         _set_mesh(copy, mesh, mesh_name)
-        graph = GraphReader(copy, MeshDigits.full_axes(mesh), is_boundary_free=True).read()
+        graph = GraphReader(copy, NumberedDigits.full_axes(mesh), is_boundary_free=True).read()
         return SearchedModule(copy, graph, mesh_name)
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from sdy.advice.edits import Edit
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh

@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import DeviceGroup
 from sdy.cost.hardware import Hardware
-from sdy.cost.network.machine_layout import MachineLayout
+from sdy.cost.machine_layout import MachineLayout
 from sdy.model.axis import AxisList, overlaps
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AllGather, AllSlice, AllToAll, CollectivePermute
 from sdy.model.devices.tiling import shard_coordinates, source_target_pairs
 from sdy.model.mesh_digits import mesh_digits
+from sdy.model.numbered_digits import DigitsPerDim, DigitTuple, NumberedDigits
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import DigitsPerDim, DigitTuple, Layout, MeshDigits, TensorSize
-from sdy.partitioner.layout_search.patterns import Patterns
+from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.reduction import Reduction
-from sdy.partitioner.layout_search.transfer import Transfers
+from sdy.partitioner.layout_search.transfer import Patterns, Transfers
 from sdy.partitioner.reshard.plan import plan
 from sdy.partitioner.reshard.steps import Reshape
 from sdy.search.network.cost_network import Table
@@ -77,7 +77,7 @@ NOTHING = TransferRates(())
 class TransferCosts:
     """The transfers between layouts on the axes of one mesh."""
 
-    def __init__(self, digits: MeshDigits, hardware: Hardware) -> None:
+    def __init__(self, digits: NumberedDigits, hardware: Hardware) -> None:
         self._digits = digits
         self._hardware = hardware
         self._machine = MachineLayout(digits.mesh, hardware.network)

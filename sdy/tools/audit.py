@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
 from sdy.evidence.audit.audit_rule import RuleAudit
 from sdy.evidence.audit.catalogue.all import programs
 from sdy.evidence.audit.program_audit import OpAudit, audit_program

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from sdy.advice.partition_summary import PartitionSummary
 from sdy.advice.report_json import cause_text, collectives_json
-from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.wording import first_names
 from sdy.program.program import Program
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.similar_entries import groups_of_similar, without_names

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, render
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS, status_of

@@ -46,10 +46,10 @@ def _run(args: Sequence[str]) -> int:
     if arguments.has("list-passes"):
         write_text("-", pass_list())
         return SUCCESS
-    if "list-op" in arguments.given.values:
-        from sdy.tools.command_line.op_homes import op_page  # imported here, because it imports all stages
+    if listed := arguments.given.values.get("list-op"):
+        from sdy.tools.command_line.op_homes import op_page  # imports the tables of all stages
 
-        write_text("-", op_page(arguments.given.values["list-op"]))
+        write_text("-", op_page(listed))
         return SUCCESS
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))

@@ -31,10 +31,10 @@ from sdy.dialects.stablehlo import collectives as hlo_collectives
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis import AxisList
-from sdy.model.checks.check_unreduced import check_unreduced_transition
-from sdy.model.manual_axes import without_manual_axes
+from sdy.model.checks.check_sharding import check_unreduced_transition
 from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import ReductionKind, TensorSharding
+from sdy.model.sharding_update import without_manual_axes
 from sdy.partitioner.on_shards.reduction_kinds import body_kinds
 
 

@@ -20,7 +20,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
 from sdy.grammar import write
 from sdy.model.axis import AxisList
-from sdy.model.axis_moves import AllToAllParam
+from sdy.model.collective import AllToAllParam
 from sdy.model.mesh import Mesh
 from sdy.model.propagation_edges import PropagationEdges
 from sdy.model.rule import OpShardingRule

@@ -16,7 +16,7 @@ from sdy.grammar.parse import AXIS_LIST, parse_mesh, parse_sharding
 from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write_axis_list, write_sharding
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import extended, sort_and_merge
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import closed_on
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdy.cost.statistics import Statistics, statistics_of
-from sdy.partitioner.layout_search.resources import MemoryBudget
+from sdy.partitioner.layout_search.state import MemoryBudget
 from sdy.passes.export.optimize import optimize_communication
 from sdy.program.load import load
 from sdy.program.program import Program

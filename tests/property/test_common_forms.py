@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdy.grammar import any_form, common_forms
-from sdy.grammar.aliases import no_aliases
+from sdy.grammar.common_forms import no_aliases
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding

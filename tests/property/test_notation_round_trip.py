@@ -12,7 +12,7 @@ from support.model import strategies as some
 from sdy.grammar import parse, write
 from sdy.grammar._lark import START_RULES
 from sdy.model.axis import AxisList, AxisRef, SubAxis
-from sdy.model.axis_moves import AllToAllParam
+from sdy.model.collective import AllToAllParam
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
 from sdy.model.rule import OpShardingRule, TensorMapping

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sdy.advice.collectives import Collective
 from sdy.advice.edits import Change
 from sdy.advice.lint.price import Cost, Price
-from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity, Span
 from sdy.report.similar_entries import groups_of_similar, without_names
 
 NO_COST = Cost()

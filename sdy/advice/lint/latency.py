@@ -10,7 +10,7 @@ from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.schedule import CollectiveRun
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.ir.op_location import span_of
 from sdy.model.axis import AxisList
 

@@ -16,7 +16,7 @@ from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.schedule import CollectiveRun
 from sdy.cost.tensor_bytes import tensor_bytes
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function

@@ -22,7 +22,7 @@ from sdy.advice.lint.settings import LintSettings
 from sdy.advice.lint.similar_findings import different_first, with_text_about_others
 from sdy.advice.lint.trials import Trials
 from sdy.advice.partition_summary import PartitionSummary
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.wording import counted
 from sdy.dialects.module_text import print_module
 from sdy.report.html.fragment import tables_html
 from sdy.report.tables.fitted_table import fitted_table

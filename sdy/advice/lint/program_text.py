@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Span
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|[()\[\]{}<>]')

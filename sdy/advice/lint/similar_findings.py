@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from sdy.advice.lint.finding import Candidate, Finding
 from sdy.advice.lint.price import Cost
-from sdy.diagnostics.counted import first_names
+from sdy.diagnostics.wording import first_names
 from sdy.report.similar_entries import groups_of_similar, without_names
 
 MOST_FINDINGS = 12  # a list of at most this number stays as it is

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from sdy.advice.lint.program_text import ProgramText, UnsupportedTextError
 from sdy.compile.compiled import Compiled
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.report.boundary import boundary_values

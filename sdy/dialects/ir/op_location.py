@@ -7,8 +7,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import BlockArgument, Operation
 
-from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import SdyError, Span
 from sdy.diagnostics.user_code import user_code_error
 
 

@@ -18,9 +18,9 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.sdy.notation import is_at_attribute, read_attribute, read_bracketed, read_rest
 from sdy.grammar import parse, write
 from sdy.model.axis import AxisList, AxisRef, SubAxis
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
 from sdy.model.checks.check_edges import check_propagation_edges
 from sdy.model.checks.check_mesh import check_mesh, check_mesh_axis
+from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
 from sdy.model.rule import OpShardingRule, TensorMapping

@@ -20,8 +20,7 @@ from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.enums import enum_attr, enum_value
 from sdy.dialects.sdy.types import Shaped
 from sdy.model.axis import AxisList
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
-from sdy.model.collective import CollectiveKind
+from sdy.model.collective import AllToAllParam, AxesPerDim, CollectiveKind
 from sdy.model.sharding import ReductionKind, TensorSharding
 
 _TENSOR_AND_SHARDING = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)"

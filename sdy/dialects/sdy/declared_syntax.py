@@ -33,7 +33,7 @@ class DeclaredSyntaxOp(IRDLOperation):
 def _program(op_class: type[DeclaredSyntaxOp]) -> FormatProgram:
     definition = op_class.get_irdl_definition()
     if "custom<" in op_class.SYNTAX:
-        from sdy.dialects.sdy.enum_directives import DIRECTIVES
+        from sdy.dialects.sdy.enums import DIRECTIVES
 
         definition = replace(definition, custom_directives=DIRECTIVES)
     return FormatProgram.from_str(op_class.SYNTAX, definition)

@@ -21,7 +21,7 @@ from xdsl.parser import Parser
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.text.debug_locations import NAMED_UNKNOWN, RANGE, ParsedLocations
 from sdy.dialects.text.source_lines import alias_location
 from sdy.dialects.text.text_parser import TextParser

@@ -32,7 +32,7 @@ def print_operation(op: Operation, generic: bool = False, locations: ParsedLocat
     text = stream.getvalue()
     if RESOURCE not in text:
         return text
-    from sdy.dialects.text.resources import resource_section  # imported here, because few programs need it
+    from sdy.dialects.text.text_parser import resource_section  # imported here, because few programs need it
 
     return f"{text}\n\n{resource_section(op)}"
 

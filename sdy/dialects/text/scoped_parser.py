@@ -18,9 +18,8 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Note
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import counted, similar_name_hint
 from sdy.dialects.ir.fast_ops import append_op, make_location
 from sdy.dialects.text.location_parser import LocationParser
 

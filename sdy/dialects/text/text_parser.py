@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import NoReturn, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
     DenseArrayBase,
+    DictionaryAttr,
     Float32Type,
     FloatAttr,
     FloatData,
@@ -25,17 +27,68 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import Position
 from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
-from sdy.diagnostics.similar_names import similar_name_hint
-from sdy.dialects.constants.dense import DenseElementsAttr, DenseResource
+from sdy.diagnostics.wording import similar_name_hint
+from sdy.dialects.constants.dense import DenseElements, DenseElementsAttr, DenseResource
 from sdy.dialects.constants.elements import Scalar, codec_of
+from sdy.dialects.constants.float_formats import FLOAT_FORMATS
 from sdy.dialects.ir.context import load_dialects
+from sdy.dialects.ir.walk import op_and_nested_ops
 from sdy.dialects.text.dense_literal import parse_dense, parse_dense_resource
-from sdy.dialects.text.type_parser import TypeParser
+from sdy.dialects.text.token_parser import TokenParser
+
+MAX_INTEGER_BITS = 2**24 - 1  # MLIR's limit for integer types
+MAX_DIM = 2**63 - 1  # MLIR's limit for dims
+ELEMENT_TYPES = (*FLOAT_FORMATS, "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "index", "complex")
+_TOO_WIDE = re.compile(r"[su]?i[0-9]{8,}")
+
+
+class TypeParser(TokenParser):
+    """A parser of shaped types and their element types."""
+
+    def parse_shape(self) -> tuple[list[int] | None, Attribute]:
+        if self.parse_optional_punctuation("*") is None:
+            return self.parse_ranked_shape()
+        self.parse_shape_delimiter()
+        return None, self._parse_element_type()
+
+    def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
+        dims = self.parse_dimension_list()
+        if dims:
+            self.parse_shape_delimiter()
+        return dims, self._parse_element_type()
+
+    def _parse_element_type(self) -> TypeAttribute:
+        element = self.parse_optional_type()
+        if element is None:
+            self._fail_element_type(self._current_token)
+        return element
+
+    def _fail_element_type(self, token: MLIRToken) -> NoReturn:
+        if token.kind is not MLIRTokenKind.BARE_IDENT:
+            actual = token.text or "the end of the text"
+            self.raise_error(f"expected a dim or an element type, got {actual}", token.span)
+        hint = similar_name_hint(token.text, ELEMENT_TYPES)
+        self.fail("SDY-P006", f"unknown element type {token.text}", token.span, hint)
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        token = self._current_token
+        if token.kind is MLIRTokenKind.BARE_IDENT and _TOO_WIDE.fullmatch(token.text):
+            self.raise_error(f"integer types must have at most {MAX_INTEGER_BITS} bits, got {token.text}", token.span)
+        return super()._parse_optional_integer_or_float_type()
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        """Parse a dim of a type. Raises: ParseError also if it exceeds MLIR's limit."""
+        span = self._current_token.span
+        dim = super().parse_shape_dimension(allow_dynamic)
+        if dim > MAX_DIM:
+            self.raise_error(f"dims must be at most {MAX_DIM}, got {dim}", span)
+        return dim
+
 
 T = TypeVar("T")
 
@@ -155,7 +208,7 @@ class TextParser(TypeParser):
 
     def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- returns our attribute instead of xDSL's
         if self._blobs is None:
-            from sdy.dialects.text.resources import parse_blobs  # imported here, because few programs need it
+            from sdy.dialects.text.text_parser import parse_blobs  # imported here, because few programs need it
 
             self._blobs = parse_blobs(self.lexer.input.content)
         return parse_dense_resource(self, self._blobs)
@@ -188,3 +241,53 @@ class TextParser(TypeParser):
             kind = "type" if is_type else "attribute"
             self.fail("SDY-P006", f"unknown {kind} {attr_name}", span, similar_name_hint(attr_name, cached))
         return super()._parse_dialect_type_or_attribute_body(attr_name, is_type, is_opaque, starting_opaque_pos)
+
+
+_SECTION = re.compile(r"\{-#(.*)#-\}", re.DOTALL)
+_BLOBS = re.compile(r"\bbuiltin\s*:\s*\{([^{}]*)\}")
+_BLOB = re.compile(r'(?P<name>"[^"\n]*"|[\w$.-]+)\s*:\s*"0x(?P<digits>[0-9A-Fa-f]*)"')
+ALIGNMENT_BYTES = 4
+
+
+def parse_blobs(text: str) -> dict[str, tuple[DenseResource, bytes]]:
+    """Return the blobs of a text by name: alignment and bytes.
+
+    The section `{-# ... #-}` comes after its uses, so all text is searched for it when the first constant refers to it.
+    """
+    section = _SECTION.search(text)
+    blobs_text = None if section is None else _BLOBS.search(section[1])
+    blobs: dict[str, tuple[DenseResource, bytes]] = {}
+    for entry in _BLOB.finditer(blobs_text[1] if blobs_text is not None else ""):
+        name = entry["name"].strip('"')
+        raw = bytes.fromhex(entry["digits"]) if len(entry["digits"]) % 2 == 0 else b""
+        if len(raw) >= ALIGNMENT_BYTES:
+            alignment = int.from_bytes(raw[:ALIGNMENT_BYTES], "little")
+            blobs[name] = DenseResource(name, alignment), raw[ALIGNMENT_BYTES:]
+    return blobs
+
+
+def resource_section(root: Operation) -> str:
+    """Return the text of the section with the blobs of the constants inside `root`, in order of first use."""
+    blobs: dict[str, tuple[str, str]] = {}
+    for op in op_and_nested_ops(root):
+        for constant in _constants_in((*op.properties.values(), *op.attributes.values())):
+            resource = constant.data.resource
+            if resource is not None:
+                blobs[resource.name] = resource.key, _blob_text(constant.data, resource)
+    lines = ",\n".join(f"      {key}: {digits}" for key, digits in blobs.values())
+    return f"{{-#\n  dialect_resources: {{\n    builtin: {{\n{lines}\n    }}\n  }}\n#-}}"
+
+
+def _constants_in(attributes: Iterable[Attribute]) -> Iterator[DenseElementsAttr]:
+    for attribute in attributes:
+        if isinstance(attribute, DenseElementsAttr):
+            yield attribute
+        elif isinstance(attribute, ArrayAttr):
+            yield from _constants_in(cast("ArrayAttr[Attribute]", attribute))
+        elif isinstance(attribute, DictionaryAttr):
+            yield from _constants_in(attribute.data.values())
+
+
+def _blob_text(elements: DenseElements, resource: DenseResource) -> str:
+    raw = elements.raw * elements.count if elements.is_splat else elements.raw
+    return f'"0x{(resource.alignment.to_bytes(ALIGNMENT_BYTES, "little") + raw).hex().upper()}"'

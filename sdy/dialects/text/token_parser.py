@@ -12,8 +12,7 @@ from xdsl.parser import Parser, ParserState, Position
 from xdsl.utils import lexer
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.span import Span, span_at
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span, span_at
 from sdy.dialects.text.lexer import LazyTokenState, RegexLexer
 
 

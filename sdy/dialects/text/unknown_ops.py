@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 
 _SHORTEST = 3  # characters of an abbreviation such as `mul`
 _OFTEN_MEANT = ("func", "stablehlo", "sdy")  # the dialects of a name without a prefix, in this order

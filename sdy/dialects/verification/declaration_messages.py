@@ -33,7 +33,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.constants.dense import DenseElementsAttr
 
 _COUNT = re.compile(r"Expected (.+), but got (\d+)")

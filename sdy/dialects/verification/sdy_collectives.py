@@ -26,7 +26,7 @@ from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
 from sdy.model.checks import check_collective as model
-from sdy.model.checks.check_unreduced import check_unreduced_transition
+from sdy.model.checks.check_sharding import check_unreduced_transition
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open

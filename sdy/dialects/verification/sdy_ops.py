@@ -40,7 +40,7 @@ from sdy.dialects.verification.sdy_regions import (
     check_named_results,
 )
 from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
-from sdy.model.checks.check_unreduced import check_unreduced_transition
+from sdy.model.checks.check_sharding import check_unreduced_transition
 from sdy.model.shape import Shapeless
 from sdy.model.sharding import ReductionKind
 

@@ -15,9 +15,9 @@ from sdy.dialects.verification.sdy_scope import Scope, failure
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.checks.check_axes import unknown_axis
-from sdy.model.manual_axes import manual_prefix
 from sdy.model.mesh_table import common_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.sharding_update import manual_prefix
 
 
 def check_manual_axes_not_nested(op: ManualComputationOp, scope: Scope) -> None:

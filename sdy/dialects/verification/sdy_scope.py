@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Attribute, BlockArgument, Operation
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
 from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import value_shape

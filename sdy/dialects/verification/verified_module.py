@@ -13,10 +13,9 @@ from sdy.dialects.ir.edit_log import EditLog, watch
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.verification.attribute_checks import AttributeChecks
-from sdy.dialects.verification.block_order import BlockOrder
 from sdy.dialects.verification.changes import Changes
 from sdy.dialects.verification.op_checks import OpChecks
-from sdy.dialects.verification.recheck import OpsToRecheck, Recheck
+from sdy.dialects.verification.recheck import BlockOrder, OpsToRecheck, Recheck
 from sdy.dialects.verification.sdy_scope import Scope
 from sdy.dialects.verification.verify_module import verify_module
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Block, Operation, OpResult
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import IsolatedFromAbove
 
+from sdy.diagnostics.diagnostic import Note
 from sdy.dialects.ir.fast_ops import operands_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.stablehlo.calls import CompositeOp
+from sdy.dialects.text.printer import op_name
 from sdy.dialects.verification.attribute_checks import AttributeChecks
 from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import (
@@ -20,9 +25,9 @@ from sdy.dialects.verification.op_checks import (
     check_terminator,
     is_terminator,
     is_verified_by_signature,
+    op_failure,
 )
 from sdy.dialects.verification.sdy_shardings import verify_sdy
-from sdy.dialects.verification.visibility import check_is_visible
 
 CallLikeOp: TypeAlias = CallOp | CompositeOp
 
@@ -85,3 +90,41 @@ class _Verification:
 def is_plain(op_class: type[Operation]) -> bool:
     """Return whether ops of a class without regions need no check but that of their signature and their operands."""
     return is_verified_by_signature(op_class) and not issubclass(op_class, CallLikeOp) and not is_terminator(op_class)
+
+
+# Returns whether the op of a result comes before an op of the same block.
+IsDefinedBefore = Callable[[OpResult, Operation], bool]
+
+
+def check_is_visible(value: SSAValue, user: Operation, is_defined_before: IsDefinedBefore) -> None:
+    """Check that `value` is visible to `user`. Raises: SdyError SDY-D003, SDY-D004."""
+    # Classes are compared with `is`: `isinstance` is slow for these.
+    defining_block = value.op.parent if type(value) is OpResult else cast(BlockArgument, value).block
+    if defining_block is user.parent and _is_defined(value, user, is_defined_before):
+        return
+    enclosing: Operation | None = user
+    while enclosing is not None and enclosing.parent is not defining_block:
+        if _is_sibling(enclosing.parent, defining_block):
+            return  # another block of the same region: dominance between blocks is not verified
+        enclosing = enclosing.parent_op()
+        if enclosing is not None and enclosing.has_trait(IsolatedFromAbove, value_if_unregistered=False):
+            raise op_failure(
+                user,
+                "SDY-D004",
+                f"{op_name(user)} uses a value defined outside of {enclosing.name}, which is isolated from above",
+            )
+    if enclosing is None:
+        raise op_failure(user, "SDY-D003", f"{op_name(user)} uses a value that is not visible to it")
+    if type(value) is OpResult and not _is_defined(value, enclosing, is_defined_before):
+        message = f"operand {operands_of(user).index(value)} of {op_name(user)} is used before it is defined"
+        note = Note(f"{op_name(value.op)} defines it here", span_of(value.op))
+        raise op_failure(user, "SDY-D003", message, *([] if value.op is user else [note]))
+
+
+def _is_defined(value: SSAValue, op: Operation, is_defined_before: IsDefinedBefore) -> bool:
+    return type(value) is not OpResult or is_defined_before(value, op)
+
+
+def _is_sibling(block: Block | None, other: Block | None) -> bool:
+    """Return whether two different blocks are in the same region."""
+    return block is not None and other is not None and block is not other and other.parent is block.parent

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import SdyError, Span
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sdy.compile.written_program import WrittenProgram
-from sdy.diagnostics.argument_types import require_type
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.user_code import require_type
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.evidence.partitioners.runs import OTHERS, SECONDS, partitioner_results
 from sdy.evidence.partitioners.table import PartitionerResults
 from sdy.evidence.runs.arrays import random_inputs

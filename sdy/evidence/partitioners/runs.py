@@ -24,7 +24,7 @@ from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hlo_statistics import HloModule
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.exit_status import exit_text
+from sdy.diagnostics.wording import exit_text
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.stablehlo.call_targets import check_no_python_call, python_call_in

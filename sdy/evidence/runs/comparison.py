@@ -8,7 +8,7 @@ from math import isfinite
 
 import numpy as np
 
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.wording import counted
 from sdy.interpreter.arrays.element_types import Array, compute_dtype
 from sdy.interpreter.arrays.rounding_errors import allowed_error, errors, first_difference, largest, tolerances
 from sdy.report.html.fragment import tables_html

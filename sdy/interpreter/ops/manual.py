@@ -14,10 +14,10 @@ from sdy.interpreter.devices.shards import shard, shard_each, unshard, unshard_e
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
-from sdy.model.manual_axes import manual_prefix
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import common_mesh
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import manual_prefix
 
 KERNELS = KernelTable()
 

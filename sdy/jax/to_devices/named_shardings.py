@@ -11,8 +11,8 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.axis import AxisList
+from sdy.model.devices.common_mesh import names_on_split_mesh, split_mesh
 from sdy.model.devices.placement import TensorPlacement
-from sdy.model.devices.split_mesh import names_on_split_mesh, split_mesh
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 

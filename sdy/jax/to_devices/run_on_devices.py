@@ -26,8 +26,8 @@ from sdy.grammar.write import write_mesh
 from sdy.interpreter.arrays.element_types import dtype_of_type
 from sdy.jax.to_devices.named_shardings import jax_mesh, partition_spec
 from sdy.model.axis import AxisList
+from sdy.model.devices.common_mesh import names_on_split_mesh, split_mesh
 from sdy.model.devices.placement import ProgramPlacement
-from sdy.model.devices.split_mesh import names_on_split_mesh, split_mesh
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.emit.emitter import Channels

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.wording import counted
 from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping, factor_symbol, has_factor
 from sdy.model.shape import Shapeless, ValueShape
 

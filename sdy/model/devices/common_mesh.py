@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from sdy.model.axis import AxisList, AxisRef, sub_axis_ref
+from sdy.model.axis import AxisList, AxisRef, contains, sub_axis_ref
 from sdy.model.axis_list import extended
-from sdy.model.axis_on_mesh import axis_end
-from sdy.model.mesh import Mesh, check_listed
+from sdy.model.axis_on_mesh import axis_end, ordered_refs
+from sdy.model.mesh import Mesh, MeshAxis, check_listed
 from sdy.model.mesh_digits import prime_factors
 
 
@@ -158,3 +158,27 @@ def _ref_at(digit: Interval, mesh: Mesh) -> AxisRef:
     if digit.size == axis.size:
         return AxisRef(axis.name)
     return sub_axis_ref(axis.name, digit.start // around.start, digit.end // around.start)
+
+
+def split_mesh(mesh: Mesh, refs: Iterable[AxisRef]) -> tuple[Mesh, AxisList]:
+    """Return the mesh with axes split as finely as `refs` need, and the ref to `mesh` that each new axis stands for.
+
+    The order of devices stays. An axis that is not split keeps its name; a sub-axis is named as it is written.
+
+    >>> from sdy.model.axis import SubAxis
+    >>> mesh, digits = split_mesh(Mesh((MeshAxis("x", 8),)), [AxisRef("x", SubAxis(2, 2))])
+    >>> [(axis.name, axis.size) for axis in mesh.axes]
+    [('x:(1)2', 2), ('x:(2)2', 2), ('x:(4)2', 2)]
+    """
+    digits = ordered_refs(refs, mesh)
+    axes = tuple(MeshAxis(_name(digit), mesh.size_of(digit)) for digit in digits)
+    return Mesh(axes, mesh.device_ids), digits
+
+
+def names_on_split_mesh(ref: AxisRef, digits: AxisList) -> tuple[str, ...]:
+    """Return the axes of a split mesh that `ref` stands for, major first."""
+    return tuple(_name(digit) for digit in digits if contains(ref, digit))
+
+
+def _name(digit: AxisRef) -> str:
+    return digit.name if digit.sub_axis is None else f"{digit.name}:{digit.sub_axis}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.wording import counted
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
-from sdy.partitioner.combining.block_ops import BlockOps
-from sdy.partitioner.combining.order import Group, Grouping
+from sdy.partitioner.combining.order import BlockOps, Group, Grouping
 
 V = TypeVar("V")
 

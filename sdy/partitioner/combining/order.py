@@ -1,20 +1,63 @@
-"""Schedule ops when some of them are combined into groups.
-
-Ops are the numbers 0, 1, ... in program order; `dependences[op]` lists the earlier ops that must precede it. The ops of
-a group run at once; the group is identified by its first op.
-"""
+"""The ops of a block as plain data, their order if some of them are combined into groups, and its live bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+from sdy.cost.lifetimes import LifetimeStep, MemoryUse, memory_uses
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The ops in the order in which they run, and the live bytes at each position."""
+
+    groups: Sequence[Group]
+    alive: Sequence[MemoryUse]
+
+
+@dataclass(frozen=True)
+class BlockOps(Generic[V]):
+    """The ops of a block: their dependences, the values that they read and produce, and the sizes of values."""
+
+    arguments: Sequence[V]
+    steps: Sequence[LifetimeStep[V]]
+    dependences: DependenceLists
+    bytes_of: Callable[[V], int]
+
+    def order(self, groups: Iterable[Group]) -> Order:
+        """Return the order in which the ops run with these groups."""
+        groups_in_order = scheduled(Grouping(self.dependences, groups))
+        return Order(
+            groups_in_order,
+            memory_uses(self.arguments, [self._combined_step(group) for group in groups_in_order], self.bytes_of),
+        )
+
+    def _combined_step(self, group: Group) -> LifetimeStep[V]:
+        if len(group) == 1:
+            return self.steps[group[0]]
+        steps = [self.steps[op] for op in group]
+        reads = [value for step in steps for value in step.reads]
+        makes = [value for step in steps for value in step.produces]
+        return LifetimeStep(
+            reads, makes, max(step.inside for step in steps), is_in_place=all(step.is_in_place for step in steps)
+        )
+
 
 Group = tuple[int, ...]
 DependenceLists = Sequence[Sequence[int]]
 
 
 class Grouping:
-    """The ops of a program with some of them in groups, and the dependences of each group or single op."""
+    """The ops of a program with some of them in groups, and the dependences of each group or single op.
+
+    Ops are the numbers 0, 1, ... in program order; `dependences[op]` lists the earlier ops that must precede it. The
+    ops of a group run at once; the group is identified by its first op.
+    """
 
     def __init__(self, dependences: DependenceLists, groups: Iterable[Group]) -> None:
         self.members: dict[int, Group] = {group[0]: group for group in groups}

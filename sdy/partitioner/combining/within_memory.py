@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from sdy.cost.lifetimes import MemoryUse
 from sdy.partitioner.combining.blame import blamed
-from sdy.partitioner.combining.block_ops import BlockOps, Order
 from sdy.partitioner.combining.groups import Candidate, halves, largest_groups
+from sdy.partitioner.combining.order import BlockOps, Order
 
 V = TypeVar("V")
 

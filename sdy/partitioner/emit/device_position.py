@@ -15,7 +15,7 @@ from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.axis_moves import AxesPerDim
+from sdy.model.collective import AxesPerDim
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.partitioner.emit.emitter import Emitter

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from sdy.partitioner.layout_search.layout import Layout, MeshDigits, TensorSize
-from sdy.partitioner.layout_search.patterns import Patterns
-from sdy.partitioner.layout_search.transfer import Transfers
+from sdy.model.numbered_digits import NumberedDigits
+from sdy.partitioner.layout_search.layout import Layout, TensorSize
+from sdy.partitioner.layout_search.transfer import Patterns, Transfers
 
 Needs = frozenset[Layout]
 
@@ -24,7 +24,7 @@ class Delivery(NamedTuple):
 class Deliveries:
     """The cheapest deliveries of values, each computed once. Prices are bytes."""
 
-    def __init__(self, digits: MeshDigits, patterns: Patterns) -> None:
+    def __init__(self, digits: NumberedDigits, patterns: Patterns) -> None:
         self.transfers = Transfers(digits, patterns)
         self._reuse = patterns.reuse
         self._known: dict[tuple[Layout, Needs, TensorSize], Delivery] = {}
@@ -56,11 +56,11 @@ class Deliveries:
         return sum(self.transfers.cheapest(*pair, tensor).steps for pair in pairs if pair[0] != pair[1])
 
 
-def shared_deliveries(digits: MeshDigits, patterns: Patterns) -> Deliveries:
+def shared_deliveries(digits: NumberedDigits, patterns: Patterns) -> Deliveries:
     """Return the deliveries of all searches on a mesh with the same prices, so that each is computed once."""
     return _shared_deliveries(digits, replace(patterns, recut=True, delay=True))  # no price depends on these two
 
 
 @lru_cache(maxsize=8)
-def _shared_deliveries(digits: MeshDigits, patterns: Patterns) -> Deliveries:
+def _shared_deliveries(digits: NumberedDigits, patterns: Patterns) -> Deliveries:
     return Deliveries(digits, patterns)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from sdy.model.numbered_digits import DigitTuple, NumberedDigits
 from sdy.model.rule import OpShardingRule, TensorMapping
-from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits
+from sdy.partitioner.layout_search.layout import Layout
 
 PartialOperands = tuple[bool, ...]  # for each operand, whether it is partial
 DigitsPerFactor = Mapping[int, DigitTuple]
@@ -37,7 +38,11 @@ class LayoutNodeKind:
     """
 
     def __init__(
-        self, rule: OpShardingRule, partial_sets: tuple[PartialOperands, ...], digits: MeshDigits, counts: Counts = ()
+        self,
+        rule: OpShardingRule,
+        partial_sets: tuple[PartialOperands, ...],
+        digits: NumberedDigits,
+        counts: Counts = (),
     ) -> None:
         self.rule = rule
         self.partial_sets = partial_sets
@@ -161,7 +166,7 @@ class LayoutNodeKind:
 
 @lru_cache(maxsize=4096)
 def shared_kind(
-    rule: OpShardingRule, partial_sets: tuple[PartialOperands, ...], digits: MeshDigits, counts: Counts
+    rule: OpShardingRule, partial_sets: tuple[PartialOperands, ...], digits: NumberedDigits, counts: Counts
 ) -> LayoutNodeKind:
     """Return the kind of ops with these properties, so that modules with equal ops compute their layouts once."""
     return LayoutNodeKind(rule, partial_sets, digits, counts)

@@ -16,8 +16,9 @@ from math import inf, prod
 from typing import NamedTuple
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
 from sdy.model.shape import StaticShape
-from sdy.partitioner.layout_search.layout import DigitsPerDim, DigitTuple, Layout, used
+from sdy.partitioner.layout_search.layout import Layout, used
 from sdy.partitioner.layout_search.reshard_price import reshard_price
 
 MAX_REDUCTIONS = 1024  # of a value; if there are more, all its digits are reduced the same way

@@ -14,8 +14,9 @@ from functools import lru_cache
 from itertools import zip_longest
 from math import prod
 
+from sdy.model.numbered_digits import DigitsPerDim
 from sdy.model.shape import StaticShape
-from sdy.partitioner.layout_search.layout import DigitsPerDim, used
+from sdy.partitioner.layout_search.layout import used
 
 
 @lru_cache(maxsize=65536)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from sdy.partitioner.layout_search.alone import SingleNodeChange
-from sdy.partitioner.layout_search.candidates import candidates
+from sdy.partitioner.layout_search.candidates import SingleNodeChange, candidates
 from sdy.partitioner.layout_search.moves import EPSILON, Grow, delayed, flooded, single, tolerant
 from sdy.partitioner.layout_search.node import OpLayout
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState, Sent

@@ -6,11 +6,12 @@ small sizes with the same divisors, so that most transfers are in the cache.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import gcd, prod
 
+from sdy.model.numbered_digits import DigitsPerDim, DigitTuple, NumberedDigits
 from sdy.model.shape import StaticShape
-from sdy.partitioner.layout_search.layout import DigitsPerDim, DigitTuple, Layout, MeshDigits, TensorSize
-from sdy.partitioner.layout_search.patterns import Patterns
+from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.reduction import PriceTerms, Reduction, Transfer, cheapest_transfer
 from sdy.partitioner.layout_search.reshard_price import reshard_price
 
@@ -18,7 +19,7 @@ from sdy.partitioner.layout_search.reshard_price import reshard_price
 class Transfers:
     """The transfers between the layouts of one mesh, each computed once. Prices are bytes."""
 
-    def __init__(self, digits: MeshDigits, patterns: Patterns) -> None:
+    def __init__(self, digits: NumberedDigits, patterns: Patterns) -> None:
         self._digits = digits
         self._patterns = patterns
         self._known: dict[tuple[Layout, Layout, TensorSize], Transfer] = {}
@@ -85,3 +86,21 @@ def _with_original_names(reduction: Reduction, order: list[int], digits: DigitTu
 
     reduced = tuple(sorted(digits[digit] for digit in reduction.reduced))
     return Reduction(named(reduction.sliced), named(reduction.scattered), reduced, named(reduction.dims))
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The enabled rewrites, and the fixed cost of a collective."""
+
+    # Shard an op along other factors: gather the smaller operand instead of reducing the larger result.
+    recut: bool = True
+    # Add, mask or multiply partial values first, and reduce them once afterwards.
+    delay: bool = True
+    # Reduce-scatter a value if its result is sharded, or gathered later.
+    scatter: bool = True
+    # Devices with equal partial values each reduce a slice, and gather over all axes. A reduce-scatter is not changed.
+    share: bool = True
+    # Transfer a value that is used in several layouts to the layout from which the others are cheap.
+    reuse: bool = True
+    # Latency times bandwidth. The larger it is, the fewer collectives there are, even if they send more bytes.
+    step_bytes: int = 0

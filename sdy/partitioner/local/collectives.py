@@ -13,7 +13,7 @@ from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor, shape_
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.axis_moves import AllToAllParam, AxesPerDim
+from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.devices.tiling import source_target_pairs
 from sdy.model.mesh_table import CommonMesh
 from sdy.model.sharding import ReductionKind, TensorSharding

@@ -15,8 +15,8 @@ from sdy.dialects.sdy.ops import ReturnOp as BodyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import function_result_sharding
 from sdy.dialects.stablehlo import control
-from sdy.model.manual_axes import without_manual_axes
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import without_manual_axes
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 

@@ -5,6 +5,7 @@ Source: docs/spec/05, 1.12 to 1.17.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,7 +13,8 @@ from functools import lru_cache
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import common_prefix, lists_overlap, set_difference, sort_and_merge
 from sdy.model.equivalence import is_equivalent
-from sdy.model.mesh_table import CommonMesh, MeshTable, resolve_mesh
+from sdy.model.mesh import Mesh
+from sdy.model.mesh_table import CommonMesh, MeshTable, common_mesh, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.op_agreement.common_axes import FactorAxes, common_axes
@@ -214,3 +216,24 @@ def cheaper_result_axes(
         return None
     result_axes = projection.results[0].axes(found[0])
     return found if result_axes and result_axes == reduction else None
+
+
+def op_mesh(shardings: Sequence[TensorSharding | None], meshes: MeshTable) -> CommonMesh | None:
+    """Return the mesh that most sharded tensors refer to, None if there is none or the meshes have different axes.
+
+    Meshes may differ in the order of devices. In a tie, the mesh that reaches the count first wins.
+
+    Source: docs/spec/05, 1.11.
+    """
+    common = common_mesh(shardings, meshes, ignore_device_order=True)
+    if common is None or common.mesh.is_maximal:
+        return None
+    votes: Counter[str | Mesh] = Counter()
+    best: str | Mesh | None = None
+    for sharding in shardings:
+        if sharding is not None and not sharding.is_fully_replicated:
+            votes[sharding.mesh] += 1
+            if best is None or votes[sharding.mesh] > votes[best]:
+                best = sharding.mesh
+    mesh = None if best is None else resolve_mesh(best, meshes)
+    return common if best is None or mesh is None else CommonMesh(mesh, best)

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from typing import assert_never
 
-from sdy.model.axis_moves import AllToAllParam
-from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
+from sdy.model.collective import AllGather, AllSlice, AllToAll, AllToAllParam, Collective, CollectivePermute
+from sdy.model.numbered_digits import DigitTuple, NumberedDigits
 from sdy.model.shape import Shape
-from sdy.partitioner.reshard.digits import Digits, DimDigits
+from sdy.partitioner.reshard.chains import EMPTY, DimSlots, Filling
 from sdy.partitioner.reshard.slot_moves import MoveKind, SlotMove
-from sdy.partitioner.reshard.slots import EMPTY, DimSlots, Filling
 
 
 class DimSplit:
@@ -50,9 +49,9 @@ class DimSplit:
             sizes.append(left)
         return tuple(sizes)
 
-    def digits_per_dim(self, filling: Filling) -> list[DimDigits] | None:
+    def digits_per_dim(self, filling: Filling) -> list[DigitTuple] | None:
         """Return the digits that each dim is sharded along; None if an empty slot is before one that is not."""
-        found: list[DimDigits] = []
+        found: list[DigitTuple] = []
         for slots in self.slots_per_dim:
             held = [filling[slot] for slot in slots]
             digits = tuple([digit for digit in held if digit != EMPTY])
@@ -61,7 +60,7 @@ class DimSplit:
             found.append(digits)
         return found
 
-    def collective(self, filling: Filling, move: SlotMove, digits: Digits) -> Collective | None:
+    def collective(self, filling: Filling, move: SlotMove, digits: NumberedDigits) -> Collective | None:
         """Return the collective that performs a move from `filling`; None if no collective does in this split."""
         before, after = self.digits_per_dim(filling), self.digits_per_dim(move.filling)
         if before is None or after is None:
@@ -69,10 +68,10 @@ class DimSplit:
         match move.kind:
             case MoveKind.SLICE:
                 added = _suffixes(before, after)
-                return None if added is None else AllSlice(tuple(digits.axes(own) for own in added))
+                return None if added is None else AllSlice(tuple(digits.join(own) for own in added))
             case MoveKind.GATHER:
                 removed = _suffixes(after, before)
-                return None if removed is None else AllGather(tuple(digits.axes(own) for own in removed))
+                return None if removed is None else AllGather(tuple(digits.join(own) for own in removed))
             case MoveKind.ALL_TO_ALL:
                 params = _moves_between_dims(before, after)
                 return None if params is None else AllToAll(tuple(_param(param, digits) for param in params))
@@ -81,7 +80,7 @@ class DimSplit:
             case _:
                 assert_never(move.kind)
 
-    def can_perform(self, filling: Filling, moves: Sequence[SlotMove], digits: Digits) -> bool:
+    def can_perform(self, filling: Filling, moves: Sequence[SlotMove], digits: NumberedDigits) -> bool:
         """Return whether each of the moves is one collective, the first one from `filling`."""
         for move in moves:
             if self.collective(filling, move, digits) is None:
@@ -90,7 +89,7 @@ class DimSplit:
         return True
 
 
-def coarsest_split(slots: DimSlots, filling: Filling, moves: Sequence[SlotMove], digits: Digits) -> DimSplit:
+def coarsest_split(slots: DimSlots, filling: Filling, moves: Sequence[SlotMove], digits: NumberedDigits) -> DimSplit:
     """Return a split in which all moves from `filling` are collectives, and in which no one or two ends can be removed.
 
     Two ends must be removed together if digits on both sides of one move together between two dims.
@@ -103,7 +102,7 @@ def coarsest_split(slots: DimSlots, filling: Filling, moves: Sequence[SlotMove],
     return DimSplit(slots, ends)
 
 
-def _suffixes(shorter: Sequence[DimDigits], longer: Sequence[DimDigits]) -> list[DimDigits] | None:
+def _suffixes(shorter: Sequence[DigitTuple], longer: Sequence[DigitTuple]) -> list[DigitTuple] | None:
     """Return each longer tuple without the shorter one at its beginning; None if one does not begin with it."""
     if any(long[: len(short)] != short for short, long in zip(shorter, longer, strict=True)):
         return None
@@ -111,11 +110,11 @@ def _suffixes(shorter: Sequence[DimDigits], longer: Sequence[DimDigits]) -> list
 
 
 def _moves_between_dims(
-    before: Sequence[DimDigits], after: Sequence[DimDigits]
-) -> list[tuple[DimDigits, int, int]] | None:
+    before: Sequence[DigitTuple], after: Sequence[DigitTuple]
+) -> list[tuple[DigitTuple, int, int]] | None:
     """Return digits that move from the end of one dim to that of another, with both dims; None for other changes."""
-    removed: dict[DimDigits, int] = {}
-    added: dict[DimDigits, int] = {}
+    removed: dict[DigitTuple, int] = {}
+    added: dict[DigitTuple, int] = {}
     for dim, (old, new) in enumerate(zip(before, after, strict=True)):
         kept = min(len(old), len(new))
         if old[:kept] != new[:kept]:
@@ -129,6 +128,6 @@ def _moves_between_dims(
     return [(moved, dim, added[moved]) for moved, dim in removed.items()]
 
 
-def _param(moved: tuple[DimDigits, int, int], digits: Digits) -> AllToAllParam:
+def _param(moved: tuple[DigitTuple, int, int], digits: NumberedDigits) -> AllToAllParam:
     own, source, target = moved
-    return AllToAllParam(digits.axes(own), source, target)
+    return AllToAllParam(digits.join(own), source, target)

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh
+from sdy.model.numbered_digits import DigitTuple, NumberedDigits, digits_of
 from sdy.model.shape import Shape
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.reshard.chains import SlotProblem, chains_of
-from sdy.partitioner.reshard.digits import Digits, DimDigits, digits_of
+from sdy.partitioner.reshard.chains import EMPTY, DimSlots, Filling, SlotProblem, chains_of, common_slots
 from sdy.partitioner.reshard.search import cheapest_moves, relevant_kinds
 from sdy.partitioner.reshard.slot_moves import MoveKind, SlotMove
-from sdy.partitioner.reshard.slots import EMPTY, DimSlots, Filling, common_slots
 
 
 @dataclass(frozen=True, slots=True)
 class MoveSequence:
     """Moves from a filling `start` of slots with digits."""
 
-    digits: Digits
+    digits: NumberedDigits
     slots: DimSlots
     start: Filling
     moves: tuple[SlotMove, ...]
@@ -36,7 +35,7 @@ def find_moves(
     digits = digits_of([*source.axis_refs(), *target.axis_refs(), *manual_axes], mesh)
     if digits is None:
         return None
-    before, after = ([digits.split(dim.axes) for dim in sharding.dims] for sharding in (source, target))
+    before, after = ([digits.inside(dim.axes) for dim in sharding.dims] for sharding in (source, target))
     slots = common_slots(before, after, digits.sizes)
     if slots is None or not _divides_changed_dims(slots, before, after, shape):
         return None
@@ -46,7 +45,7 @@ def find_moves(
 
 
 def _divides_changed_dims(
-    slots: DimSlots, before: Sequence[DimDigits], after: Sequence[DimDigits], shape: Shape
+    slots: DimSlots, before: Sequence[DigitTuple], after: Sequence[DigitTuple], shape: Shape
 ) -> bool:
     return all(
         old == new or (size is not None and size % slots.shard_count(dim) == 0)

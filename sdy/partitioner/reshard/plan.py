@@ -23,10 +23,10 @@ from sdy.model.axis import AxisList, AxisRef
 from sdy.model.collective import Collective, CollectivePermute
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
+from sdy.model.numbered_digits import digits_of
 from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.reshard.collective_schedule import ReshardStep, gather_and_slice, schedule
-from sdy.partitioner.reshard.digits import digits_of
+from sdy.partitioner.reshard.collective_schedule import gather_and_slice, schedule
 from sdy.partitioner.reshard.dim_split import DimSplit, coarsest_split
 from sdy.partitioner.reshard.move_sequence import MoveSequence, find_moves, merge_slices, with_permute
 from sdy.partitioner.reshard.steps import Plan, PlanStep, Reshape, collective_count, elements_received
@@ -82,12 +82,12 @@ def _plan_on_one_mesh(
 
 def _fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
     """Return the fixed schedule if all its shardings divide the dims; else gather and slice, which is always valid."""
-    steps: Sequence[ReshardStep] = ()
+    steps: Plan = ()
     if digits_of([*source.axis_refs(), *target.axis_refs()], mesh) is not None:
         steps = schedule(source, target, shape, mesh)
     if not steps or any(local_shape(shape, step.sharding, mesh, allow_uneven=False) is None for step in steps):
-        steps = gather_and_slice(source, target, mesh)
-    return tuple(PlanStep(step.collective, shape, step.sharding) for step in steps)
+        steps = gather_and_slice(source, target, shape, mesh)
+    return steps
 
 
 class _PlanBuilder:
@@ -135,7 +135,7 @@ class _PlanBuilder:
         """Return the step whose result is the tensor after `index` moves."""
         digits_per_dim = split.digits_per_dim(self._fillings[index])
         assert digits_per_dim is not None  # the split is chosen for these moves
-        dims = tuple(DimSharding(self._sequence.digits.axes(digits)) for digits in digits_per_dim)
+        dims = tuple(DimSharding(self._sequence.digits.join(digits)) for digits in digits_per_dim)
         sharding = replace(self._target, mesh=self._meshes[index], dims=dims, replicated=())
         return PlanStep(action, split.shape(self._shape), sharding)
 
@@ -161,8 +161,8 @@ def equivalent_sharding(
     digit_at = {shard_coordinates((ref,), other): digit for digit, ref in enumerate(digits.refs)}
 
     def on_other(axes: AxisList) -> AxisList | None:
-        found = [digit_at.get(shard_coordinates((digits.refs[digit],), mesh)) for digit in digits.split(axes)]
-        return None if None in found else digits.axes(digit for digit in found if digit is not None)
+        found = [digit_at.get(shard_coordinates((digits.refs[digit],), mesh)) for digit in digits.inside(axes)]
+        return None if None in found else digits.join(digit for digit in found if digit is not None)
 
     dims = [on_other(dim.axes) for dim in sharding.dims]
     if None in dims or on_other(sharding.unreduced) != sharding.unreduced:

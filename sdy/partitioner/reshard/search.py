@@ -22,10 +22,13 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from sdy.partitioner.reshard.chains import ChainKind, SlotProblem, canonical_problem
-from sdy.partitioner.reshard.slot_facts import SlotFacts
-from sdy.partitioner.reshard.slot_moves import SlotMove, moves_without_conflict, next_moves, required_slices
-from sdy.partitioner.reshard.slots import Filling
+from sdy.partitioner.reshard.chains import (
+    ChainKind,
+    Filling,
+    SlotProblem,
+    canonical_problem,
+)
+from sdy.partitioner.reshard.slot_moves import SlotFacts, SlotMove, moves_without_conflict, next_moves, required_slices
 
 MAX_STATES = 2000  # visited in one search; then the best solution so far is returned
 

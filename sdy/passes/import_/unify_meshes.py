@@ -29,8 +29,7 @@ from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import extended, sort_and_merge
-from sdy.model.devices.common_mesh import AxisTranslation, Interval, common_digits, translation
-from sdy.model.devices.split_mesh import split_mesh
+from sdy.model.devices.common_mesh import AxisTranslation, Interval, common_digits, split_mesh, translation
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, common_mesh
 from sdy.model.sharding import TensorSharding

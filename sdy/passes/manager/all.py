@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass

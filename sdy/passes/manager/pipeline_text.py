@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.span import span_at
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, span_at
 from sdy.passes.manager.pass_request import PassRequest, parse_options, write_options
 
 ANCHORS = ("builtin.module", "func.func", "any")

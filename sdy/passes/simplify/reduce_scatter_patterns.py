@@ -23,7 +23,7 @@ from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import extended
-from sdy.model.axis_moves import AxesPerDim
+from sdy.model.collective import AxesPerDim
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import DimSharding, TensorSharding

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.exit_status import exit_text
+from sdy.diagnostics.wording import exit_text
 
 R = TypeVar("R")
 Run = Callable[[], R]  # a partial function of a module, which can be sent to another process

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.user_code import is_code_of_user
+from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list
 from sdy.model.axis_list import is_strict_list_prefix
 from sdy.model.mesh import Mesh

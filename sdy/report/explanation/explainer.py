@@ -22,8 +22,8 @@ from xdsl.ir import SSAValue
 
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
-from sdy.diagnostics.counted import first_names
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.wording import first_names
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.module_text import make_context
 from sdy.model.axis import AxisRef

@@ -11,7 +11,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.wording import counted
 from sdy.model.mesh import Mesh
 from sdy.report.html.markup import AxisColours, markup_table
 from sdy.report.tables.fitted_table import FittedTable

@@ -17,7 +17,7 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.shardings import argument_sharding
-from sdy.partitioner.layers.repetition import likely_periods, periodic_parts
+from sdy.partitioner.repetition import likely_periods, periodic_parts
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import line_of

@@ -10,8 +10,8 @@ from io import StringIO
 from rich.console import Console
 
 from sdy.cost.quantities import seconds_text
-from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.diagnostics.wording import counted
 from sdy.model.html_repr import HtmlRepr
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import fitted_table, print_tables

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from sdy.cost.collective_uses import CollectiveUse
 from sdy.cost.statistics import Statistics
-from sdy.diagnostics.counted import first_names
+from sdy.diagnostics.wording import first_names
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
 from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table

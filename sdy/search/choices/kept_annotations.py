@@ -12,8 +12,9 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
+from sdy.model.numbered_digits import DigitTuple, NumberedDigits
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits
+from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import OpLayout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
@@ -76,7 +77,7 @@ def _index(value: SSAValue) -> int:
     return value.index
 
 
-def keeps(sharding: TensorSharding, digits: MeshDigits, layout: Layout) -> bool:
+def keeps(sharding: TensorSharding, digits: NumberedDigits, layout: Layout) -> bool:
     """Return whether a layout keeps a sharding; open dims may be sharded further."""
     for own, dim in zip(layout.dims, sharding.dims, strict=True):
         required = digits.split(dim.axes)

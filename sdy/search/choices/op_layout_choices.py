@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from sdy.partitioner.layout_search.layout import DigitTuple
+from sdy.model.numbered_digits import DigitTuple
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout, distributions
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
-from sdy.diagnostics.counted import counted
+from sdy.diagnostics.wording import counted
 from sdy.model.mesh import Mesh
 from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH

@@ -12,7 +12,7 @@ from rich.console import Console
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
-from sdy.diagnostics.counted import first_names
+from sdy.diagnostics.wording import first_names
 from sdy.evidence.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.model.mesh import Mesh
 from sdy.report.html.fragment import tables_html

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 
 MACHINE, COLOR, LOG, LOAD = "SDY_MACHINE", "SDY_COLOR", "SDY_LOG", "SDY_LOAD"
 COLORS = ("auto", "always", "never")

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sdy.diagnostics.diagnostic import Diagnostic, Severity
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Severity, Span
 
 _EXPECTATION = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?[ ]*"

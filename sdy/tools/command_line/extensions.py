@@ -15,8 +15,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
 from sdy.diagnostics.toml_tables import Table, nearest_pyproject, read_table, read_toml, span_of_entry
 from sdy.diagnostics.user_code import user_code_error
 from sdy.tools.command_line.environment import LOAD

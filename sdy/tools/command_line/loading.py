@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sdy.compile.compiled import Compiled
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, render
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span, render
 from sdy.passes.export.optimize.remark_codes import SAVINGS
 from sdy.program.program import Program
 from sdy.tools.command_line.files import read_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.manager.pass_request import PassRequest, parse_options
 from sdy.tools.command_line import options

@@ -6,7 +6,7 @@ from argparse import SUPPRESS, Action, ArgumentParser
 from typing import NoReturn
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.tools.command_line.environment import COLORS, default_color
 from sdy.tools.command_line.extensions import LOAD_HELP
 from sdy.tools.command_line.help_text import WrappedHelp

@@ -8,7 +8,7 @@ from math import prod
 from hypothesis import strategies as st
 
 from sdy.model.axis import AxisList, AxisRef, SubAxis, sub_axis_ref
-from sdy.model.axis_moves import AllToAllParam
+from sdy.model.collective import AllToAllParam
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationStep
 from sdy.model.rule import FactorIndex, OpShardingRule

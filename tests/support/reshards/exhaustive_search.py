@@ -8,9 +8,8 @@ from heapq import heappop, heappush
 from itertools import combinations, permutations
 from math import prod
 
-from sdy.partitioner.reshard.chains import SlotProblem
+from sdy.partitioner.reshard.chains import EMPTY, Filling, SlotProblem
 from sdy.partitioner.reshard.slot_moves import MoveKind, SlotMove
-from sdy.partitioner.reshard.slots import EMPTY, Filling
 
 Price = tuple[Fraction, int]  # elements received, as a fraction of the tensor, and number of collectives
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.executions import trip_count
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.memory_curve import memory_curve
 from sdy.cost.statistics import CollectiveStatistics, statistics_of
-from sdy.cost.trip_count import trip_count
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.control import WhileOp

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.diagnostics.diagnostic import MOST_SHOWN, Diagnostic, InternalError, render
-from sdy.diagnostics.span import span_at
+from sdy.diagnostics.diagnostic import MOST_SHOWN, Diagnostic, InternalError, render, span_at
 
 
 def rendered(text: str, start: int, length: int = 1) -> list[str]:

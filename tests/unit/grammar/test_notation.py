@@ -9,7 +9,7 @@ import pytest
 from sdy.grammar import parse, write
 from sdy.grammar.parse import Notation, parse_axis_ref, parse_mesh, parse_rule, parse_sharding
 from sdy.model.axis import AxisRef, SubAxis
-from sdy.model.axis_moves import AllToAllParam
+from sdy.model.collective import AllToAllParam
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationStep
 from sdy.model.rule import FactorIndex, OpShardingRule

@@ -20,8 +20,7 @@ from support.jax_programs.functions import array, mesh, sharding
 
 import sdy
 from sdy.compile.compiled import Compiled
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Span
 from sdy.jax import optional_jax
 from sdy.program.program import Program
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 import sdy
-from sdy.diagnostics.counted import first_names
+from sdy.diagnostics.wording import first_names
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.search.constraints import PlannedValue, by_line

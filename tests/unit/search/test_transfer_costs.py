@@ -11,12 +11,13 @@ import sdy
 from sdy.cost.hardware import HARDWARE
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.numbered_digits import NumberedDigits
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import Layout, MeshDigits
+from sdy.partitioner.layout_search.layout import Layout
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 MESH = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
-DIGITS = MeshDigits.full_axes(MESH)
+DIGITS = NumberedDigits.full_axes(MESH)
 MACHINE = HARDWARE["tpu_v5e"]
 COSTS = TransferCosts(DIGITS, MACHINE)
 SIZE = 1024 * 4096 * 4

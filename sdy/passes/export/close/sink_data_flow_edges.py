@@ -31,8 +31,7 @@ from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import ValueShardings, set_result_shardings
-from sdy.model.manual_axes import with_manual_axes
-from sdy.model.sharding_update import fully_open
+from sdy.model.sharding_update import fully_open, with_manual_axes
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import keep_order_without, op_order
 

@@ -32,8 +32,8 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.collectives import AllReduceOp, CombinableOp
-from sdy.partitioner.combining.block_ops import BlockOps
 from sdy.partitioner.combining.groups import Candidate
+from sdy.partitioner.combining.order import BlockOps
 from sdy.partitioner.combining.within_memory import combined_order
 from sdy.passes.export.layers.structural_hash import StructuralHash, uses_inside
 from sdy.passes.rewriting.call_graph import callee_name, callees_first

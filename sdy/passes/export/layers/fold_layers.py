@@ -32,7 +32,7 @@ from sdy.dialects.shardings import (
     set_sharding,
     sharding_of,
 )
-from sdy.partitioner.layers.repetition import LEAST_COUNT, Periodic, longest_periodic
+from sdy.partitioner.repetition import LEAST_COUNT, Periodic, longest_periodic
 from sdy.passes.export.layers.structural_hash import StructuralHash, used_from_outside, uses_inside
 from sdy.passes.rewriting.insertion import erase_run, insert_before
 from sdy.passes.rewriting.op_order import forget_order

@@ -27,10 +27,11 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
+from sdy.model.numbered_digits import DigitTuple, NumberedDigits
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent
-from sdy.partitioner.layout_search.layout import DigitTuple, Layout, MeshDigits, TensorSize, replicated
+from sdy.partitioner.layout_search.layout import Layout, TensorSize, replicated
 from sdy.partitioner.layout_search.linearity import partial_operand_sets
 from sdy.partitioner.layout_search.node import (
     Assignment,
@@ -78,7 +79,7 @@ class ModuleGraph:
     graph values, and `transfers` are the ops that currently change layouts.
     """
 
-    digits: MeshDigits
+    digits: NumberedDigits
     graph: LayoutGraph
     ops: list[Operation | ValueEdge]
     bindings: list[Binding]
@@ -101,7 +102,7 @@ class GraphReader:
     With `is_boundary_free`, arguments and results of the main function are nodes too, which may get other layouts.
     """
 
-    def __init__(self, module: ModuleOp, digits: MeshDigits, *, is_boundary_free: bool = False) -> None:
+    def __init__(self, module: ModuleOp, digits: NumberedDigits, *, is_boundary_free: bool = False) -> None:
         self._module = module
         self._meshes = meshes_of(module)
         self._digits = digits

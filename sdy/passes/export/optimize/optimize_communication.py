@@ -6,7 +6,7 @@
             %3 = sdy.all_reduce {"y"} %2                                         %3 = sdy.all_reduce {"y"} %2
             %4 = stablehlo.add %1, %3
 
-The rewrites and their switches are described in `sdy.partitioner.layout_search.patterns`. Arguments and results of the
+The rewrites and their switches are described in `sdy.partitioner.layout_search.transfer`. Arguments and results of the
 main function keep their shardings, no device computes more of a dot or a convolution than before, and values are
 gathered again if memory would grow. A module with several meshes, or with partial values, is left unchanged.
 Requires and ensures: full explicit reshards.
@@ -26,11 +26,11 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.partitioner.layout_search.layout import MAX_DIGITS, MeshDigits
-from sdy.partitioner.layout_search.patterns import Patterns
-from sdy.partitioner.layout_search.resources import MemoryBudget
+from sdy.model.numbered_digits import NumberedDigits
+from sdy.partitioner.layout_search.layout import MAX_DIGITS
 from sdy.partitioner.layout_search.search import Saving, search
-from sdy.partitioner.layout_search.state import SearchState, Sent, mean_cost
+from sdy.partitioner.layout_search.state import MemoryBudget, SearchState, Sent, mean_cost
+from sdy.partitioner.layout_search.transfer import Patterns
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph, UnsupportedShardingError
 from sdy.passes.export.optimize.gather_again import Relief, gather_again, local_peak
@@ -146,8 +146,8 @@ def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
 
     On a large mesh there are too many combinations of sub-axes, and hardly any is better.
     """
-    fine = MeshDigits.of(mesh)
-    coarse = (MeshDigits.full_axes(mesh),) if len(fine.refs) > MAX_DIGITS else ()
+    fine = NumberedDigits.of(mesh)
+    coarse = (NumberedDigits.full_axes(mesh),) if len(fine.refs) > MAX_DIGITS else ()
     for digits in (*coarse, fine):
         try:
             return GraphReader(module, digits).read()

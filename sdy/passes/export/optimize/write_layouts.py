@@ -15,9 +15,10 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.model.axis_list import sort_and_merge
-from sdy.model.axis_moves import AxesPerDim
+from sdy.model.collective import AxesPerDim
+from sdy.model.numbered_digits import DigitsPerDim
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.partitioner.layout_search.layout import DigitsPerDim, Layout, TensorSize
+from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.reduction import Reduction
 from sdy.partitioner.layout_search.state import SearchState
 from sdy.passes.export.optimize.communication_edges import ValueEdge

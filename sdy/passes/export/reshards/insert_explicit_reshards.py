@@ -48,10 +48,9 @@ from sdy.dialects.shardings import (
 )
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotLikeOp, DotOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
-from sdy.model.manual_axes import without_manual_axes
 from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_closed
+from sdy.model.sharding_update import fully_closed, without_manual_axes
 from sdy.passes.export.reshards.reshard_op import Resharder
 from sdy.passes.export.reshards.reshard_uses import adapt_use, make_unreduced, reduce_use
 from sdy.passes.export.single_device.single_device import check_boundary, device_mesh, global_mesh, reshard_to_device

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -30,9 +30,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.dialects.shardings import set_result_shardings, sharding_before_barriers, sharding_of
-from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.dialects.shardings import sharding_before_barriers, sharding_of
 from sdy.model.axis import AxisRef
 from sdy.model.collective import AllSlice
 from sdy.model.mesh_table import MeshTable, resolve_mesh
@@ -41,7 +39,7 @@ from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.reshard.plan import plan
 from sdy.partitioner.reshard.steps import PlanStep, Reshape
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
-from sdy.passes.export.reshards.reshard_to_collectives import collective_op, ends_of, is_expressible
+from sdy.passes.export.reshards.reshard_to_collectives import ends_of, is_expressible, step_op
 from sdy.passes.rewriting.insertion import erase, insert
 
 
@@ -92,7 +90,7 @@ class _Planner:
             value = self._reductions.get(reduction) or self._reduced_in_shape(reduction, steps[0])
             steps = steps[1:]
         for step in steps:
-            value = insert(_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
+            value = insert(step_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
         return value
 
     def _reduced_in_shape(self, reduction: AllReduceOp, step: PlanStep) -> SSAValue:
@@ -103,7 +101,7 @@ class _Planner:
         before = sharding_of(reduction.tensor) or fully_closed(step.sharding.mesh, 0)
         sharding = replace(step.sharding, unreduced=before.unreduced, unreduced_kind=before.unreduced_kind)
         point = InsertPoint.before(reduction)
-        reshaped = insert(_op(replace(step, sharding=sharding), reduction.tensor), point, reduction.location)
+        reshaped = insert(step_op(replace(step, sharding=sharding), reduction.tensor), point, reduction.location)
         assert reduction.kind is not None  # verified
         again = AllReduceOp(reshaped.results[0], reduction.reduction_axes.data, step.sharding, reduction.kind)
         self._reductions[reduction] = insert(again, point, reduction.location).result
@@ -124,18 +122,6 @@ def _reduction_of(value: SSAValue, reshard: ReshardOp) -> AllReduceOp | None:
     users = [use.operation for use in value.uses]
     alike = all(isinstance(user, ReshardOp) and user.sharding == reshard.sharding for user in users)
     return owner if alike else None
-
-
-def _op(step: PlanStep, value: SSAValue) -> Operation:
-    if not isinstance(step.action, Reshape):
-        return collective_op(step.action, step.sharding, value)
-    tensor = as_tensor(value.type)
-    sizes = [size for size in step.shape if size is not None]
-    assert tensor is not None  # only dims of static size are split
-    assert len(sizes) == len(step.shape)
-    op = ReshapeOp.create(operands=[value], result_types=[TensorType(tensor.element_type, sizes)])
-    set_result_shardings(op, (step.sharding,))
-    return op
 
 
 class ManualScopes:

@@ -24,10 +24,10 @@ from sdy.partitioner.op_agreement.conflicts import (
     OpTensors,
     Resolution,
     agreed_reduction_axes,
+    op_mesh,
     resolve_conflicts,
     resolve_dot,
 )
-from sdy.partitioner.op_agreement.op_mesh import op_mesh
 from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
 
 

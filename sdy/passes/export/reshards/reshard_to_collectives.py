@@ -13,18 +13,20 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp, AllToAllOp, CollectiveOp, CollectivePermuteOp
+from sdy.dialects.sdy.collectives import AllGatherOp, AllSliceOp, AllToAllOp, CollectivePermuteOp
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.sdy.types import value_shape
-from sdy.dialects.shardings import sharding_before_barriers
-from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
+from sdy.dialects.shardings import set_result_shardings, sharding_before_barriers
+from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.shape import ReshapeOp
+from sdy.model.collective import AllGather, AllSlice, AllToAll, CollectivePermute
 from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
@@ -32,6 +34,7 @@ from sdy.model.shape import Shape, Shapeless
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, fully_closed_like
 from sdy.partitioner.reshard.collective_schedule import schedule
+from sdy.partitioner.reshard.steps import PlanStep, Reshape
 from sdy.passes.rewriting.insertion import insert
 
 
@@ -72,8 +75,7 @@ def _rewrite(reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTabl
     value, ends = ends_of(reshard, source, meshes)
     if ends is not None:
         for step in schedule(ends.source, ends.target, ends.shape, ends.mesh):
-            op = collective_op(step.collective, step.sharding, value)
-            value = insert(op, InsertPoint.before(reshard), reshard.location).result
+            value = insert(step_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
     reshard.result.replace_all_uses_with(value)
     reshard.detach()
     reshard.erase()
@@ -118,16 +120,24 @@ def _without_barriers(value: SSAValue) -> SSAValue:
     return value
 
 
-def collective_op(collective: Collective, sharding: TensorSharding, value: SSAValue) -> CollectiveOp:
-    """Create the op of a collective on `value` whose result has `sharding`, without inserting it."""
-    match collective:
+def step_op(step: PlanStep, value: SSAValue) -> Operation:
+    """Create the op that performs a step on `value`, without inserting it."""
+    match step.action:
         case AllGather(axes=axes):
-            return AllGatherOp(value, axes, sharding)
+            return AllGatherOp(value, axes, step.sharding)
         case AllSlice(axes=axes):
-            return AllSliceOp(value, axes, sharding)
+            return AllSliceOp(value, axes, step.sharding)
         case AllToAll(params=params):
-            return AllToAllOp(value, params, sharding)
+            return AllToAllOp(value, params, step.sharding)
         case CollectivePermute():
-            return CollectivePermuteOp(value, sharding)
+            return CollectivePermuteOp(value, step.sharding)
+        case Reshape():
+            tensor = as_tensor(value.type)
+            sizes = [size for size in step.shape if size is not None]
+            assert tensor is not None  # only dims of static size are split
+            assert len(sizes) == len(step.shape)
+            op = ReshapeOp.create(operands=[value], result_types=[TensorType(tensor.element_type, sizes)])
+            set_result_shardings(op, (step.sharding,))
+            return op
         case _:
-            assert_never(collective)
+            assert_never(step.action)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from json import loads
 
-from sdy.diagnostics.counted import counted
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.wording import counted
 from sdy.tools.command_line.arguments import check_not_given, print_json
 from sdy.tools.command_line.exit_codes import INTERRUPTED, NO, NOT_RUN, SUCCESS, status_of
 from sdy.tools.command_line.files import STANDARD_STREAM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.cost.allocation.kernel_calls import KernelCalls
+from sdy.cost.allocation.fusion import KernelCalls
 from sdy.cost.memory import peak_bytes
 from sdy.cost.memory_curve import memory_curve, values_at_peak
 from sdy.dialects.ir.symbols import functions_of

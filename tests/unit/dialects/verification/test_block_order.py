@@ -9,7 +9,7 @@ import pytest
 from xdsl.dialects import test
 from xdsl.ir import Block, Operation
 
-from sdy.dialects.verification.block_order import BlockOrder
+from sdy.dialects.verification.recheck import BlockOrder
 
 
 def index_in(block: Block, op: Operation) -> int:

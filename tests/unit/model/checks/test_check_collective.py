@@ -10,7 +10,6 @@ from support.model.notation import axes_per_dim, mesh, params, refs, sharding
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.grammar.parse import parse_sharding
 from sdy.model.axis import AxisRef
-from sdy.model.axis_moves import AxesPerDim
 from sdy.model.checks.check_collective import (
     check_all_gather,
     check_all_reduce,
@@ -22,6 +21,7 @@ from sdy.model.checks.check_collective import (
     check_sharded_to_unreduced,
     gathered,
 )
+from sdy.model.collective import AxesPerDim
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 

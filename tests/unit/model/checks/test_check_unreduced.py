@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.model.notation import mesh, sharding
 
-from sdy.model.checks.check_unreduced import check_unreduced_transition
+from sdy.model.checks.check_sharding import check_unreduced_transition
 from sdy.model.sharding import ReductionKind
 
 MESHES = {"m": mesh('<["a"=2, "b"=4, "c"=2]>')}

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.model.devices.edge_coloring import Edge, edge_colors
+from sdy.partitioner.on_shards.regrouping import Edge, edge_colors
 
 places = st.integers(0, 6)
 

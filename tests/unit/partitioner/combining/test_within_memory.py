@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdy.cost.lifetimes import LifetimeStep
-from sdy.partitioner.combining.block_ops import BlockOps
 from sdy.partitioner.combining.groups import Candidate
+from sdy.partitioner.combining.order import BlockOps
 from sdy.partitioner.combining.within_memory import combined_order
 
 COUNT = 4

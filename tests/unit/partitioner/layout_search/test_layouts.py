@@ -9,20 +9,20 @@ import pytest
 
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.numbered_digits import DigitsPerDim, NumberedDigits
 from sdy.partitioner.layout_search.deliveries import shared_deliveries
-from sdy.partitioner.layout_search.layout import DigitsPerDim, Layout, MeshDigits, TensorSize
-from sdy.partitioner.layout_search.patterns import Patterns
+from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.reshard_price import reshard_price
-from sdy.partitioner.layout_search.transfer import Transfers
+from sdy.partitioner.layout_search.transfer import Patterns, Transfers
 
 MESH = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
 X, Y = AxisRef("x"), AxisRef("y")
-DIGITS = MeshDigits.of(MESH)  # x is split into digits 0 and 1, y is digit 2
+DIGITS = NumberedDigits.of(MESH)  # x is split into digits 0 and 1, y is digit 2
 SQUARE = TensorSize((16, 16), 4)  # 1024 bytes
 
 
 def test_an_axis_is_split_into_its_prime_factors_and_joined_again() -> None:
-    assert MeshDigits.of(Mesh((MeshAxis("z", 12),))).sizes == (2, 2, 3)
+    assert NumberedDigits.of(Mesh((MeshAxis("z", 12),))).sizes == (2, 2, 3)
     assert DIGITS.split((X, Y)) == (0, 1, 2)
     assert DIGITS.split((AxisRef("x", SubAxis(2, 2)),)) == (1,)
     assert DIGITS.join((0, 1)) == (X,)
@@ -30,7 +30,7 @@ def test_an_axis_is_split_into_its_prime_factors_and_joined_again() -> None:
 
 
 def test_a_ref_that_ends_within_an_digit_is_not_split() -> None:
-    assert MeshDigits.of(Mesh((MeshAxis("z", 6),))).split((AxisRef("z", SubAxis(1, 3)),)) is None
+    assert NumberedDigits.of(Mesh((MeshAxis("z", 6),))).split((AxisRef("z", SubAxis(1, 3)),)) is None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_each_collective_has_a_fixed_cost() -> None:
 
 
 def test_prices_do_not_depend_on_numbers_of_digits_and_order_of_dims() -> None:
-    transfers = Transfers(MeshDigits.of(Mesh((MeshAxis("a", 2), MeshAxis("b", 2), MeshAxis("c", 2)))), Patterns())
+    transfers = Transfers(NumberedDigits.of(Mesh((MeshAxis("a", 2), MeshAxis("b", 2), MeshAxis("c", 2)))), Patterns())
     source, target = ((0, 1), (), (2,)), ((2,), (0,), (1,))
     tensor = TensorSize((8, 8, 8), 4)
     prices = {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from sdy.partitioner.reshard.chains import ChainKind, SlotProblem, canonical_problem, chains_of
-from sdy.partitioner.reshard.slots import EMPTY
+from sdy.partitioner.reshard.chains import EMPTY, ChainKind, SlotProblem, canonical_problem, chains_of
 
 
 def kinds_of(problem: SlotProblem) -> list[ChainKind]:

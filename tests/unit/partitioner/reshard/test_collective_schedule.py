@@ -6,9 +6,10 @@ import pytest
 
 from sdy.grammar.parse import parse_mesh, parse_sharding
 from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write_axis_list
-from sdy.model.collective import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
+from sdy.model.collective import AllGather, AllSlice, AllToAll, CollectivePermute
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.reshard.collective_schedule import schedule
+from sdy.partitioner.reshard.steps import PlanStep
 
 G = '<["p"=2, "q"=4, "r"=2, "s"=2]>'
 H = '<["u"=8, "v"=2]>'
@@ -85,7 +86,7 @@ def test_schedule(mesh: str, first_dim: int, source: str, target: str, steps: li
     rank = len(source.split())
     shape = (first_dim or 64, *([first_dim if first_dim == 24 else 64] * (rank - 1)))
     found = schedule(_sharding(source), _sharding(target), shape, parse_mesh(mesh))
-    assert [_text(step.collective, step.sharding) for step in found] == steps
+    assert [_text(step) for step in found] == steps
     if found:
         assert found[-1].sharding == _sharding(target)
 
@@ -93,7 +94,7 @@ def test_schedule(mesh: str, first_dim: int, source: str, target: str, steps: li
 def test_a_change_of_device_order_is_a_permute() -> None:
     source, target = parse_sharding('<@g, [{"p", "q"}, {}]>'), parse_sharding('<@r, [{"p"}, {"q"}]>')
     steps = schedule(source, target, (64, 64), parse_mesh(G))
-    assert [_text(step.collective, step.sharding) for step in steps] == ['permute {"p", "q"} {}', 'move {"q"}: 0->1']
+    assert [_text(step) for step in steps] == ['permute {"p", "q"} {}', 'move {"q"}: 0->1']
     assert [step.sharding.mesh for step in steps] == ["r", "r"]
 
 
@@ -101,7 +102,7 @@ def test_unreduced_axes_stay() -> None:
     source = parse_sharding('<@g, [{"p", "s"}, {}], unreduced=max{"r"}>')
     target = parse_sharding('<@g, [{"s", "p"}, {}], unreduced=max{"r"}>')
     (step,) = schedule(source, target, (64, 64), parse_mesh(G))
-    assert step.collective == CollectivePermute()
+    assert step.action == CollectivePermute()
     assert step.sharding == target
 
 
@@ -109,16 +110,16 @@ def _sharding(dims: str) -> TensorSharding:
     return parse_sharding(f"<@m, [{', '.join(dims.split())}]>")
 
 
-def _text(collective: Collective, result: TensorSharding) -> str:
-    match collective:
+def _text(step: PlanStep) -> str:
+    match step.action:
         case AllGather(axes):
             return "gather " + _per_dim(write_axes_per_dim(axes))
         case AllSlice(axes):
             return "slice " + _per_dim(write_axes_per_dim(axes))
         case AllToAll(params):
             return "move " + write_all_to_all_params(params)[1:-1]
-        case CollectivePermute():
-            return "permute " + " ".join(write_axis_list(dim.axes) for dim in result.dims)
+        case _:
+            return "permute " + " ".join(write_axis_list(dim.axes) for dim in step.sharding.dims)
 
 
 def _per_dim(text: str) -> str:

@@ -14,7 +14,7 @@ from sdy.model.shape import local_shape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.reshard.collective_schedule import schedule
 from sdy.partitioner.reshard.plan import plan
-from sdy.partitioner.reshard.steps import Plan, PlanStep, collective_count, elements_received
+from sdy.partitioner.reshard.steps import Plan, collective_count, elements_received
 
 
 def _ratios(sizes: tuple[int, ...], rank: int) -> list[float]:
@@ -51,7 +51,7 @@ def _shard_size(shape: tuple[int | None, ...], sharding: TensorSharding, mesh: M
 
 def _fixed_cost(source: TensorSharding, target: TensorSharding, shape: tuple[int, ...], mesh: Mesh) -> float:
     """Return the cost of the fixed schedule; infinite if it shards a dim unevenly."""
-    steps = tuple(PlanStep(step.collective, shape, step.sharding) for step in schedule(source, target, shape, mesh))
+    steps = schedule(source, target, shape, mesh)
     divides = all(local_shape(shape, step.sharding, mesh, allow_uneven=False) for step in steps)
     return elements_received(steps, mesh) if divides else math.inf
 

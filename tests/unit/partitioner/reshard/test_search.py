@@ -9,11 +9,18 @@ from support.reshards.exhaustive_search import least_price, price_of
 from support.reshards.random_reshards import full_axis_shardings
 
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.partitioner.reshard.chains import ChainKind, SlotProblem, canonical_problem, chains_of
-from sdy.partitioner.reshard.digits import digits_of
+from sdy.model.numbered_digits import digits_of
+from sdy.partitioner.reshard.chains import (
+    EMPTY,
+    ChainKind,
+    Filling,
+    SlotProblem,
+    canonical_problem,
+    chains_of,
+    common_slots,
+)
 from sdy.partitioner.reshard.search import cheapest_moves, relevant_kinds
 from sdy.partitioner.reshard.slot_moves import MoveKind
-from sdy.partitioner.reshard.slots import EMPTY, Filling, common_slots
 
 
 def all_problems(sizes: tuple[int, ...], rank: int) -> set[tuple[ChainKind, ...]]:
@@ -21,7 +28,7 @@ def all_problems(sizes: tuple[int, ...], rank: int) -> set[tuple[ChainKind, ...]
     mesh = Mesh(tuple(MeshAxis("abc"[index], size) for index, size in enumerate(sizes)))
     digits = digits_of((), mesh)
     assert digits is not None
-    shardings = [[digits.split(dim.axes) for dim in sharding.dims] for sharding in full_axis_shardings(mesh, rank)]
+    shardings = [[digits.inside(dim.axes) for dim in sharding.dims] for sharding in full_axis_shardings(mesh, rank)]
     problems: set[tuple[ChainKind, ...]] = set()
     for source in shardings:
         for target in shardings:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity
-from sdy.diagnostics.span import Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity, Span
 from sdy.tools.command_line.expectations import parse_expectations, unmet
 
 TEXT = "// expected-error @+1 {{broken}}\n%0 = op\n"

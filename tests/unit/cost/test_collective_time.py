@@ -9,7 +9,7 @@ import pytest
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import HARDWARE, Switch, Torus
 from sdy.cost.hardware_file import resolve_hardware
-from sdy.cost.network.collective_time import (
+from sdy.cost.machine_layout import (
     CollectiveTime,
     PermuteLoad,
     SwitchGroup,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.partitioner.layers.repetition import LEAST_COUNT, WINDOW, Periodic, longest_periodic
+from sdy.partitioner.repetition import LEAST_COUNT, WINDOW, Periodic, longest_periodic
 
 LAYER = [*range(10, 30)]
 

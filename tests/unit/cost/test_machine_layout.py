@@ -8,8 +8,7 @@ import pytest
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import HARDWARE, Switch, Torus
-from sdy.cost.network.collective_time import SwitchGroup, TorusLine, switch_time, torus_time
-from sdy.cost.network.machine_layout import MachineLayout
+from sdy.cost.machine_layout import MachineLayout, SwitchGroup, TorusLine, switch_time, torus_time
 from sdy.grammar.parse import parse_mesh
 from sdy.grammar.write import write_axis_list
 

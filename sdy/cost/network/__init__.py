@@ -1,1 +1,0 @@
-"""The time of collectives on the links of a machine."""

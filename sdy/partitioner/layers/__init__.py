@@ -1,1 +1,0 @@
-"""Find the repeated layers of a program."""
