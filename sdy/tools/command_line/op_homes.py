@@ -16,7 +16,7 @@ from xdsl.traits import IsTerminator
 
 from sdy.cost.flops import FLOPS
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.similar_names import similar_name_hint
+from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.facts.traits import Elementwise, PassesThrough, has_fact, linearity
 from sdy.dialects.ir.op_table import OpTable
