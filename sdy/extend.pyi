@@ -1,4 +1,13 @@
+from sdy.dialects.facts.traits import Combiner as Combiner
+from sdy.dialects.facts.traits import Contraction as Contraction
 from sdy.dialects.facts.traits import Elementwise as Elementwise
+from sdy.dialects.facts.traits import Generates as Generates
+from sdy.dialects.facts.traits import Identity as Identity
+from sdy.dialects.facts.traits import LinearIn as LinearIn
+from sdy.dialects.facts.traits import Linearity as Linearity
+from sdy.dialects.facts.traits import MovesElements as MovesElements
+from sdy.dialects.facts.traits import PassesThrough as PassesThrough
+from sdy.dialects.facts.traits import RegionOnElements as RegionOnElements
 from sdy.dialects.ir.op_table import OpTable as OpTable
 from sdy.extension import clear_auto_partitioner as clear_auto_partitioner
 from sdy.extension import register_auto_partitioner as register_auto_partitioner

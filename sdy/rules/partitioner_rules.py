@@ -1,6 +1,6 @@
 """Sharding rules of ops for which Shardy has none, or one that requires more replication than the op does.
 
-Only the partitioner uses them; propagation does not. Source: docs/spec/06, 8.1.
+Only the partitioner uses them; propagation does not, apart from `LOWERED_CHLO_RULES`. Source: docs/spec/06, 8.1.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sdy.dialects.stablehlo import control, elementwise, linalg, shape, window
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
+from sdy.rules import custom_calls
 from sdy.rules.all import RULES, has_rule_by_trait
 from sdy.rules.elementwise import pointwise
 from sdy.rules.linalg import rule_of_triangular_solve
@@ -21,6 +22,10 @@ from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 PARTITIONER_RULES = OpTable[OpShardingRule | None]()
 LENIENT_RULES = OpTable[OpShardingRule | None]()  # these replace a rule of Shardy
+# Rules for the propagation of programs that XLA would lower to StableHLO first; Shardy itself has none for CHLO.
+LOWERED_CHLO_RULES = OpTable[OpShardingRule | None]()
+LOWERED_CHLO_RULES.of(*chlo.OPS)(pointwise)
+LOWERED_CHLO_RULES.of(TopKOp)(custom_calls.top_k)
 PARTITIONER_RULES.of(control.MapOp, *chlo.OPS, *(each for each in elementwise.OPS if each not in RULES))(pointwise)
 
 

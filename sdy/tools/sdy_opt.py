@@ -47,7 +47,7 @@ def _run(args: Sequence[str]) -> int:
         write_text("-", pass_list())
         return SUCCESS
     if listed := arguments.given.values.get("list-op"):
-        from sdy.tools.reference.op_homes import op_page  # imports the tables of all stages
+        from sdy.tools.op_homes import op_page  # imports the tables of all stages
 
         write_text("-", op_page(listed))
         return SUCCESS

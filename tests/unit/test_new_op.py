@@ -17,7 +17,7 @@ from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.interpreter.ops.all import KERNELS
 from sdy.tools import sdy_opt
-from sdy.tools.reference.op_homes import KERNELS_NOT_NEEDED, RULES_NOT_NEEDED, Home, State, homes
+from sdy.tools.op_homes import KERNELS_NOT_NEEDED, RULES_NOT_NEEDED, Home, State, homes
 
 FILE_TESTS = Path(__file__).parents[1] / "filecheck" / "dialects"
 TEXT = "\n".join(path.read_text() for path in sorted(FILE_TESTS.glob("*.mlir")))

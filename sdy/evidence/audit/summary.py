@@ -15,8 +15,7 @@ from sdy.evidence.audit.audit_rule import RuleAudit, audit_rule
 from sdy.evidence.audit.catalogue.all import programs
 from sdy.model.rule import OpShardingRule
 from sdy.rules.all import CONSERVATIVE, sharding_rule
-from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
-from sdy.rules.partitioner_rules import LENIENT_RULES, PARTITIONER_RULES
+from sdy.rules.partitioner_rules import LENIENT_RULES, LOWERED_CHLO_RULES, PARTITIONER_RULES
 
 
 @dataclass(slots=True)

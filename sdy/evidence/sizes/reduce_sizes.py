@@ -24,11 +24,10 @@ from sdy.evidence.sizes.devices import SmallerMesh, smaller_mesh
 from sdy.evidence.sizes.index_values import IndexValues, are_aligned, mapped, needed_size, numbers_of, of_shards
 from sdy.evidence.sizes.links import tie_boundary, tie_same_lines
 from sdy.evidence.sizes.ops.all import TABLE
-from sdy.evidence.sizes.ops.by_rule import by_rule
 from sdy.evidence.sizes.rewrite import Numbers, rewritten
 from sdy.evidence.sizes.size_classes import NoSizesError, SizeClasses, Variable
 from sdy.evidence.sizes.solver import Solver
-from sdy.evidence.sizes.ties import Ties
+from sdy.evidence.sizes.ties import Ties, by_rule
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 MESH_SIZES = (2, 4)  # that are tried for the axes of the mesh

@@ -18,6 +18,7 @@ from sdy.evidence.sizes.devices import SmallerMesh
 from sdy.evidence.sizes.index_values import IndexValues
 from sdy.evidence.sizes.size_classes import Positions, SizeClasses, Variable
 from sdy.model.rule import FactorIndex, OpShardingRule
+from sdy.rules.partitioner_rules import own_rule
 
 AttributeKey = tuple[Operation, str, int]
 
@@ -141,3 +142,10 @@ class Ties:
         """Keep the sizes of all operands and results of an op whose sizes are not understood."""
         for value in (*op.operands, *op.results):
             self.lock(value, f"{op.name} keeps its sizes")
+
+
+def by_rule(op: Operation, ties: Ties) -> None:
+    """Tie the dims that share a factor of the sharding rule of an op, which has one."""
+    rule = own_rule(op)
+    assert rule is not None
+    ties.same_factors(op, rule)

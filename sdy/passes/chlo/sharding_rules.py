@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.rules.all import RULE_ATTRIBUTE, drop_rules
-from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
+from sdy.rules.partitioner_rules import LOWERED_CHLO_RULES
 
 
 class PopulateChloShardingRulesPass(ModulePass):

@@ -13,7 +13,7 @@ from sdy.tools.command_line.exit_codes import MEANINGS, TOOL_MEANINGS
 from sdy.tools.command_line.options import ToolOptions
 from sdy.tools.command_line.subcommand_parser import arguments_of
 from sdy.tools.main import COMMANDS, GROUPS, old_names, subcommand
-from sdy.tools.reference.markdown import page, table
+from sdy.tools.markdown import page, table
 
 _TITLE = """\
 # Command line

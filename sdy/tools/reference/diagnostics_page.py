@@ -18,7 +18,7 @@ from sdy.evidence.audit.catalogue.all import NOT_AUDITED
 from sdy.evidence.audit.summary import OpSummary, audit_catalogue
 from sdy.grammar.write import write_rule
 from sdy.tools.main import main as sdy
-from sdy.tools.reference.markdown import page, table
+from sdy.tools.markdown import page, table
 from sdy.tools.sdy_opt import main as sdy_opt
 from sdy.tools.sdy_run import main as sdy_run
 

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from sdy.tools.command_line.output.documents import DOCUMENTS, OLD_DOCUMENTS
-from sdy.tools.reference.markdown import page, table
+from sdy.tools.markdown import page, table
 
 Schema = dict[str, object]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

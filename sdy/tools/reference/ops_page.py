@@ -15,7 +15,7 @@ from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.interpreter.ops.all import KERNELS
 from sdy.partitioner.local.all import FORMS
 from sdy.rules.all import RULES, WITHOUT_RULE, has_rule_by_trait
-from sdy.tools.reference.markdown import page, summary_of, table, text_of
+from sdy.tools.markdown import page, summary_of, table, text_of
 
 _TITLE = """\
 # Ops

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from sdy.passes.manager.all import PASSES, pass_class
 from sdy.passes.manager.option_types import default_text, options_of
-from sdy.tools.reference.markdown import page, summary_of, table, text_of
+from sdy.tools.markdown import page, summary_of, table, text_of
 
 _TITLE = """\
 # Passes

@@ -36,4 +36,5 @@ NOT_AUDITED = {
 def programs() -> Iterator[str]:
     """Yield the text of each program; its last op before the terminator is the audited one."""
     for family in FAMILIES:
-        yield from family.programs()
+        for ops in family.PROGRAMS:
+            yield from ops()

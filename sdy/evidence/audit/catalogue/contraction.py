@@ -33,3 +33,6 @@ def programs() -> Iterator[str]:
         yield program(f"%r = stablehlo.dot_general %a, %b, {dims} : {types}", tensor(lhs), tensor(rhs))
     for lhs, rhs in (((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,))):
         yield generic("stablehlo.dot", [tensor(lhs), tensor(rhs)], [tensor((*lhs[:-1], *rhs[1:]))])
+
+
+PROGRAMS = (programs,)

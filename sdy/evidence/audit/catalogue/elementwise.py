@@ -61,3 +61,6 @@ def _of_several_types(shape: StaticShape) -> Iterator[str]:
     yield generic("stablehlo.map", [real, real], [real], dims, binary_body("subtract"))
     yield generic("stablehlo.uniform_quantize", [real], [quantized])
     yield generic("stablehlo.uniform_dequantize", [quantized], [real])
+
+
+PROGRAMS = (programs,)

@@ -40,12 +40,6 @@ LOOKUPS = (
 )
 
 
-def programs() -> Iterator[str]:
-    """Yield programs of all ops of the family."""
-    for ops in (_gathers, _scatters):
-        yield from ops()
-
-
 def _gathers() -> Iterator[str]:
     for each in LOOKUPS:
         numbers = (
@@ -73,3 +67,6 @@ def _scatters() -> Iterator[str]:
         attributes = f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>"
         operands = [tensor(each.operand), tensor(each.indices, "i32"), tensor(each.result)]
         yield generic("stablehlo.scatter", operands, [tensor(each.operand)], attributes, binary_body(op))
+
+
+PROGRAMS = (_gathers, _scatters)

@@ -10,12 +10,6 @@ from sdy.evidence.audit.catalogue.text import generic, program, tensor
 FLAGS = ("false", "true")
 
 
-def programs() -> Iterator[str]:
-    """Yield programs of all ops of the family."""
-    for ops in (_factorizations, _transforms, _sorts, _normalizations, _largest):
-        yield from ops()
-
-
 def _factorizations() -> Iterator[str]:
     for lower in FLAGS:
         for shape in ((3, 3), (2, 3, 3), (3, 2, 2)):
@@ -70,3 +64,6 @@ def _largest() -> Iterator[str]:
         results = [tensor((*shape[:-1], count), element) for element in ("f32", "i32")]
         kinds = f"{tensor(shape)} -> ({', '.join(results)})"
         yield program(f"%r:2 = chlo.top_k(%a, k = {count}) : {kinds}", tensor(shape))
+
+
+PROGRAMS = (_factorizations, _transforms, _sorts, _normalizations, _largest)

@@ -13,3 +13,6 @@ def programs() -> Iterator[str]:
         results = [tensor((2,), "ui64"), tensor(shape, "ui32")]
         attributes = "rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>"
         yield generic("stablehlo.rng_bit_generator", [tensor((2,), "ui64")], results, attributes)
+
+
+PROGRAMS = (programs,)

@@ -13,12 +13,6 @@ REDUCERS = (
 )
 
 
-def programs() -> Iterator[str]:
-    """Yield programs of all ops of the family."""
-    for ops in (_reductions, _arg_max):
-        yield from ops()
-
-
 def _reductions() -> Iterator[str]:
     shape = (2, 3, 4)
     for (op, element), count in product(REDUCERS, range(1, 4)):
@@ -48,3 +42,6 @@ def _arg_max() -> Iterator[str]:
   }}) : ({", ".join(kinds)}, tensor<f32>, tensor<i32>) -> ({", ".join(results)})""",
         *kinds,
     )
+
+
+PROGRAMS = (_reductions, _arg_max)

@@ -14,12 +14,6 @@ RESHAPED = (
 )
 
 
-def programs() -> Iterator[str]:
-    """Yield programs of all ops of the family."""
-    for ops in (_transposes, _reshapes, _broadcasts, _reversals, _bitcasts):
-        yield from ops()
-
-
 def _transposes() -> Iterator[str]:
     for shape in ((4, 3), (2, 3, 4), (2, 2, 3)):
         for order in permutations(range(len(shape))):
@@ -57,3 +51,6 @@ def _bitcasts() -> Iterator[str]:
         yield generic("stablehlo.bitcast_convert", [tensor(shape)], [tensor(shape, "i32")])
         yield generic("stablehlo.bitcast_convert", [tensor(shape)], [tensor((*shape, 4), "i8")])
         yield generic("stablehlo.bitcast_convert", [tensor((*shape, 2), "i16")], [tensor(shape, "i32")])
+
+
+PROGRAMS = (_transposes, _reshapes, _broadcasts, _reversals, _bitcasts)

@@ -9,12 +9,6 @@ from sdy.evidence.audit.catalogue.text import generic, ints, program, tensor
 from sdy.model.shape import StaticShape
 
 
-def programs() -> Iterator[str]:
-    """Yield programs of all ops of the family."""
-    for ops in (_slices, _pads, _concatenations, _dynamic_slices, _dynamic_update_slices):
-        yield from ops()
-
-
 def _slices() -> Iterator[str]:
     size = 4
     for start, limit, stride in product(range(size), range(1, size + 1), (1, 2, 3)):
@@ -72,3 +66,6 @@ def _dynamic_update_slices() -> Iterator[str]:
             kind,
             update,
         )
+
+
+PROGRAMS = (_slices, _pads, _concatenations, _dynamic_slices, _dynamic_update_slices)

@@ -23,12 +23,6 @@ WINDOWS = (
 GROUPS = ((1, 1, 2, 2, 2), (1, 1, 3, 2, 2), (2, 1, 4, 4, 2), (2, 1, 2, 4, 2), (1, 2, 2, 4, 4), (1, 2, 3, 2, 2))
 
 
-def programs() -> Iterator[str]:
-    """Yield programs of all ops of the family."""
-    for ops in (_reduce_windows, _select_and_scatters, _convolutions):
-        yield from ops()
-
-
 def _reduce_windows() -> Iterator[str]:
     for (size, window, stride, base, dilation, low, high), op in product(WINDOWS, ("add", "maximum")):
         room = (size - 1) * base + 1 + low + high
@@ -78,3 +72,6 @@ def _convolution(window: Sequence[int], features: int, batches: int, inputs: int
         lhs,
         rhs,
     )
+
+
+PROGRAMS = (_reduce_windows, _select_and_scatters, _convolutions)

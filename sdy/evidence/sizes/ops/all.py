@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
+from sdy.dialects.stablehlo.control import MapOp
+from sdy.dialects.stablehlo.linalg import BatchNormGradOp, BatchNormInferenceOp, BatchNormTrainingOp
 from sdy.evidence.sizes.ops import (
-    by_rule,
     calls,
     collectives,
     control,
@@ -16,10 +18,9 @@ from sdy.evidence.sizes.ops import (
     slicing,
     window,
 )
-from sdy.evidence.sizes.ties import Ties
+from sdy.evidence.sizes.ties import Ties, by_rule
 
 TABLE = OpTable[None, [Ties]](
-    by_rule.TABLE,
     elementwise.TABLE,
     reduction.TABLE,
     shape.TABLE,
@@ -31,3 +32,5 @@ TABLE = OpTable[None, [Ties]](
     calls.TABLE,
     collectives.TABLE,
 )
+# Elementwise ops without an entry are tied so, too.
+TABLE.of(MapOp, DotOp, DotGeneralOp, BatchNormTrainingOp, BatchNormInferenceOp, BatchNormGradOp)(by_rule)

@@ -8,8 +8,7 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo import shape
 from sdy.evidence.sizes.index_values import literal
-from sdy.evidence.sizes.ops.by_rule import by_rule
-from sdy.evidence.sizes.ties import Ties
+from sdy.evidence.sizes.ties import Ties, by_rule
 
 TABLE = OpTable[None, [Ties]]()
 # Ops whose result is a position along a dim if an operand is one, as far as other ops here do not say otherwise.

@@ -6,8 +6,7 @@ from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.dialects.stablehlo.linalg import SortOp
-from sdy.evidence.sizes.ops.by_rule import by_rule
-from sdy.evidence.sizes.ties import Ties
+from sdy.evidence.sizes.ties import Ties, by_rule
 
 TABLE = OpTable[None, [Ties]]()
 

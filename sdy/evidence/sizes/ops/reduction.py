@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.reduction import ReduceOp
-from sdy.evidence.sizes.ops.by_rule import by_rule
-from sdy.evidence.sizes.ties import Ties
+from sdy.evidence.sizes.ties import Ties, by_rule
 
 TABLE = OpTable[None, [Ties]]()
 

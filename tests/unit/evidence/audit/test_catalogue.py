@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 from sdy.evidence.audit.catalogue.all import NOT_AUDITED, programs
 from sdy.evidence.audit.summary import INCOMPLETE, UNSOUND, OpSummary, audit_catalogue
 from sdy.rules.all import RULES
-from sdy.rules.lowered_chlo import LOWERED_CHLO_RULES
-from sdy.rules.partitioner_rules import PARTITIONER_RULES
+from sdy.rules.partitioner_rules import LOWERED_CHLO_RULES, PARTITIONER_RULES
 from sdy.tools import audit
 from sdy.tools.reference import diagnostics_page as rules_page
 from sdy.tools.reference.json_page import json_schema

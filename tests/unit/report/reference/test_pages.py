@@ -13,7 +13,7 @@ from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.passes.manager.all import PASSES
 from sdy.tools import make_reference
-from sdy.tools.reference.markdown import summary_of, table, text_of
+from sdy.tools.markdown import summary_of, table, text_of
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "reference"
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")

@@ -36,7 +36,7 @@ from sdy.partitioner.padding.before_reshards import SAME_PADDING
 from sdy.passes.chlo.legalize import EXPANSIONS
 from sdy.rules.all import RULES, WITHOUT_RULE, has_rule_by_trait
 from sdy.rules.partitioner_rules import PARTITIONER_RULES
-from sdy.tools.reference.markdown import summary_of
+from sdy.tools.markdown import summary_of
 
 _DYNAMIC = "dynamic shapes are not sharded"
 _LOWERED = "JAX lowers it to other ops before sharding; unsharded otherwise"
@@ -53,14 +53,8 @@ RULES_NOT_NEEDED = {
     **dict.fromkeys(("chlo.constant", "chlo.constant_like"), _LOWERED),
     **{op.name: _LOWERED for op in CHLO.operations if op.name.startswith("chlo.broadcast_")},
     **dict.fromkeys(("stablehlo.tuple", "stablehlo.async_start", "stablehlo.async_done"), _NO_TENSOR),
-    **dict.fromkeys(
-        (
-            *("stablehlo.dynamic_iota", "stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_reshape"),
-            *("stablehlo.set_dimension_size", "stablehlo.real_dynamic_slice", "stablehlo.dynamic_pad"),
-            *("stablehlo.dynamic_gather", "stablehlo.dynamic_conv"),
-        ),
-        _DYNAMIC,
-    ),
+    **{op.name: _DYNAMIC for op in STABLEHLO.operations if "dynamic_" in op.name and op not in RULES},
+    "stablehlo.set_dimension_size": _DYNAMIC,
 }
 # Ops that the interpreter runs without a kernel, and how.
 KERNELS_NOT_NEEDED = {
