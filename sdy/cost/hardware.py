@@ -35,11 +35,6 @@ class Torus:
         """The bytes a second that a device sends over its fastest link."""
         return self.link_bandwidth
 
-    @property
-    def latency_bound_bytes(self) -> float:
-        """The message size below which a hop takes the same time whatever the size."""
-        return self.link_bandwidth * self.hop_seconds
-
     def wraps(self, size: int) -> bool:
         """Return whether an axis of `size` devices is a ring."""
         return size % self.wrap_multiple == 0

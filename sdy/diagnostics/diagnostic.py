@@ -157,16 +157,12 @@ class Span(NamedTuple):
     source: str = ""
 
 
-def span_at(file: str, source: str, start: int, end: int | None = None, first_line: int = 1) -> Span:
-    """Return the span of `source[start:end]`, truncated at the end of its line; of one character if `end` is None.
-
-    `first_line` is the line number of the first line of `source` in the file.
-    """
+def span_at(file: str, source: str, start: int, end: int | None = None) -> Span:
+    """Return the span of `source[start:end]`, truncated at the end of its line; of one character if `end` is None."""
     start = min(start, len(source))
     line_start = source.rfind("\n", 0, start) + 1
     line_end = source.find("\n", start)
     if line_end < 0:
         line_end = len(source)
     length = max(1, min(end if end is not None else start + 1, line_end) - start)
-    line = first_line + source.count("\n", 0, start)
-    return Span(file, line, start - line_start + 1, length, source[line_start:line_end])
+    return Span(file, 1 + source.count("\n", 0, start), start - line_start + 1, length, source[line_start:line_end])

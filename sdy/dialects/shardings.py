@@ -27,7 +27,6 @@ from sdy.model.sharding_update import (
     fully_open,
     open_except,
     replaced_at,
-    unsharded,
     with_manual_axes,
     without_manual_axes,
 )
@@ -105,11 +104,6 @@ def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
             )
         case None:
             return
-
-
-def sharding_or_unsharded(value: SSAValue, mesh: str | Mesh, *, is_closed: bool = False) -> TensorSharding:
-    """Return the sharding of `value`, or an open (or closed) sharding without axes on `mesh`."""
-    return sharding_of(value) or unsharded(mesh, rank_of_type(value.type), is_closed=is_closed)
 
 
 def sharding_before_barriers(value: SSAValue) -> TensorSharding | None:

@@ -74,11 +74,6 @@ def contains(a: AxisRef, b: AxisRef) -> bool:
     return b.sub_axis is not None and a.sub_axis.pre_size <= b.sub_axis.pre_size and a.sub_axis.end >= b.sub_axis.end
 
 
-def strictly_contains(a: AxisRef, b: AxisRef) -> bool:
-    """Return whether `a` contains `b` and differs from it."""
-    return a != b and contains(a, b)
-
-
 def is_prefix(a: AxisRef, b: AxisRef) -> bool:
     """Return whether `a` is a major prefix of `b`, or `b` itself."""
     return a.pre_size == b.pre_size and contains(b, a)

@@ -24,11 +24,6 @@ def is_suffix(a: AxisRef, b: AxisRef, mesh: Mesh) -> bool:
     return contains(b, a) and axis_end(a, mesh) == axis_end(b, mesh)
 
 
-def is_strict_suffix(a: AxisRef, b: AxisRef, mesh: Mesh) -> bool:
-    """Return whether `a` is a minor suffix of `b`, but not `b` itself."""
-    return a != b and is_suffix(a, b, mesh)
-
-
 def suffix_without(a: AxisRef, b: AxisRef, mesh: Mesh) -> AxisRef | None:
     """Return the longest suffix of `a` after `b`; None if that is empty or the refs cannot coexist."""
     if not can_coexist(a, b):

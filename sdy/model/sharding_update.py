@@ -55,11 +55,6 @@ def closed_like(sharding: TensorSharding) -> TensorSharding:
     return replace(sharding, dims=dims, replicated=())
 
 
-def open_like(sharding: TensorSharding) -> TensorSharding:
-    """Return the sharding with every dim open. Priorities stay."""
-    return replace(sharding, dims=tuple(replace(dim, is_closed=False) for dim in sharding.dims))
-
-
 def with_closed(sharding: TensorSharding, dims: Iterable[int], *, is_closed: bool = True) -> TensorSharding:
     """Return the sharding with the listed dims closed, or open if `is_closed` is False."""
     listed = frozenset(dims)
@@ -74,18 +69,6 @@ def with_closed(sharding: TensorSharding, dims: Iterable[int], *, is_closed: boo
 def with_dim(sharding: TensorSharding, index: int, dim: DimSharding) -> TensorSharding:
     """Return the sharding with dim `index` replaced by `dim`."""
     return replace(sharding, dims=(*sharding.dims[:index], dim, *sharding.dims[index + 1 :]))
-
-
-def shard_dim_further(dim: DimSharding, axis: str) -> DimSharding:
-    """Return the open dim, further sharded along a full axis at its minor end. Its priority is dropped."""
-    assert not dim.is_closed
-    return DimSharding((*dim.axes, AxisRef(axis)), is_closed=False)
-
-
-def shard_further(sharding: TensorSharding, index: int, axis: str) -> TensorSharding:
-    """Return the sharding with open dim `index` further sharded along a full axis."""
-    assert can_shard(sharding, index, axis)
-    return with_dim(sharding, index, shard_dim_further(sharding.dims[index], axis))
 
 
 def replicate_further(sharding: TensorSharding, axis: str, mesh: Mesh) -> TensorSharding:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import OpResult, SSAValue
 
@@ -25,26 +26,6 @@ class Peak:
 
     bytes: int
     values: frozenset[SSAValue]
-
-
-@dataclass(frozen=True, slots=True)
-class HeldValues:
-    """Values of one type and from one op, which repeated layers share: how many, and their bytes on a device."""
-
-    value: SSAValue  # one of them, as its op produces it
-    count: int
-    bytes: float
-
-
-@dataclass(frozen=True, slots=True)
-class LeastMemory:
-    """Bytes that a device holds at one point of the program at least, and the values that they are, in any order.
-
-    No sharding needs less, because each value has the smallest shards that any sharding of its op allows.
-    """
-
-    bytes: float
-    values: tuple[HeldValues, ...]
 
 
 @dataclass(slots=True)
@@ -92,16 +73,18 @@ class MemoryCosts:
         counts = Counter(value for point in self.points for value in point)
         return [(value, count / len(self.points)) for value, count in counts.items()]
 
-    def least_memory(self) -> LeastMemory:
-        """Return the least memory at that known point where it is the most."""
-        return max(map(self._least_at, self.points), key=lambda each: each.bytes, default=LeastMemory(0.0, ()))
+    def least_memory(self) -> dict[SSAValue, float]:
+        """Return the values alive at that known point where they need the most, with their bytes on a device at least.
 
-    def _least_at(self, point: frozenset[SSAValue]) -> LeastMemory:
-        groups: dict[SSAValue, list[float]] = {}
-        for value in point:
-            groups.setdefault(self._produced(value), []).append(self._least_bytes(value))
-        held = [HeldValues(value, len(sizes), sum(sizes)) for value, sizes in groups.items()]
-        return LeastMemory(sum(each.bytes for each in held), tuple(held))
+        No sharding needs less, because each value has the smallest shards that any sharding of its op allows.
+        """
+        values = ({value: self._least_bytes(value) for value in point} for point in self.points)
+        return max(values, key=lambda each: sum(each.values()), default={})
+
+    @property
+    def least_bytes(self) -> float:
+        """The bytes that a device needs at least, as far as is known."""
+        return sum(self.least_memory().values())
 
     def _least_bytes(self, value: SSAValue) -> float:
         """Return the bytes of the smallest shard that a value can have."""
@@ -111,9 +94,10 @@ class MemoryCosts:
         variable, sizes = choice
         return float(np.min(sizes, where=np.isfinite(self.network.network.costs[variable]), initial=np.inf))
 
-    def _produced(self, value: SSAValue) -> SSAValue:
-        """Return the value in the function of a layer that a result of its call is, or the value itself."""
-        while isinstance(value, OpResult) and isinstance(value.op, CallOp):
-            layer = functions_of(self.searched.module)[value.op.callee.string_value()]
-            value = operands_of(terminator_of(layer.body))[value.index]
-        return value
+
+def produced(value: SSAValue, module: ModuleOp) -> SSAValue:
+    """Return the value in the function of a layer that a result of its call is, or the value itself."""
+    while isinstance(value, OpResult) and isinstance(value.op, CallOp):
+        layer = functions_of(module)[value.op.callee.string_value()]
+        value = operands_of(terminator_of(layer.body))[value.index]
+    return value

@@ -9,11 +9,11 @@ from math import inf
 from time import monotonic
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from sdy.diagnostics.progress import note_step
 from sdy.partitioner.layout_search.node import OpLayout
 from sdy.search.layout_choices import KeptAnnotations, OpLayoutChoices
-from sdy.search.memory import LeastMemory
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_request import Goal, SearchRequest
 from sdy.search.searched_module import SearchedModule
@@ -66,7 +66,7 @@ class SearchNetworks:
             found = solver.solve(free_bytes, seconds)
             if found is None:
                 return None
-            has_gap = found.gap > LEAST_GAIN and solver.least_memory().bytes <= free_bytes
+            has_gap = found.gap > LEAST_GAIN and sum(solver.least_memory().values()) <= free_bytes
             if has_gap and self.has_all_choices and len(self._digits.sizes) > AXES_OF_A_TURN:
                 found = self._improved(objective, network, found, free_bytes, end - monotonic())
             self._solutions[key] = found
@@ -83,10 +83,10 @@ class SearchNetworks:
         labels = network.labels_like(other, better.labels)
         return replace(better, labels=labels, bound=min(found.bound, better.cost))
 
-    def least_memory(self) -> LeastMemory:
-        """Return the bytes that a device needs under every sharding that the search knows; 0 if it needed no bound."""
+    def least_memory(self) -> dict[SSAValue, float]:
+        """Return the values for which a device needs the most memory under every sharding; none without a bound."""
         solver, _ = self.solver(self._request.goal.objectives()[0], 0.0)
-        return solver.least_memory() if self.has_all_choices else LeastMemory(0.0, ())
+        return solver.least_memory() if self.has_all_choices else {}
 
     def solver(self, objective: Objective, seconds: float) -> tuple[Solver, ProgramNetwork]:
         """Return the cost network for an objective, with its solver.

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from sdy.search.memory import LeastMemory, MemoryCosts, Peak
+from xdsl.ir import SSAValue
+
+from sdy.search.memory import MemoryCosts, Peak
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import Minimum, minimum
 from sdy.search.program_network import ProgramNetwork
@@ -59,8 +61,8 @@ class Solver:
             self._solved[free_bytes] = found
         return self._solved[free_bytes]
 
-    def least_memory(self) -> LeastMemory:
-        """Return bytes that a device needs under every sharding, at one of the points where solutions needed most."""
+    def least_memory(self) -> dict[SSAValue, float]:
+        """Return the values alive where every sharding needs the most memory, with their bytes on a device at least."""
         return self._memory.least_memory()
 
     def priced(self, price: float) -> CostNetwork:
@@ -91,7 +93,7 @@ class Solver:
         over = Solution(cheapest.labels, cheapest.cost, cheapest.bound, peak.bytes)
         least, best, bound = over, None, cheapest.bound
         price = cheapest.cost / peak.bytes
-        if memory.least_memory().bytes > free_bytes:
+        if memory.least_bytes > free_bytes:
             price *= DOMINANT
         for _ in range(MAX_TRIALS):
             found = minimum(memory.priced(price), self._left())
@@ -119,5 +121,5 @@ class Solver:
 
     def _is_least(self, peak: Peak, free_bytes: float) -> bool:
         """Return whether nothing fits, and nothing needs much less than a solution with this peak."""
-        least = self._memory.least_memory().bytes
+        least = self._memory.least_bytes
         return least > free_bytes and peak.bytes <= least * (1 + NEAR_LEAST)

@@ -34,11 +34,6 @@ def clear() -> None:
         _slot.clear()
 
 
-def is_registered() -> bool:
-    """Return whether an auto-partitioner is registered."""
-    return bool(_slot)
-
-
 def passes() -> tuple[ModulePass, ...]:
     """Return the passes of the auto-partitioner. Raises: SdyError SDY-T114 if none is registered."""
     with _lock:

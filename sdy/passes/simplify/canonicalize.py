@@ -52,9 +52,9 @@ class CanonicalizePass(ModulePass):
         return tuple(pattern for label in self.enable_patterns for pattern in LABELLED_PATTERNS[label])
 
 
-def simplify(scope: Operation, patterns: tuple[RewritePattern, ...] = ALL_PATTERNS) -> None:
+def simplify(scope: Operation) -> None:
     """Simplify `scope`, a module or a function, in place."""
-    _simplify(scope, pre_order(scope), patterns)
+    _simplify(scope, pre_order(scope), ALL_PATTERNS)
 
 
 def _simplify(scope: Operation, ops: Sequence[Operation], patterns: tuple[RewritePattern, ...]) -> None:

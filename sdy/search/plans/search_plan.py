@@ -33,6 +33,7 @@ from sdy.report.explanation.value_names import ValueNames, source_text
 from sdy.report.notation import read_any
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.layered_search import LayeredSearch, folded_program
+from sdy.search.memory import produced
 from sdy.search.plans.plan import HeldMemory, LeastMemory, PlannedValue, ShardingPlan
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SearchRequest, splits_axes
@@ -216,15 +217,15 @@ def _plan(
 def _least_memory(search: Search, origin: Origin[Any]) -> LeastMemory | None:
     """Return the memory that every sharding needs; None if that is not known to exceed the free memory."""
     found = search.networks.least_memory()
-    if found.bytes <= search.request.free_bytes:
+    if sum(found.values()) <= search.request.free_bytes:
         return None
-    rows = ((_source(each.value, origin), str(each.value.type), each.count, each.bytes) for each in found.values)
-    groups: dict[tuple[str, str], tuple[int, float]] = {}
-    for source, type_text, count, size in rows:
-        known = groups.get((source, type_text), (0, 0.0))
-        groups[source, type_text] = known[0] + count, known[1] + size
-    held = [HeldMemory(*key, count, round(size)) for key, (count, size) in groups.items()]
-    return LeastMemory(round(found.bytes), tuple(sorted(held, key=lambda each: (-each.bytes, each.source, each.type))))
+    groups: dict[tuple[str, str], list[float]] = {}
+    for value, size in found.items():
+        shared = produced(value, search.searched.module)  # layers share it
+        groups.setdefault((_source(shared, origin), str(shared.type)), []).append(size)
+    held = [HeldMemory(*key, len(sizes), round(sum(sizes))) for key, sizes in groups.items()]
+    values = tuple(sorted(held, key=lambda each: (-each.bytes, each.source, each.type)))
+    return LeastMemory(round(sum(found.values())), values)
 
 
 def _source(value: SSAValue, origin: Origin[Any]) -> str:

@@ -33,7 +33,6 @@ from sdy.dialects.shardings import (
     set_sharding,
     sharding_before_barriers,
     sharding_of,
-    sharding_or_unsharded,
     storing_value,
 )
 from sdy.model.sharding_update import fully_open
@@ -186,12 +185,6 @@ def test_empty_shardings_are_not_written(func: FuncOp) -> None:
     plain = op_called(func, "plain")
     set_result_shardings(plain, ())
     assert result_shardings(plain) is None
-
-
-def test_sharding_or_unsharded(func: FuncOp) -> None:
-    assert sharding_or_unsharded(func.args[1], "m") == sharding("[{?}, {?}]")
-    assert sharding_or_unsharded(func.args[1], "m", is_closed=True) == sharding("[{}, {}]")
-    assert sharding_or_unsharded(func.args[0], "m", is_closed=True) == sharding('[{"a"}, {}]')
 
 
 def test_arguments_of_other_regions_have_no_sharding() -> None:

@@ -17,7 +17,6 @@ from sdy.model.axis import (
     order_key,
     overlaps,
     prefix_without,
-    strictly_contains,
 )
 
 
@@ -58,7 +57,6 @@ def test_names_order_before_sub_axes() -> None:
 )
 def test_contains(a: str, b: str, expected: bool) -> None:
     assert contains(u(a), u(b)) is expected
-    assert strictly_contains(u(a), u(b)) is (expected and a != b)
 
 
 def test_refs_of_different_axes_are_unrelated() -> None:

@@ -7,7 +7,6 @@ from support.model.notation import mesh, ref, refs
 
 from sdy.model.axis_on_mesh import (
     in_mesh_order,
-    is_strict_suffix,
     is_suffix,
     merge_refs,
     ordered_refs,
@@ -30,7 +29,6 @@ MESH = mesh('<["v"=2, "u"=24]>')
 )
 def test_is_suffix(a: str, b: str, expected: bool) -> None:
     assert is_suffix(ref(a), ref(b), MESH) is expected
-    assert is_strict_suffix(ref(a), ref(b), MESH) is (expected and a != b)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,8 @@ from sdy.model.sharding_update import (
     fully_open_like,
     is_bound,
     open_except,
-    open_like,
     replaced_at,
     replicate_further,
-    shard_further,
     unsharded,
     with_closed,
     with_dim,
@@ -40,10 +38,6 @@ def test_closed_like_drops_replicated_axes() -> None:
     assert closed_like(FULL) == sharding('[{"a"}p1, {"b":(1)2}, {}], unreduced={"d"}')
 
 
-def test_open_like_keeps_replicated_axes() -> None:
-    assert open_like(FULL) == sharding('[{"a", ?}p1, {"b":(1)2, ?}, {?}], replicated={"c"}, unreduced={"d"}')
-
-
 def test_closed_on_axes() -> None:
     expected = sharding('[{"a"}, {}], unreduced={"d"}')
     assert closed_on("m", (refs('{"a"}'), ()), refs('{"d"}')) == expected
@@ -55,10 +49,6 @@ def test_with_closed_changes_the_listed_dims() -> None:
         '[{"a", ?}p1, {"b":(1)2, ?}, {?}], replicated={"c"}, unreduced={"d"}'
     )
     assert with_dim(FULL, 2, FULL.dims[0]).dims == (FULL.dims[0], FULL.dims[1], FULL.dims[0])
-
-
-def test_sharding_further_drops_the_priority() -> None:
-    assert shard_further(sharding('[{"a", ?}p3, {}]'), 0, "e") == sharding('[{"a", "e", ?}, {}]')
 
 
 def test_replicating_further_keeps_mesh_order() -> None:

@@ -38,7 +38,6 @@ def names(pipeline: PropagationPipeline) -> list[str]:
 
 def test_passes_run_after_propagation_if_enabled() -> None:
     auto_partitioner.register(lambda: [ChoosePass()])
-    assert auto_partitioner.is_registered()
     with_it = names(PropagationPipeline(enable_auto_partitioning=True))
     assert with_it.index("sdy-user-priority-propagate") < with_it.index("choose")
     assert with_it.index("choose") < with_it.index("sdy-insert-func-call-reshards")
