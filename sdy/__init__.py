@@ -14,8 +14,8 @@ from sdy.model.html_repr import register_renderers
 # What notebooks show of values whose packages are below those that make HTML.
 register_renderers(
     {
-        "sdy.compile.compiled.Compiled": "sdy.report.html.summary.compiled_html",
-        "sdy.compile.propagated.PropagatedProgram": "sdy.report.html.summary.propagated_html",
+        "sdy.compile.compiled.Compiled": "sdy.report.html.values.compiled_html",
+        "sdy.compile.propagated.PropagatedProgram": "sdy.report.html.values.propagated_html",
         "sdy.advice.diff.ProgramDiff": "sdy.advice.diff_page.diff_html",
         "sdy.advice.partition_summary.PartitionSummary": "sdy.advice.partition_summary_html.partition_summary_html",
         "sdy.cost.hardware.Hardware": "sdy.report.html.values.hardware_html",

@@ -1,4 +1,4 @@
-"""Facts about a partitioned program on a machine, computed when first requested: what contracts and diffs compare."""
+"""Facts about a partitioned program on a machine, computed when first requested: for reports, contracts and diffs."""
 
 from __future__ import annotations
 

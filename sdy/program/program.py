@@ -334,7 +334,7 @@ class Program(WrittenProgram[R]):
 
     def _repr_html_(self) -> str:
         """Return the summary that notebooks show: meshes, arguments and results as annotated."""
-        from sdy.report.html.summary import summary_html
+        from sdy.report.html.values import summary_html
 
         return summary_html(repr(self), self.module, self.origin.argument_names)
 

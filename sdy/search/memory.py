@@ -79,7 +79,7 @@ class MemoryCosts:
         No sharding needs less, because each value has the smallest shards that any sharding of its op allows.
         """
         values = ({value: self._least_bytes(value) for value in point} for point in self.points)
-        return max(values, key=lambda each: sum(each.values()), default={})
+        return max(values, key=lambda each: sum(each.values()), default=dict[SSAValue, float]())
 
     @property
     def least_bytes(self) -> float:

@@ -37,7 +37,6 @@ class SearchNetworks:
         self._digits = searched.graph.digits
         self._transfers = TransferCosts(self._digits, request.hardware)
         self._annotations = KeptAnnotations(written, searched.graph)
-        self._solutions: dict[tuple[Objective, float], Solution] = {}
         self._solvers: dict[Objective, tuple[Solver, ProgramNetwork]] = {}
 
     @property
@@ -59,18 +58,16 @@ class SearchNetworks:
 
         If messages leave a gap on three axes, the solution is improved by placing two axes at a time.
         """
-        key = objective, free_bytes
-        if key not in self._solutions:
-            solver, network = self.solver(objective, seconds)
+        solver, network = self.solver(objective, seconds)
+        if free_bytes not in solver.solutions:
             end = monotonic() + seconds
             found = solver.solve(free_bytes, seconds)
             if found is None:
                 return None
             has_gap = found.gap > LEAST_GAIN and sum(solver.least_memory().values()) <= free_bytes
             if has_gap and self.has_all_choices and len(self._digits.sizes) > AXES_OF_A_TURN:
-                found = self._improved(objective, network, found, free_bytes, end - monotonic())
-            self._solutions[key] = found
-        return self._solutions[key]
+                solver.solutions[free_bytes] = self._improved(objective, network, found, free_bytes, end - monotonic())
+        return solver.solutions[free_bytes]
 
     def _improved(
         self, objective: Objective, network: ProgramNetwork, found: Solution, free_bytes: float, seconds: float

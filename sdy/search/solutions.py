@@ -39,27 +39,30 @@ class Solution:
 
 
 class Solver:
-    """Solves the cost network of a program for several amounts of memory, each once."""
+    """Solves the cost network of a program for several amounts of memory, each once.
+
+    `solutions` are those so far, by the free bytes; a caller that finds a better one puts it there.
+    """
 
     def __init__(self, searched: SearchedModule, network: ProgramNetwork) -> None:
         self._network = network
         self._memory = MemoryCosts(searched, network)
         self._end = 0.0
         self._cheapest: tuple[Minimum, Peak] | None = None
-        self._solved: dict[float, Solution] = {}
+        self.solutions: dict[float, Solution] = {}
 
     def solve(self, free_bytes: float, seconds: float) -> Solution | None:
         """Return the cheapest solution that fits into memory, or that with the least memory if none was found.
 
         Return None if every assignment is impossible, or if `seconds` passed before one was found.
         """
-        if free_bytes not in self._solved:
+        if free_bytes not in self.solutions:
             self._end = monotonic() + seconds
             found = self._found(free_bytes)
             if found is None:
                 return None
-            self._solved[free_bytes] = found
-        return self._solved[free_bytes]
+            self.solutions[free_bytes] = found
+        return self.solutions[free_bytes]
 
     def least_memory(self) -> dict[SSAValue, float]:
         """Return the values alive where every sharding needs the most memory, with their bytes on a device at least."""
