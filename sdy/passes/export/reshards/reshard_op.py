@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.fast_ops import operands_of
-from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of
 from sdy.dialects.stablehlo.contraction import DotLikeOp
@@ -28,7 +28,7 @@ from sdy.partitioner.op_agreement.conflicts import (
     resolve_conflicts,
     resolve_dot,
 )
-from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
+from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, replace_op, reshard
 
 
 class Resharder:
@@ -56,7 +56,15 @@ class Resharder:
         resolution, on = found
         if any(resolution.reshards):
             _apply(op, resolution, on)
-        if resolution.reduction_axes:
+        reductions = _reductions_of_program(op, resolution.reduction_axes)
+        scatters = [user for user in reductions if isinstance(user, ReduceScatterOp)]
+        if len(scatters) == len(reductions):
+            # The all-reduce below and these slices are merged again, if nothing cheaper is found.
+            for user in scatters:
+                axes, sharding = user.reduce_scatter_axes.data, user.out_sharding.data
+                replace_op(user, AllSliceOp(user.tensor, axes, sharding))
+            reductions = []
+        if resolution.reduction_axes and not reductions:
             assert kinds is not None  # a rule without a kind has no reduction factors
             _reduce_results(op, resolution.reduction_axes, on, kinds)
 
@@ -96,6 +104,22 @@ def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
             last = insert(reshard(result, wanted), InsertPoint.after(last), op.location)
             redirect_other_uses(result, last.result)
             set_sharding(result, needed)
+
+
+def _reductions_of_program(op: Operation, axes: AxisList) -> list[Operation]:
+    """Return the collectives by which the program itself combines the partial results, if all users of them do."""
+    users = [use.operation for result in op.results for use in result.uses] if axes else []
+    return users if all(set(axes) == set(_reduced_axes(user)) for user in users) else []
+
+
+def _reduced_axes(op: Operation) -> AxisList:
+    match op:
+        case AllReduceOp():
+            return op.reduction_axes.data
+        case ReduceScatterOp():
+            return tuple(axis for axes in op.reduce_scatter_axes.data for axis in axes)
+        case _:
+            return ()
 
 
 def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kinds: ReductionKinds) -> None:
