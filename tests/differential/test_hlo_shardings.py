@@ -1,8 +1,9 @@
 """One function, lowered by JAX with Shardy and in the forms of GSPMD and HLO, is sharded and partitioned alike."""
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from random import Random
 
@@ -25,9 +26,9 @@ Spec = tuple[str | tuple[str, ...] | None, ...]
 
 
 @contextmanager
-def partitioner(*, is_shardy: bool) -> Iterator[None]:
+def partitioner(*, is_shardy: bool) -> Generator[None]:
     """Lower for one of the two partitioners."""
-    before = bool(jax.config.jax_use_shardy_partitioner)
+    before = bool(getattr(jax.config, "jax_use_shardy_partitioner"))  # noqa: B009 -- JAX does not declare it
     jax.config.update("jax_use_shardy_partitioner", is_shardy)
     try:
         yield
@@ -87,8 +88,10 @@ class Drawn:
 
     def lowered(self) -> jax.stages.Lowered:
         """Return the function with shardings of its argument and, half of the time, its result."""
-        options = {"out_shardings": self.sharding(self.given)} if self.places[0] == "top" else {}
-        return jax.jit(self.function, in_shardings=self.sharding(self.given), **options).lower(self.argument)
+        given = self.sharding(self.given)
+        if self.places[0] == "top":
+            return jax.jit(self.function, in_shardings=given, out_shardings=given).lower(self.argument)
+        return jax.jit(self.function, in_shardings=given).lower(self.argument)
 
 
 def mapped(mesh: Mesh, manual: set[str], seed: int) -> Callable[[jax.Array], jax.Array]:

@@ -37,7 +37,7 @@ def test_runs_are_parallel(tmp_path: Path) -> None:
 def test_an_error_is_that_of_the_run_and_the_process_goes_on() -> None:
     with Processes(1) as pool:
         with pytest.raises(SdyError) as caught:
-            pool.submit(partial(import_extensions, ["no_such_module"])).result()
+            pool.submit(partial(import_extensions, ["no_such_module"], allows_unregistered=False)).result()
         assert caught.value.diagnostics[0].code == "SDY-T008"
         assert pool.submit(partial(max, 1, 2)).result() == 2
 
