@@ -9,7 +9,8 @@
 module attributes {mhlo.num_partitions = 8 : i32} {
   func.func @main(%arg0: tensor<8x16xbf16> {mhlo.sharding = "{devices=[4,2]<=[8]}"})
       -> (tensor<8x16xbf16> {mhlo.sharding = "{devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}"}) {
-    %0 = stablehlo.custom_call @Sharding(%arg0) {backend_config = "unspecified_dims=[1]", mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"} : (tensor<8x16xbf16>) -> tensor<8x16xbf16>
+    %0 = stablehlo.custom_call @Sharding(%arg0) {backend_config = "unspecified_dims=[1]",
+        mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"} : (tensor<8x16xbf16>) -> tensor<8x16xbf16>
     %1 = stablehlo.tanh %0 {mhlo.sharding = "{devices=[1,8]<=[8] metadata={op_name=\"tanh\"}}"} : tensor<8x16xbf16>
     return %1 : tensor<8x16xbf16>
   }
@@ -32,8 +33,10 @@ func.func @main(%arg0: tensor<8xi32> {mhlo.sharding = "{devices=[4]0,2,3,1}"}) -
 // CHECK-SAME: -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}]>})
 // CHECK-NEXT: return %arg0
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{m = #sdy.mesh<[\22x\22=2, \22y\22=2]>}"}} {
-  func.func @main(%arg0: tensor<8xf32> {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@m, [{\22x\22, ?}]>"}, mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"}) -> tensor<8xf32> {
-    %0 = stablehlo.custom_call @xla.sdy.FuncResultSharding(%arg0) {has_side_effect = true, mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding_per_value<[<@m, [{\22y\22}]>]>"}} : (tensor<8xf32>) -> tensor<8xf32>
+  func.func @main(%arg0: tensor<8xf32> {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@m, [{\22x\22, ?}]>"},
+        mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"}) -> tensor<8xf32> {
+    %0 = stablehlo.custom_call @xla.sdy.FuncResultSharding(%arg0) {has_side_effect = true,
+        mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding_per_value<[<@m, [{\22y\22}]>]>"}} : (tensor<8xf32>) -> tensor<8xf32>
     return %0 : tensor<8xf32>
   }
 }
@@ -65,7 +68,10 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 // What cannot be expressed stays: one device, another number of devices, and no sharding at all.
 // CHECK:      @main(%arg0: tensor<8xf32> {mhlo.sharding = "{maximal device=1}"}, %arg1: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}, %arg2: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2}"}, %arg3: tensor<8xf32>)
 module attributes {mhlo.num_partitions = 2 : i32} {
-  func.func @main(%arg0: tensor<8xf32> {mhlo.sharding = "{maximal device=1}"}, %arg1: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}, %arg2: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2}"}, %arg3: tensor<8xf32> {mhlo.sharding = "{unknown}"}) {
+  func.func @main(%arg0: tensor<8xf32> {mhlo.sharding = "{maximal device=1}"},
+                  %arg1: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"},
+                  %arg2: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2}"},
+                  %arg3: tensor<8xf32> {mhlo.sharding = "{unknown}"}) {
     return
   }
 }
