@@ -76,7 +76,7 @@ class Compiled(ShardedBoundary[R]):
         run_passes(make_context(), module, [UnfoldLayersPass()], verify_each=False)
         return module
 
-    def run(self, *args: object, **kwargs: object) -> R:
+    def run(self, /, *args: object, **kwargs: object) -> R:
         """Run the local program on all devices at once, on global arrays, and return the global results.
 
         Raises: SdyError if the arrays do not match the arguments, or if two devices hold different copies of the same

@@ -84,7 +84,7 @@ class Home(NamedTuple):
 
 
 def op_page(name: str) -> str:
-    """Return a line per stage about the op of this name. Raises: SdyError SDY-T002 if there is no such op."""
+    """Return a page about the op `name`, a line for each stage. Raises: SdyError SDY-T002 if no op has this name."""
     op_class = make_context().get_optional_op(name)
     if op_class is None:
         known = (op.name for dialect in (STABLEHLO, CHLO, SDY) for op in dialect.operations)

@@ -1,4 +1,4 @@
-"""How sdy works: one matrix product, from three annotations to eight devices, with values and functions alone.
+"""Partition one matrix product by hand: from three annotations to the program of eight devices.
 
     C[M, N] = A[M, K] . B[K, N]
 

@@ -236,10 +236,10 @@ _LEAST_STEP = 2.0**-20  # between two numbers; an index below 2**32 with this st
 
 
 class BlockOrder:
-    """Numbers of ops, which increase within a block. An op gets its number when its block is first asked for.
+    """The order of the ops in each block, as numbers that increase from op to op.
 
-    If an op is inserted, it gets a number between those of its neighbours. If there is no room between these,
-    all ops of the block are numbered again.
+    The ops of a block are numbered when the order of one of them is first asked for. An inserted op gets a number
+    between those of the ops before and after it; if there is none, the whole block is numbered again.
     """
 
     def __init__(self) -> None:

@@ -37,8 +37,7 @@ def with_program_and_text(arguments: Namespace, use: Callable[[Program, str], T]
         for warning in program.origin.warnings:
             print(render(with_lines(warning, file, text.splitlines())), file=sys.stderr)
         program = program.without_optimizer() if arguments.no_optimizer else program
-        passes = {"propagation": arguments.propagation, "pipeline": arguments.pass_pipeline}
-        return use(program.with_passes(**passes) if any(passes.values()) else program, text)
+        return use(program.with_passes(propagation=arguments.propagation, pipeline=arguments.pass_pipeline), text)
     except SdyError as error:
         raise SdyError(*(with_lines(each, file, text.splitlines()) for each in error.diagnostics)) from error
 
