@@ -38,8 +38,7 @@ class CustomPropagatePass(ScheduledPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Propagate the shardings of the module. Raises: SdyError if the module is not ready for propagation."""
-        options = PropagationOptions(by_user_priority=self.by_user_priority, keep_rules=self.keep_sharding_rules)
-        propagate(ctx, op, self.schedule, options)
+        propagate(ctx, op, self.propagation_run(), PropagationOptions(keep_rules=self.keep_sharding_rules))
 
 
 def with_propagation(pipeline: Pipeline, *passes: ModulePass) -> tuple[ModulePass, ...]:

@@ -56,15 +56,14 @@ class PropagationRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PropagationOptions:
-    """Options of a propagation apart from its schedule."""
+    """Options of a propagation apart from what it runs."""
 
-    by_user_priority: bool = False
     keep_rules: bool = False
     records: DebugOptions | None = None
     dump_directory: str = ""  # where to save the module after each user priority; empty to save nothing
 
 
-def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: PropagationOptions) -> None:
+def propagate(ctx: Context, module: ModuleOp, run: PropagationRun, options: PropagationOptions) -> None:
     """Propagate the shardings of `module` in place.
 
     Raises: SdyError if a type, a mesh or the functions do not meet the requirements of propagation, or SDY-T011 if a
@@ -72,10 +71,9 @@ def propagate(ctx: Context, module: ModuleOp, schedule: Schedule, options: Propa
     """
     records = None if options.records is None else DebugRecords(module, options.records)
     order = op_order(module)
-    flat = flatten(ctx, module, conservative=schedule.conservative)
+    flat = flatten(ctx, module, conservative=run.schedule.conservative)
     trace = Trace()
     dump = partial(_dump, ctx, module, flat, options.dump_directory) if options.dump_directory else None
-    run = PropagationRun(schedule, options.by_user_priority)
     run_engine(module, flat, run, None if records is None else trace.record, dump)
     write_result(module, order, flat, keep_rules=options.keep_rules)
     if records is not None:
@@ -177,12 +175,11 @@ class PropagatePass(ScheduledPass, ABC):
         """Propagate the shardings of the module."""
         debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
         options = PropagationOptions(
-            self.by_user_priority,
             self.keep_sharding_rules,
             debug if debug.records_any else None,
             self.module_dump_directory,
         )
-        propagate(ctx, op, self.schedule(), options)
+        propagate(ctx, op, self.propagation_run(), options)
 
 
 class BasicPropagatePass(PropagatePass):
