@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from sdy.cost.program_cost import ProgramCost
     from sdy.interpreter.arrays.element_types import Array
     from sdy.interpreter.devices.values import DeviceArray
-    from sdy.interpreter.executor import OpObserver
+    from sdy.interpreter.field.numbers import Field
+    from sdy.interpreter.run import RunSettings
 
 R = TypeVar("R", default="list[Array]")
 
@@ -87,20 +88,22 @@ class Compiled(ShardedBoundary[R]):
 
     # Running a program needs NumPy and the interpreter, which are imported only then: partitioning does without them.
 
-    def run_flat(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[Array]:
+    def run_flat(self, inputs: Sequence[Array], settings: RunSettings | None = None) -> list[Array]:
         """Run the program like `run`, with one array per argument and per result of the main function."""
         from sdy.interpreter.inputs import check_inputs
 
         check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
-        return self.global_results(self.run_on_devices(inputs, observer))
+        results = self.run_on_devices(inputs, settings)
+        return self.global_results(results, None if settings is None else settings.field)
 
-    def run_on_one_device(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[Array]:
+    def run_on_one_device(self, inputs: Sequence[Array], settings: RunSettings | None = None) -> list[Array]:
         """Run the program of the user on one device, ignoring all shardings. Raises: SdyError as `run`."""
         from sdy.interpreter.run import interpret
 
-        return interpret(self.written, inputs, main_function(self.written).sym_name.data, self.origin.host(), observer)
+        name = main_function(self.written).sym_name.data
+        return interpret(self.written, inputs, name, self.origin.host(), settings)
 
-    def run_on_devices(self, inputs: Sequence[Array], observer: OpObserver | None = None) -> list[DeviceArray]:
+    def run_on_devices(self, inputs: Sequence[Array], settings: RunSettings | None = None) -> list[DeviceArray]:
         """Run the local program on global inputs, and return the shards of the results. Raises: SdyError as `run`."""
         from sdy.interpreter.devices.grid import grid_of_mesh
         from sdy.interpreter.devices.shards import shard
@@ -113,9 +116,9 @@ class Compiled(ShardedBoundary[R]):
             raise located(out_of_memory(error), main_function(self.folded)) from error
         name = main_function(self.local).sym_name.data
         grid = grid_of_mesh(self.boundary.mesh)
-        return run_spmd(self.local, shards, grid, name, self.origin.host(), observer)
+        return run_spmd(self.local, shards, grid, name, self.origin.host(), settings)
 
-    def global_results(self, results: Sequence[DeviceArray]) -> list[Array]:
+    def global_results(self, results: Sequence[DeviceArray], field: Field | None = None) -> list[Array]:
         """Assemble the global results from their shards.
 
         Raises: SdyError SDY-X101 if two devices hold different copies of the same result.
@@ -128,7 +131,7 @@ class Compiled(ShardedBoundary[R]):
                 check_equal_copies(result, placement, index)
             except SdyError as error:
                 raise located(error, main_function(self.folded)) from error
-            arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape))
+            arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape, field))
         return arrays
 
     @garbage_collection_paused()

@@ -16,7 +16,9 @@ from sdy.dialects.ir.op_location import located
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
+from sdy.interpreter.arrays.field_types import has_field
 from sdy.interpreter.failure import check_size, failure, out_of_memory
+from sdy.interpreter.field import kernels as field_kernels
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp, SlotNumbers, with_sums_of_products
@@ -108,7 +110,7 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
     try:
         for result in op.results:
             check_size(static_shape(result.type) or ())
-        kernel = kernel_on_quantized(op, kernels) if has_quantized(op) else kernels.get(op)
+        kernel = kernel_on_quantized(op, kernels) if has_quantized(op) else _kernel_for_types(op, kernels)
         if kernel is None:
             raise failure(
                 "SDY-X002",
@@ -120,6 +122,12 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
     except MemoryError as error:
         raise located(out_of_memory(error), op) from error
     return kernel
+
+
+def _kernel_for_types(op: Operation, kernels: KernelTable) -> Kernel | None:
+    """Return the kernel of an op: its form for numbers of a finite field if it has any, and they have another one."""
+    own = field_kernels.KERNELS.get(op) if has_field(op) else None
+    return kernels.get(op) if own is None else own
 
 
 def _with_dead_slots(steps: Sequence[CompiledOp], results: SlotNumbers) -> tuple[CompiledOp, ...]:

@@ -6,12 +6,12 @@ the decision varies are split; the other batch dims keep their size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from sdy.dialects.facts.traits import terminator_of
@@ -87,25 +87,37 @@ class Split:
         return unfolded.transpose([*back, *range(len(order), unfolded.ndim)])
 
 
-def deciding_values(loop: WhileOp) -> Sequence[int] | None:
-    """Return which of the values that a loop carries decide whether it goes on, in any iteration.
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a loop decides by whether it goes on: the values that it carries, and the ops that compute from them."""
 
-    They are all that the condition is computed from, in this iteration or by the body in the one before. Returns None
-    if an op with a side effect decides, which may return something else in each iteration, or if there are tuples.
+    values: Sequence[int]
+    ops: Collection[Operation]
+
+
+def decision_of(loop: WhileOp) -> Decision | None:
+    """Return by what a loop decides, in any iteration, whether it goes on.
+
+    The values are all that the condition is computed from, in this iteration or by the body in the one before. Returns
+    None if an op with a side effect decides, which may return something else in each iteration, or if there are tuples.
     """
     if any(leaf_count(operand.type) != 1 for operand in loop.operands):
         return None
     found: set[int] = set()
-    following = _arguments_for(loop.cond.block, terminator_of(loop.cond).operands)
+    ops: set[Operation] = set()
+    following = _arguments_for(loop.cond.block, terminator_of(loop.cond).operands, ops)
     while following is not None and not following <= found:
         found |= following
         carried = terminator_of(loop.body).operands
-        following = _arguments_for(loop.body.block, [carried[index] for index in found])
-    return None if following is None else sorted(found)
+        following = _arguments_for(loop.body.block, [carried[index] for index in found], ops)
+    return None if following is None else Decision(sorted(found), ops)
 
 
-def _arguments_for(block: Block, values: Iterable[SSAValue]) -> set[int] | None:
-    """Return the arguments of a block from which some of its values are computed; None if ops have side effects."""
+def _arguments_for(block: Block, values: Iterable[SSAValue], ops: set[Operation]) -> set[int] | None:
+    """Return the arguments of a block from which some of its values are computed; None if ops have side effects.
+
+    The ops that compute them are added to `ops`.
+    """
     arguments: set[int] = set()
     pending, seen = list(values), set[SSAValue]()
     while pending:
@@ -118,6 +130,7 @@ def _arguments_for(block: Block, values: Iterable[SSAValue]) -> set[int] | None:
         elif isinstance(value, OpResult) and value.op.parent is block:
             if not is_side_effect_free(value.op):
                 return None
+            ops.update(value.op.walk())
             pending += [operand for op in value.op.walk() for operand in op.operands]
     return arguments
 

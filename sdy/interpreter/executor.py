@@ -22,7 +22,6 @@ from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collective_groups import groups_in
 from sdy.interpreter.reuse import IN_PLACE
-from sdy.interpreter.rounding_noise import RoundingNoise
 from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp
 
 DEEPEST_CALL = 100
@@ -43,28 +42,15 @@ class Executor:
         self,
         module: ModuleOp,
         observer: OpObserver | None = None,
-        noise: RoundingNoise | None = None,
         compiled: CompiledBlocks | None = None,
     ) -> None:
         self.functions = functions_of(module)
         self._module = module
         self._observer = observer
-        self._noise = noise
-        self._blocks: CompiledBlocks = {}
         self._compiled: CompiledBlocks = {} if compiled is None else compiled
 
     def compiled(self, block: Block) -> CompiledBlock:
         """Return the compiled form of `block`. Raises: SdyError at an op that cannot be run."""
-        found = self._blocks.get(block)
-        if found is None:
-            found = self._without_noise(block)
-            if self._noise is not None:
-                noisy = [replace(step, kernel=self._noise.around(step.op, step.kernel)) for step in found.steps]
-                found = replace(found, steps=tuple(noisy))
-            self._blocks[block] = found
-        return found
-
-    def _without_noise(self, block: Block) -> CompiledBlock:
         found = self._compiled.get(block)
         if found is None:
             owner = block.parent_op()

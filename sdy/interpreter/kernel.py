@@ -24,6 +24,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.replica_groups import ReplicaGroups
 from sdy.interpreter.failure import failure
+from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.host import Host
 from sdy.model.shape import StaticShape
 
@@ -55,7 +56,8 @@ class Runner(Protocol):
 class KernelContext:
     """The context in which a kernel runs: the full sizes of the batch dims, and the devices that they represent.
 
-    `grid` is None inside the body of a reduction, where batch dims also represent elements.
+    `grid` is None inside the body of a reduction, where batch dims also represent elements. `field` is that of the run
+    if numbers of a finite field stand for floats.
     """
 
     batch: StaticShape
@@ -63,6 +65,7 @@ class KernelContext:
     runner: Runner
     host: Host
     depth: int = 0  # of nested calls
+    field: Field | None = None
 
     @property
     def rank(self) -> int:
@@ -92,6 +95,13 @@ class KernelContext:
     def broadcast(self, array: Array) -> Array:
         """Return a view of the array with every batch dim at its full size."""
         return np.broadcast_to(array, self.batch + self.local(array))
+
+
+def field_of(context: KernelContext) -> Field:
+    """Return the field of a run. Raises: SdyError SDY-X021 if floats are floats."""
+    if context.field is None:
+        raise failure("SDY-X021", "numbers of a finite field are only known in a run that draws the field")
+    return context.field
 
 
 Kernel = Callable[[KernelContext, Arrays], Arrays]

@@ -29,7 +29,7 @@ from sdy.interpreter.ops.collective_groups import groups_of
 from sdy.interpreter.ops.collectives import scattered
 from sdy.interpreter.ops.contract import ContractedDims, can_contract_over, contracted
 from sdy.interpreter.ops.contraction import contracted_dims
-from sdy.interpreter.ops.reducer import FOLDS, Reducer
+from sdy.interpreter.ops.reducer import Reducer
 from sdy.interpreter.reuse import DTYPES
 
 SlotNumbers = tuple[int, ...]
@@ -67,7 +67,7 @@ def _is_sum_of_floats(step: CompiledOp) -> bool:
     """Return whether the step is a collective that adds one operand, of a dtype whose products are not rounded."""
     if not isinstance(step.op, AllReduceOp | ReduceScatterOp) or len(step.operands) != 1:
         return False
-    is_sum = Reducer(step.op.computation.block).folds == (FOLDS[AddOp],)
+    is_sum = Reducer(step.op.computation.block).combiners == (AddOp,)
     return is_sum and dtype_of_type(step.op.results[0].type) in DTYPES
 
 

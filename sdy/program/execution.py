@@ -18,6 +18,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
+from sdy.interpreter.run import RunSettings
 from sdy.interpreter.run import interpret as interpret_function
 from sdy.program.program import Program
 from sdy.report.explanation.value_names import ValueNames
@@ -94,7 +95,7 @@ def run_spmd(partitioned: Compiled, global_inputs: Sequence[Array], keep: Collec
     inputs = [np.asarray(array) for array in global_inputs]
     check_inputs(main_function(partitioned.global_module), [(array.shape, array.dtype) for array in inputs])
     recorder = _ValueRecorder(partitioned, keep)
-    local = partitioned.run_on_devices(inputs, recorder.observe if keep else None)
+    local = partitioned.run_on_devices(inputs, RunSettings(recorder.observe if keep else None))
     return SpmdRun(tuple(partitioned.global_results(local)), tuple(local), recorder.kept)
 
 

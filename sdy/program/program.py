@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sdy.advice.partition_summary import PartitionSummary
     from sdy.evidence.partitioners.table import PartitionerResult
     from sdy.evidence.proof.prove import Proof
-    from sdy.evidence.runs.comparison import OutputComparisons
+    from sdy.evidence.runs.verification import OutputComparisons
     from sdy.interpreter.arrays.element_types import Array, DType
     from sdy.report.answer import Answer
     from sdy.report.explanation.explainer import Explainer
@@ -93,23 +93,22 @@ class Program(WrittenProgram[R]):
         expected: object = (),
         inputs: Mapping[str, object] | None = None,
         seed: int = 0,
-        exact: bool | None = None,
         reduced: bool = False,
     ) -> OutputComparisons:
-        """Run the partitioned program on all devices, and compare each output with its expected value.
+        """Run the program on one device and the partitioned one on all, in exact numbers, and compare each output.
 
         The arguments are those of one call of `run`; `sdy.Call(x, key=k)` stands for one with keyword arguments.
-        Without any, they are random arrays from `seed`. `inputs` replaces some of them by name:
-        `{"params['w']": array}`, or `{"%arg0": array}`. `expected` is the expected return value; by default, the result
-        on one device. With `exact`, both also run in 64-bit floats, by default if an output differs: it may only round
-        differently. With `reduced`, sizes are small.
+        Without any, all are drawn from `seed`. `inputs` replaces some of them by name: `{"params['w']": array}`, or
+        `{"%arg0": array}`. Of arrays that are given, integers are kept in the exact runs; the results of floats are
+        compared too, with the return value `expected` if there is one. With `reduced`, sizes are small. The `verdict`
+        of the result is the same function, differs, or not decided: then, floats agree within rounding.
         Raises: SdyError if arguments or expected results do not match the program; SDY-X150 if memory is insufficient.
         """
         from sdy.evidence.runs.verified_call import VerifiedCall, compare_call
 
         require_type(seed, int, "Program.verify: seed")
         verified = VerifiedCall(call_of(args), inputs, expected, seed)
-        return compare_call(self.partition(), verified, exact=exact, reduced=reduced)
+        return compare_call(self.partition(), verified, reduced=reduced)
 
     def prove(self) -> Proof:
         """Prove, without a run, that the partitioned program computes the same, apart from rounding; see `verify`."""

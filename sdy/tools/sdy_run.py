@@ -29,7 +29,7 @@ from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import parse_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.run import interpret
+from sdy.interpreter.run import RunSettings, interpret
 from sdy.report.run_output import RunTrace, ShardedResult, devices_table
 from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import print_tables
@@ -150,7 +150,7 @@ def _interpreted(arguments: ToolArguments, module: ModuleOp, function: FuncOp, i
     with terminal_progress("", function) as observer:
         if observer is not None:
             observers.append(observer)
-        return interpret(module, inputs, function.sym_name.data, host, _combined_observer(observers))
+        return interpret(module, inputs, function.sym_name.data, host, RunSettings(_combined_observer(observers)))
 
 
 def _combined_observer(observers: Sequence[OpObserver]) -> OpObserver | None:

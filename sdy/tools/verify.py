@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from rich.console import Console
 
@@ -18,13 +18,13 @@ from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.module_text import parse_module, print_module
+from sdy.dialects.module_text import print_module
+from sdy.evidence.local_program import local_program
 from sdy.evidence.proof.outcome import Proof
-from sdy.evidence.runs.adversarial import VerifiedRound, adversarial_rounds
-from sdy.evidence.runs.arrays import check_arrays, load_arrays, random_inputs
-from sdy.evidence.runs.comparison import OutputComparison
-from sdy.evidence.runs.reduced import ReducedVerification, choose_sizes, verify_reduced
-from sdy.evidence.runs.verification import compare_runs
+from sdy.evidence.runs.arrays import check_arrays, load_arrays
+from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
+from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
+from sdy.evidence.runs.verification import ReducedSizes, Verdict, Verification, chance_text, verify_sizes_as_they_are
 from sdy.program.program import Program
 from sdy.report.run_progress import terminal_progress
 from sdy.report.similar_entries import MOST_ENTRIES, rest_text
@@ -57,17 +57,20 @@ MOST_SIZES = 12  # that are listed unless all are asked for
 
 DESCRIPTION = f"""\
 Read a StableHLO program with sdy shardings, propagate the shardings, and partition it into one program per device with
-explicit collectives. Run the partitioned program on simulated devices and the original program on one device, and
-compare every output. If an output differs, run both programs in 64-bit floats too: outputs that agree then only round
-differently. A program that is too large for this machine is verified in smaller sizes.
+explicit collectives. Run the program on one device and the partitioned one on simulated devices, in exact numbers of a
+finite field in place of floats, and compare every output: equal programs give equal numbers, others differ but for a
+chance that is printed. Booleans and integers that choose a path or a place are tried one by one. A program that is too
+large for this machine is verified in smaller sizes. Arrays that are given are run in floats too, which tells how much
+the two programs round differently.
 
 With --prove, prove without a run that the program of each device computes the same results, apart from rounding: each
 value of a device is related to a value of the original program, and each op follows by a lemma. No code of the
-partitioner is used. With --local, prove the program in that file instead, on the shardings of arguments and results
-that FILE ends up with.
+partitioner is used. With --local, verify or prove the program in that file instead, on the shardings of arguments and
+results that FILE ends up with.
 
 The exit code is 0 if all outputs agree, or the program is proved; 1 if the partitioned program computes something else,
-or an op has no proof; and 2 if the program could not be verified.
+or an op has no proof; and 2 if the program could not be verified. Where an op has no form in exact numbers, the outcome
+is "not decided", and floats must agree within rounding.
 
 {SEVERAL_FILES} They are verified in parallel processes.
 """
@@ -88,26 +91,21 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--adversarial",
         action="store_true",
-        help="also run adversarial inputs: signed zeros, infinities, NaN, ties, integers and indices at their limits",
-    )
-    parser.add_argument(
-        "--exact",
-        action="store_true",
-        help="also compare the programs in 64-bit floats if all outputs agree within the tolerances for their types",
+        help="also run special values: signed zeros, infinities, NaN, ties, integers and indices at their limits",
     )
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument(
         "--reduced",
         action="store_true",
-        help="run both programs in smaller sizes that keep their structure, on random and adversarial inputs "
+        help="run both programs in smaller sizes that keep their structure, on special values too "
         "(default for a program that takes over ten minutes or more memory than is available)",
     )
     kinds.add_argument("--full", action="store_true", help="run the program in its own sizes, however long it takes")
     kinds.add_argument("--prove", action="store_true", help="prove that the programs compute the same; run nothing")
     parser.add_argument(
-        "--local", metavar="LOCAL.mlir", help="with --prove, prove this program of one device instead of ours"
+        "--local", metavar="LOCAL.mlir", help="verify or prove this program of one device instead of ours"
     )
-    parser.add_argument("--seed", type=int, help="seed of the random inputs (default: 0)")
+    parser.add_argument("--seed", type=int, help="seed of the draws (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
     parser.add_argument(
         "-v",
@@ -124,9 +122,7 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> int:
     """Verify each program and print the results."""
     if arguments.prove:
-        check_not_given(arguments, "cannot be given with --prove", "inputs", "adversarial", "exact", "seed")
-    else:
-        check_not_given(arguments, "requires --prove", "local")
+        check_not_given(arguments, "cannot be given with --prove", "inputs", "adversarial", "seed")
     return run_files(
         arguments,
         _verify_file,
@@ -152,8 +148,12 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
+    path = arguments.file
+    if arguments.local:
+        path, text = arguments.local, read_text(arguments.local)
+        partitioned = replace(partitioned, local=local_program(text, path, partitioned.boundary))
     if arguments.prove:
-        return _prove(program, partitioned, text, arguments)
+        return _prove(program, partitioned, path, text, arguments)
     sizes = choose_sizes(
         partitioned,
         reduced=True if arguments.reduced else False if arguments.full else None,
@@ -168,18 +168,14 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     if arguments.json:
         print_json(found.to_json())
     else:
-        show_reduced(console_of(arguments), found, verbose=arguments.verbose)
+        show_rounds(console_of(arguments), found, verbose=arguments.verbose)
     return SUCCESS if found.agrees else NO
 
 
-def _prove(program: Program, partitioned: Compiled, text: str, arguments: Namespace) -> int:
+def _prove(program: Program, partitioned: Compiled, path: str, text: str, arguments: Namespace) -> int:
     from sdy.evidence.proof.prove import prove  # imported here, because a run does not need it
 
-    local, path = partitioned.local, arguments.file
-    if arguments.local:
-        path, text = arguments.local, read_text(arguments.local)
-        local = parse_module(text, path)
-    proof = prove(program.module, local, partitioned.boundary)
+    proof = prove(program.module, partitioned.local, partitioned.boundary)
     if arguments.json:
         print_json(proof.to_json())
     else:
@@ -202,44 +198,32 @@ def _print_proof(proof: Proof, path: str, lines: list[str], *, verbose: bool) ->
 
 def _verify_full(program: Program, partitioned: Compiled, arguments: Namespace) -> int:
     stored = load_arrays(arguments.inputs) if arguments.inputs else None
-    inputs = random_inputs(program.module, arguments.seed or 0) if stored is None else stored.inputs
+    inputs = None if stored is None else stored.inputs
     outputs = stored.outputs if stored is not None and stored.outputs else None
-    check_arrays(main_function(program.module), inputs, outputs)
-    exact = arguments.exact or None
-    comparisons = compare_runs(partitioned, inputs, outputs, exact=exact, watch=terminal_progress)
-    rounds = list(adversarial_rounds(partitioned, arguments.seed or 0)) if arguments.adversarial else []
+    if inputs is not None:
+        check_arrays(main_function(program.module), inputs, outputs)
+    seed, special = arguments.seed or 0, arguments.adversarial
+    found = verify_sizes_as_they_are(partitioned, seed, inputs, outputs, special=special, watch=terminal_progress)
     reference = "the stored outputs" if outputs else "the program on one device"
     if arguments.json:
-        print_json(_document(partitioned, comparisons, rounds, reference, verbose=arguments.verbose))
+        print_json(_document(partitioned, found, reference, verbose=arguments.verbose))
     else:
         console = console_of(arguments)
         _show(console, partitioned, verbose=arguments.verbose)
-        show_comparisons(console, comparisons, reference, verbose=arguments.verbose)
-        if rounds:
-            print_tables(console, rounds_table((each.name, *outcome_cells(each)) for each in rounds))
-    return SUCCESS if _agree(comparisons, rounds) else NO
+        if found.floats or not found.agrees:
+            show_comparisons(console, found, reference, verbose=arguments.verbose)
+        show_rounds(console, found, verbose=arguments.verbose)
+    return SUCCESS if found.agrees else NO
 
 
-def _agree(comparisons: Sequence[OutputComparison], rounds: Sequence[VerifiedRound]) -> bool:
-    return all(each.agrees for each in (*comparisons, *rounds))
-
-
-def _document(
-    partitioned: Compiled,
-    comparisons: Sequence[OutputComparison],
-    rounds: Sequence[VerifiedRound],
-    reference: str,
-    *,
-    verbose: bool,
-) -> dict[str, object]:
+def _document(partitioned: Compiled, found: Verification, reference: str, *, verbose: bool) -> dict[str, object]:
     """Return the outcome as plain data."""
     module = partitioned.global_module
     rows = [*boundary_rows(module, partitioned.origin.argument_names), *(value_rows(module) if verbose else ())]
     return {
-        "agrees": _agree(comparisons, rounds),
+        **found.to_json(),
         "reference": reference,
-        "outputs": [each.to_json() for each in comparisons],
-        "adversarial": [each.to_json() for each in rounds],
+        "outputs": [each.to_json() for each in found.comparisons],
         "meshes": meshes_json(meshes_of(module)),
         "values": [asdict(row) for row in rows],
         "statistics": statistics_of(partitioned.local).to_json(),
@@ -266,24 +250,45 @@ def _show(console: Console, partitioned: Compiled, *, verbose: bool) -> None:
         console.print("no collectives")
 
 
-def show_reduced(console: Console, found: ReducedVerification, *, verbose: bool) -> None:
-    """Print how sizes were reduced, and whether the outputs agree on each kind of inputs."""
+def show_rounds(console: Console, found: Verification, *, verbose: bool) -> None:
+    """Print how sizes were reduced, whether the outputs agree on each kind of inputs, and what that shows."""
+    if found.sizes is not None:
+        _show_sizes(console, found.sizes, verbose=verbose)
+    if found.rounds:
+        print_start(console, rounds_table((each.name, *outcome_cells(each)) for each in found.rounds), verbose=verbose)
+    if found.verdict is Verdict.UNDECIDED:
+        console.print(f"not decided: {found.undecided}; results of floats agree within rounding", markup=False)
+        return
+    where = ""
+    if found.sizes is not None:
+        before, after = found.sizes.devices
+        devices = f"all {before} devices" if before == after else f"{after} of {before} devices"
+        sizes = "in reduced sizes" if found.sizes.changes else "in the sizes of the program, not in reduced ones"
+        where = (
+            f" {sizes}, on {devices}; {found.sizes.ops} ops of the program and {found.sizes.local_ops} of the local one"
+        )
+        where += " ran"
+    if found.verdict is Verdict.DIFFERS:
+        console.print(f"[red]differs[/red]{where}")
+        return
+    console.print(
+        f"[green]the same function[/green]{where}; the chance of an error is below {chance_text(found.chance)}"
+    )
+    for each in found.not_reached:
+        console.print(f"not reached: {each}", markup=False)
+
+
+def _show_sizes(console: Console, reduced: ReducedSizes, *, verbose: bool) -> None:
     rows: Counter[tuple[int, int, str]] = Counter()
-    for each in found.changes:
+    for each in reduced.changes:
         if each.after < each.before or (each.reason and each.before > 2):
             rows[each.before, each.after, each.reason or ""] += each.dims
     ordered = sorted(rows.items(), key=lambda row: (-row[0][1], -row[0][0]))
     shown = ordered if verbose else ordered[:MOST_SIZES]
-    if found.changes:
+    if reduced.changes:
         print_tables(console, sizes_table((str(a), str(b), str(count), reason) for (a, b, reason), count in shown))
     if len(shown) < len(ordered):
         console.print(rest_text(len(ordered) - len(shown)), markup=False)
-    print_tables(console, rounds_table(((each.name, *outcome_cells(each)) for each in found.rounds), "inputs"))
-    before, after = found.devices
-    devices = f"all {before} devices" if before == after else f"{after} of {before} devices"
-    sizes = "reduced sizes" if found.changes else "the sizes of the program, not in reduced ones"
-    verdict = f"[green]all outputs agree in {sizes}[/green]" if found.agrees else "[red]outputs differ[/red]"
-    console.print(f"{verdict}; {found.ops} ops of the program and {found.local_ops} of the local one ran, on {devices}")
 
 
 def outcome_cells(found: VerifiedRound) -> tuple[str, str]:
@@ -292,11 +297,10 @@ def outcome_cells(found: VerifiedRound) -> tuple[str, str]:
     return str(len(wrong)), f"output {wrong[0].index}: {wrong[0].problem}" if wrong else "all agree"
 
 
-def show_comparisons(
-    console: Console, comparisons: Sequence[OutputComparison], reference: str, *, verbose: bool
-) -> None:
-    """Print the errors of the outputs, and whether they agree. Of many outputs, show those with the largest errors."""
-    shown = comparisons
+def show_comparisons(console: Console, found: Verification, reference: str, *, verbose: bool) -> None:
+    """Print the errors of floats, and what differs. Of many outputs, show those with the largest errors."""
+    comparisons = found.comparisons
+    shown: Sequence[OutputComparison] = comparisons
     if len(comparisons) > MOST_ENTRIES and not verbose:
         shown = sorted(comparisons, key=lambda each: (each.agrees, -each.relative_error))
     rows = (
@@ -310,12 +314,9 @@ def show_comparisons(
     if not wrong:
         agreement = "the output agrees" if len(comparisons) == 1 else f"all {len(comparisons)} outputs agree"
         verdict = f"[green]{agreement} with {reference}[/green]"
-        amplified = sum(each.amplification is not None for each in comparisons)
-        if amplified:
-            verdict += f", {amplified} of them only up to rounding, which the program amplifies"
-    console.print(f"{verdict}; largest absolute error {absolute:.3g}, relative {relative:.3g}")
+    console.print(f"{verdict}; largest rounding error of floats {absolute:.3g}, relative {relative:.3g}")
     undefined = [each for each in comparisons if each.undefined]
     if undefined:
         count = sum(each.undefined for each in undefined)
         console.print(f"{count} elements of {len(undefined)} outputs are NaN or infinite, which shows little")
-        console.print("hint: other inputs may avoid this: --seed=N for other random ones, --inputs=X.npz for your own")
+        console.print("hint: other inputs may avoid this: --seed=N for other draws, --inputs=X.npz for your own arrays")

@@ -27,7 +27,7 @@ from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.run import interpret
+from sdy.interpreter.run import RunSettings, interpret
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.program.program import Program
 
@@ -95,7 +95,7 @@ def run_alone(program: Program) -> None:
     """Run a program on one device. Raises: StoppedError if it is too large, as `run_on_devices`."""
     stop_if_large(program)
     name = main_function(program.module).sym_name.data
-    interpret(program.module, random_inputs(program.module, 0), name, observer=stop_after(MAX_OPS))
+    interpret(program.module, random_inputs(program.module, 0), name, settings=RunSettings(stop_after(MAX_OPS)))
 
 
 def run_on_devices(program: Program) -> None:
@@ -103,7 +103,7 @@ def run_on_devices(program: Program) -> None:
     stop_if_large(program)
     partitioned = program.partition()
     inputs = random_inputs(program.module, 0)
-    partitioned.global_results(partitioned.run_on_devices(inputs, stop_after(MAX_OPS)))
+    partitioned.global_results(partitioned.run_on_devices(inputs, RunSettings(stop_after(MAX_OPS))))
 
 
 def stop_if_large(program: Program) -> None:

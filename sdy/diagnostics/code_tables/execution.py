@@ -62,6 +62,13 @@ EXECUTION: dict[str, Code] = {
         "A loop never ends: what its condition is computed from repeats.",
         "Let the body change a value that the condition compares, as a counter, or correct the comparison.",
     ),
+    "SDY-X021": Code(
+        "Numbers of a finite field are in a program that runs in floats.", "Run the module that the user wrote."
+    ),
+    "SDY-X022": Code(
+        "An op has no form in exact numbers, so that a verification cannot decide by them.",
+        "Read the verdict as one about floats: they agree within rounding.",
+    ),
     "SDY-X101": Code(
         "Two devices that must hold equal copies of a result hold different values.",
         "Make the manual computation return what its out_shardings promise. If there is none, report a bug in sdy.",

@@ -29,8 +29,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.stablehlo.call_targets import check_no_python_call, python_call_in
 from sdy.evidence.partitioners.table import PartitionerResult
-from sdy.evidence.runs.rounding import RoundingCheck
-from sdy.evidence.runs.verification import compare_results
+from sdy.evidence.runs.verification import compare_up_to, deviations
 from sdy.interpreter.arrays.element_types import Array
 from sdy.jax.optional_jax import require_jax
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
@@ -70,16 +69,21 @@ class _Reference:
         except SdyError as error:
             return error
 
+    @cached_property
+    def deviations(self) -> Sequence[float]:
+        """How much rounding changes each result: the difference between our partition and the program itself."""
+        assert not isinstance(self.expected, SdyError)
+        return deviations(self.partitioned.run_flat(self.inputs), self.expected)
+
     def result_of(self, name: str, partitioned: Compiled[Any]) -> PartitionerResult:
         """Run a partitioned program. If an op has no kernel, the result has statistics all the same."""
         statistics = statistics_of(partitioned.local)
-        return self.compared(name, statistics, partitioned, lambda _: partitioned.run_flat(self.inputs))
+        return self.compared(name, statistics, lambda _: partitioned.run_flat(self.inputs))
 
     def compared(
         self,
         name: str,
         statistics: Statistics,
-        partitioned: Compiled[Any],
         run: Callable[[Sequence[Array]], Sequence[Array]],
     ) -> PartitionerResult:
         """Compare the results of `run`, called with those on one device, with the latter."""
@@ -87,9 +91,9 @@ class _Reference:
             return PartitionerResult(name, statistics)
         if isinstance(self.expected, SdyError):
             return PartitionerResult(name, statistics, problem=f"not compared: {_message(self.expected)}")
-        check = RoundingCheck(partitioned, self.inputs)
         try:
-            return PartitionerResult(name, statistics, compare_results(check, run(self.expected), self.expected))
+            compared = compare_up_to(run(self.expected), self.expected, self.deviations)
+            return PartitionerResult(name, statistics, compared)
         except SdyError as error:
             return PartitionerResult(name, statistics, problem=f"not run: {_message(error)}")
 
@@ -152,7 +156,7 @@ def _result_of_xla(reference: _Reference, folder: Path) -> PartitionerResult:
             stored = [file[str(index)] for index in range(len(file.files))]
         return [array.view(each.dtype) for array, each in zip(stored, expected, strict=True)]
 
-    return reference.compared("xla", statistics, reference.partitioned, outputs)
+    return reference.compared("xla", statistics, outputs)
 
 
 def _result_of_shardy(reference: _Reference, folder: Path) -> PartitionerResult:

@@ -18,6 +18,7 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.evidence.local_program import check_local_program
 from sdy.evidence.proof.control import placed_like
 from sdy.evidence.proof.device_operations import local_results
 from sdy.evidence.proof.device_values import argument, bases, contributions_of
@@ -38,7 +39,11 @@ from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 
 def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
-    """Return whether the local program computes the same as the global one, with the shardings of the boundary."""
+    """Return whether the local program computes the same as the global one, with the shardings of the boundary.
+
+    Raises: SdyError SDY-V004 or SDY-T115 if it cannot be the program of a device; see `check_local_program`.
+    """
+    check_local_program(local, boundary)
     proof, has_followed = _prove(written, local, boundary, follows_elements=True)
     has_manual = any(isinstance(op, ManualComputationOp) for op in pre_order(written))
     if proof.is_proved or not has_followed or not has_manual:

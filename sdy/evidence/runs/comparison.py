@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sdy.diagnostics.wording import counted
 from sdy.interpreter.arrays.element_types import Array, compute_dtype
+from sdy.interpreter.arrays.field_types import equal_elements, is_field, parts_of
 from sdy.interpreter.arrays.rounding_errors import allowed_error, errors, first_difference, largest, tolerances
-from sdy.report.html.fragment import tables_html
-from sdy.report.tables.program_tables import errors_table
+from sdy.interpreter.field.numbers import Field
 
 
 @dataclass(frozen=True, slots=True)
 class OutputComparison:
-    """The comparison of one output with its expected value. Errors are the largest over all elements.
+    """The comparison of one output with its expected value.
 
-    `amplification` is set if the error is larger than the tolerance for the declared type, and yet the programs compute
-    the same: it is the largest error as a multiple of the rounding error of the largest element. `undefined` counts
-    elements that are expected to be NaN or infinite, which show little about the programs.
+    `agrees` is whether both programs compute the same, in exact numbers where that could be decided. The errors are
+    those of floats on arrays that were given, the largest over all elements: information about rounding. `undefined`
+    counts elements that are expected to be NaN or infinite, which show little about the programs.
     """
 
     index: int
-    absolute_error: float
-    relative_error: float  # over elements large enough not to be dominated by the rounding errors of larger ones
     agrees: bool
     problem: str = ""
-    amplification: float | None = None
+    absolute_error: float = 0.0
+    relative_error: float = 0.0  # over elements large enough not to be dominated by the rounding errors of larger ones
     undefined: int = 0
 
     def __repr__(self) -> str:
@@ -37,10 +37,8 @@ class OutputComparison:
 
     @property
     def outcome(self) -> str:
-        """The result of the comparison: agreement, the amount of other rounding, or the first difference."""
-        if self.amplification is None:
-            return self.problem or "agrees"
-        return f"rounds differently; rounding errors are amplified {self.amplification:.1g} times"
+        """The result of the comparison: agreement, or the first difference."""
+        return self.problem or "agrees"
 
     def to_json(self) -> dict[str, object]:
         """Return the comparison as plain data; an infinite error, which JSON cannot express, is None."""
@@ -50,24 +48,26 @@ class OutputComparison:
             "absolute_error": self.absolute_error if isfinite(self.absolute_error) else None,
             "relative_error": self.relative_error if isfinite(self.relative_error) else None,
             "problem": self.problem or None,
-            "amplification": self.amplification,
             "undefined": self.undefined,
         }
 
 
-class OutputComparisons(list[OutputComparison]):
-    """The comparisons of all outputs."""
+@dataclass(frozen=True, slots=True)
+class VerifiedRound:
+    """The outcome of running both programs on one kind of inputs."""
 
-    def __repr__(self) -> str:
-        """Return one line: whether all outputs agree, or how many differ."""
-        return f"OutputComparisons({verdict(self)})"
+    name: str
+    comparisons: tuple[OutputComparison, ...]
 
-    def _repr_html_(self) -> str:
-        """Return the table of errors that notebooks show."""
-        rows = (
-            (str(each.index), f"{each.absolute_error:.1g}", f"{each.relative_error:.1g}", each.outcome) for each in self
-        )
-        return tables_html(repr(self), [errors_table(rows)])
+    @property
+    def agrees(self) -> bool:
+        """Return whether all outputs agree."""
+        return all(comparison.agrees for comparison in self.comparisons)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the outcome as plain data."""
+        outputs = [output.to_json() for output in self.comparisons]
+        return {"inputs": self.name, "agrees": self.agrees, "outputs": outputs}
 
 
 def verdict(comparisons: Sequence[OutputComparison]) -> str:
@@ -78,13 +78,13 @@ def verdict(comparisons: Sequence[OutputComparison]) -> str:
 
 
 def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
-    """Compare output `index` with its expected value.
+    """Compare output `index` with its expected value, within the tolerance for rounding to its type.
 
     NaN equals NaN, for complex numbers in each part separately. Integers and booleans must be equal.
     """
-    if actual.shape != expected.shape or actual.dtype != expected.dtype:
-        problem = f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
-        return OutputComparison(index, float("inf"), float("inf"), agrees=False, problem=problem)
+    other_kind = _other_kind(index, actual, expected)
+    if other_kind is not None:
+        return other_kind
     error, magnitude = errors(actual, expected)
     relative, absolute = tolerances(actual.dtype, magnitude)
     allowed = allowed_error(actual.dtype, magnitude)
@@ -94,4 +94,70 @@ def compare(index: int, actual: Array, expected: Array) -> OutputComparison:
     relative_error = largest(np.where(error == 0, 0.0, ratios)[counting])
     problem = "" if bool(np.all(error <= allowed)) else first_difference(actual, expected, error > allowed)
     undefined = int(np.count_nonzero(~np.isfinite(expected.astype(compute_dtype(expected.dtype), copy=False))))
-    return OutputComparison(index, largest(error), relative_error, not problem, problem, undefined=undefined)
+    return OutputComparison(index, not problem, problem, largest(error), relative_error, undefined)
+
+
+def found_difference(index: int, actual: Array, expected: Array, differs: NDArray[np.bool_]) -> OutputComparison:
+    """Return the comparison of two outputs that differ where `differs` says, or agree if they do nowhere."""
+    problem = first_difference(actual, expected, differs) if differs.any() else ""
+    return OutputComparison(index, not problem, problem)
+
+
+def compare_exactly(index: int, actual: Array, expected: Array, field: Field) -> OutputComparison:
+    """Compare output `index` of runs in a finite field with its expected value: all elements must be equal."""
+    other_kind = _other_kind(index, actual, expected)
+    if other_kind is not None:
+        return other_kind
+    if not is_field(actual.dtype):
+        return found_difference(index, actual, expected, np.asarray(actual != expected))
+    differs = ~equal_elements(actual, expected)
+    undefined = int(np.count_nonzero(np.logical_or.reduce([~np.isfinite(part) for part in parts_of(expected)])))
+    if not differs.any():
+        return OutputComparison(index, agrees=True, undefined=undefined)
+    place = tuple(int(each) for each in np.argwhere(differs)[0])
+    where = f"at {list(place)}: " if place else ""
+    problem = f"{where}{_number_text(field, actual[place])} instead of {_number_text(field, expected[place])}"
+    factor = _common_factor(field, actual, expected)
+    if factor:
+        problem += f"; each element is {factor} times the expected one"
+    return OutputComparison(index, agrees=False, problem=problem, undefined=undefined)
+
+
+def _other_kind(index: int, actual: Array, expected: Array) -> OutputComparison | None:
+    if actual.shape == expected.shape and actual.dtype == expected.dtype:
+        return None
+    problem = f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
+    return OutputComparison(index, agrees=False, problem=problem, absolute_error=inf, relative_error=inf)
+
+
+LARGEST_FACTOR = 4096  # that is told from a coincidence
+
+
+def _common_factor(field: Field, actual: Array, expected: Array) -> str:
+    """Return the small integer or its inverse by which each element is multiplied; "" if there is none."""
+    if len(parts_of(actual)) > 1:
+        return ""
+    found, wanted = parts_of(actual)[0].reshape(-1), parts_of(expected)[0].reshape(-1)
+    counting = np.isfinite(found) & np.isfinite(wanted) & (wanted != 0)
+    if not counting.any() or (found[~counting & np.isfinite(wanted)] != 0).any():
+        return ""
+    ratios = np.unique(field.multiplied(found[counting], field.inverse(wanted[counting])))
+    if len(ratios) != 1 or ratios[0] == 0:
+        return ""
+    for ratio, prefix in ((ratios[0], ""), (field.inverse(ratios)[0], "1/")):
+        if abs(ratio) <= LARGEST_FACTOR:
+            return f"{prefix}{int(ratio)}"
+    return ""
+
+
+def _number_text(field: Field, element: Array) -> str:
+    """Return the number as it is usually ordered, or its residue if it has too many digits."""
+    texts: list[str] = []
+    for part in parts_of(np.asarray(element)):
+        fixed = float(field.fixed_point(part))
+        is_short = fixed * 256 == round(fixed * 256) and abs(fixed) < SHORT
+        texts.append(f"{fixed:g}" if is_short or not isfinite(fixed) else f"the residue {int(part)}")
+    return " + ".join(texts) + "i" * (len(texts) > 1)
+
+
+SHORT = 1024.0  # larger numbers are rarely those of the program

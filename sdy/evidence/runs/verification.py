@@ -1,28 +1,156 @@
-"""Compares what a program computes on one device with what its partitioned form computes on all devices."""
+"""Decides by runs whether a partitioned program computes the same function as the program itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from math import log2
 from typing import Any
-
-from xdsl.dialects.func import FuncOp
 
 from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
-from sdy.evidence.runs.comparison import OutputComparison, compare
-from sdy.evidence.runs.rounding import RoundingCheck
+from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare
+from sdy.evidence.runs.draws import KINDS
+from sdy.evidence.runs.exact import NO_EXACT_FORM, ExactOutcome, exact_outcome
+from sdy.evidence.runs.special_values import special_rounds
+from sdy.evidence.runs.watch import Watch, unwatched
+from sdy.evidence.sizes.reduce_sizes import SizeChange
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.executor import OpObserver
+from sdy.interpreter.arrays.rounding_errors import errors, largest
+from sdy.interpreter.run import RunSettings
+from sdy.report.html.fragment import tables_html
+from sdy.report.tables.program_tables import errors_table
 
-Watch = Callable[[str, FuncOp], AbstractContextManager[OpObserver | None]]
-"""Called with the name of a run and its function; the observer is called after each op until the context ends."""
+# Results of others may differ by so many times what two right programs, ours, differ by.
+FACTOR = 16.0
 
 
-def unwatched(name: str, function: FuncOp) -> AbstractContextManager[OpObserver | None]:
-    """Return a context without an observer."""
-    return nullcontext()
+class Verdict(Enum):
+    """What the runs of two programs show."""
+
+    SAME = "the same function"
+    DIFFERS = "differs"
+    UNDECIDED = "not decided"
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedSizes:
+    """The sizes of a verification in smaller sizes: changes, devices before and after, and the numbers of ops."""
+
+    changes: tuple[SizeChange, ...]
+    devices: tuple[int, int]
+    ops: int
+    local_ops: int
+
+    def to_json(self) -> dict[str, object]:
+        """Return the sizes as plain data."""
+        return {
+            "sizes": [asdict(each) for each in self.changes],
+            "devices": {"before": self.devices[0], "after": self.devices[1]},
+            "ops": self.ops,
+            "local_ops": self.local_ops,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The outcome of running a program on one device, and its partitioned form on all.
+
+    `rounds` are runs on exact numbers, then those on special values. `floats` compares the results on arrays that were
+    given, or on random ones if the program has no form in exact numbers: `undecided` says why it has none.
+    `not_reached` says what no round reached. `sizes` is None if the program ran in its own sizes.
+    """
+
+    rounds: tuple[VerifiedRound, ...]
+    floats: tuple[OutputComparison, ...] = ()
+    not_reached: tuple[str, ...] = ()
+    undecided: str = ""
+    sizes: ReducedSizes | None = None
+    is_held_to_given: bool = False
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether no run showed a difference."""
+        return all(each.agrees for each in self.comparisons)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The same function, if exact numbers agree in all rounds."""
+        if not self.agrees:
+            return Verdict.DIFFERS
+        return Verdict.UNDECIDED if self.undecided else Verdict.SAME
+
+    @property
+    def comparisons(self) -> list[OutputComparison]:
+        """The comparison of each output: the first in which it differs, if any, with the errors of floats."""
+        judged = [each.comparisons for each in self.rounds]
+        counts = self.is_held_to_given or bool(self.undecided)
+        columns = list(zip(*judged, *([self.floats] if self.floats else []), strict=True))
+        found: list[OutputComparison] = []
+        for place, column in enumerate(columns):
+            shown = self.floats[place] if self.floats else column[0]
+            exact = column[: len(judged)]
+            wrong = next((each for each in (column if counts else exact) if not each.agrees), None)
+            errors_of_floats = {"absolute_error": shown.absolute_error, "relative_error": shown.relative_error}
+            found.append(replace(wrong or replace(shown, agrees=True, problem=""), **errors_of_floats))
+        return found
+
+    @property
+    def chance(self) -> float:
+        """A bound of the chance that two different functions agree in the draws of any number, for an element."""
+        uniform = sum(each.name.startswith(KINDS[0]) for each in self.rounds)
+        return DEGREE_SHARE**uniform
+
+    def to_json(self) -> dict[str, object]:
+        """Return the outcome as plain data."""
+        return {
+            "agrees": self.agrees,
+            "verdict": self.verdict.value,
+            "reason": self.undecided or None,
+            "not_reached": list(self.not_reached),
+            "rounds": [each.to_json() for each in self.rounds],
+            **({} if self.sizes is None else self.sizes.to_json()),
+        }
+
+
+DEGREE_SHARE = 2.0**-16  # degrees of a few hundred over primes above 2 ** 25
+
+
+def verify_sizes_as_they_are(
+    program: Compiled[Any],
+    seed: int = 0,
+    given: Sequence[Array] | None = None,
+    expected: Sequence[Array] | None = None,
+    *,
+    special: bool = False,
+    watch: Watch = unwatched,
+) -> Verification:
+    """Run both programs in finite fields, with `special` also on special values, and decide.
+
+    With arrays that are `given`, integers are these in all rounds, and the results of floats on them are compared too,
+    with `expected` ones if the user has them. Raises: SdyError if a program cannot be run.
+    """
+    undecided = ""
+    try:
+        outcome = exact_outcome(program, seed, given, watch)
+    except SdyError as error:
+        if error.diagnostics[0].code != NO_EXACT_FORM:
+            raise
+        outcome, undecided = ExactOutcome(()), error.diagnostics[0].message
+    rounds = outcome.rounds
+    floats: list[OutputComparison] = []
+    if given is not None or undecided:
+        floats = compare_runs(
+            program, random_inputs(program.written, seed) if given is None else given, expected, watch=watch
+        )
+    if special and all(each.agrees for each in rounds):
+        rounds = (*rounds, *special_rounds(program, seed))
+    is_held = expected is not None
+    return Verification(rounds, tuple(floats), outcome.not_reached, undecided, is_held_to_given=is_held)
 
 
 def compare_runs(
@@ -30,41 +158,82 @@ def compare_runs(
     inputs: Sequence[Array],
     given: Sequence[Array] | None = None,
     *,
-    exact: bool | None = None,
     watch: Watch = unwatched,
 ) -> list[OutputComparison]:
-    """Run a program on one device and on all, and compare the results, or those of all devices with `given`.
+    """Run a program in floats on one device and on all, and compare the results, or those of all devices with `given`.
 
-    With `exact`, both run in 64-bit floats too, to tell results that only round differently, which agree, from others;
-    by default (None) if a result differs by more than the tolerance for its type, and if the ops allow it.
-    `watch` observes the runs in the declared types.
-    Raises: SdyError if a program cannot be run.
+    Results within the tolerance for rounding to their type agree. So do given ones that differ by no more than the
+    results of the two programs do, times `FACTOR`. Raises: SdyError if a program cannot be run.
     """
     with watch("partitioned program", main_function(program.local)) as observer:
-        actual = program.run_flat(inputs, observer)
-    expected = given
-    if expected is None:
-        with watch("original program", main_function(program.written)) as observer:
-            expected = program.run_on_one_device(inputs, observer)
-    check = RoundingCheck(program, inputs)
-    return compare_results(check, actual, expected, is_given=given is not None, exact=exact)
+        actual = program.run_flat(inputs, RunSettings(observer))
+    with watch("original program", main_function(program.written)) as observer:
+        original = program.run_on_one_device(inputs, RunSettings(observer))
+    if given is None:
+        return [compare(index, *pair) for index, pair in enumerate(zip(actual, original, strict=True))]
+    return compare_up_to(actual, given, deviations(actual, original))
 
 
-def compare_results(
-    check: RoundingCheck,
-    actual: Sequence[Array],
-    expected: Sequence[Array],
-    *,
-    is_given: bool = False,
-    exact: bool | None = None,
+def deviations(ours: Sequence[Array], original: Sequence[Array]) -> list[float]:
+    """Return by how much each result of our partition differs from that of the program itself, because of rounding."""
+    return [largest(errors(*pair)[0]) for pair in zip(ours, original, strict=True)]
+
+
+def compare_up_to(
+    actual: Sequence[Array], expected: Sequence[Array], deviation: Sequence[float]
 ) -> list[OutputComparison]:
-    """Compare results of the partitioned program with expected ones; see `compare_runs`."""
-    found = [compare(index, *pair) for index, pair in enumerate(zip(actual, expected, strict=True))]
-    if exact is False or (exact is None and all(each.agrees for each in found)):
-        return found
-    try:
-        return check.judged(found, expected, is_given=is_given)
-    except SdyError:
-        if exact:
-            raise
-        return found
+    """Compare results of floats; they also agree if they differ by no more than the deviation, times `FACTOR`."""
+    found: list[OutputComparison] = []
+    for index, (ours, theirs, most) in enumerate(zip(actual, expected, deviation, strict=True)):
+        compared = compare(index, ours, theirs)
+        if not compared.agrees and compared.absolute_error <= FACTOR * most:
+            compared = replace(compared, agrees=True, problem="")
+        found.append(compared)
+    return found
+
+
+def outcome_text(found: Verification) -> str:
+    """Return the verdict as a sentence."""
+    count = len(found.comparisons)
+    if found.verdict is Verdict.DIFFERS:
+        wrong = sum(not each.agrees for each in found.comparisons)
+        return f"{wrong} of {counted(count, 'output')} differ" + "s" * (wrong == 1)
+    if found.verdict is Verdict.UNDECIDED:
+        return f"not decided: {found.undecided}; results of floats agree within rounding"
+    draws = counted(sum(each.name.startswith(KINDS) for each in found.rounds), "draw")
+    return (
+        f"the same function, in {draws} of exact numbers; the chance of an error is below {chance_text(found.chance)}"
+    )
+
+
+def chance_text(chance: float) -> str:
+    """Return a power of 2."""
+    return f"2^{round(log2(chance))}"
+
+
+class OutputComparisons(list[OutputComparison]):
+    """The comparisons of all outputs, and the verification that they are from."""
+
+    def __init__(self, found: Verification) -> None:
+        super().__init__(found.comparisons)
+        self.verification = found
+
+    @property
+    def verdict(self) -> Verdict:
+        """The same function, differs, or not decided."""
+        return self.verification.verdict
+
+    def to_json(self) -> dict[str, object]:
+        """Return the verification as plain data."""
+        return self.verification.to_json()
+
+    def __repr__(self) -> str:
+        """Return one line: the verdict."""
+        return f"OutputComparisons({outcome_text(self.verification)})"
+
+    def _repr_html_(self) -> str:
+        """Return the table of errors that notebooks show."""
+        rows = (
+            (str(each.index), f"{each.absolute_error:.1g}", f"{each.relative_error:.1g}", each.outcome) for each in self
+        )
+        return tables_html(repr(self), [errors_table(rows)])

@@ -15,6 +15,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.quant import UniformQuantizedType
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.interpreter.arrays.field_types import COMPLEX, REAL, ComplexFieldType, FieldType
 
 Array = NDArray[np.generic]
 DType = np.dtype[np.generic]
@@ -96,6 +97,10 @@ def dtype_of(element_type: Attribute) -> DType:
             found = _COMPLEX.get(part)
         case TokenType():
             found = TOKEN_DTYPE
+        case FieldType():
+            found = REAL
+        case ComplexFieldType():
+            found = COMPLEX
         case UniformQuantizedType():
             storage = element_type.data.storage
             found = (_SIGNED if storage.is_signed else _UNSIGNED).get(storage.width) if storage.width > 1 else None

@@ -12,11 +12,15 @@ from math import prod
 import numpy as np
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.stablehlo.elementwise import AddOp, MaximumOp, MinimumOp
 from sdy.interpreter.arrays.element_types import Array, is_float
 from sdy.interpreter.arrays.extremes import extreme
+from sdy.interpreter.arrays.field_types import equal_elements, is_field
 from sdy.interpreter.arrays.rounding_errors import allowed_error, errors, first_difference
 from sdy.interpreter.devices.grid import Grid, axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
+from sdy.interpreter.field.folds import FieldFold
+from sdy.interpreter.field.numbers import Field
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.devices.placement import TensorPlacement
 from sdy.model.mesh import Mesh
@@ -51,10 +55,13 @@ def shard(array: Array, sharding: TensorSharding, mesh: Mesh) -> DeviceArray:
     return DeviceArray(shards, grid)
 
 
-def unshard(value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...]) -> Array:
+def unshard(
+    value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...], field: Field | None = None
+) -> Array:
     """Return the global tensor of shape `shape` whose shards are `value`, without the padding.
 
-    Partial values along unreduced axes are combined; along other axes that no dim uses, the first device is read.
+    Partial values along unreduced axes are combined, those of a finite field in `field`; along other axes that no dim
+    uses, the first device is read.
     Raises: ValueError if the local shape of `value` is not that of a shard.
     """
     grid = grid_of_mesh(mesh, sharding.axis_refs())
@@ -63,7 +70,7 @@ def unshard(value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tup
     local = tuple(-(-size // count) for size, count in zip(shape, counts, strict=True))
     if value.local_shape != local:
         raise ValueError(f"expected shards of shape {local} for a tensor of shape {shape}, got {value.local_shape}")
-    array = _combined(regridded(value, grid).array, grid, sharding, mesh)
+    array = _combined(regridded(value, grid).array, grid, sharding, mesh, field)
     used = sorted(axis for axes in dim_axes for axis in axes)
     array = array[tuple(slice(None) if axis in used else 0 for axis in range(grid.rank))]
     array = np.broadcast_to(array, tuple(grid.sizes[axis] for axis in used) + local)
@@ -95,7 +102,12 @@ def shard_each(value: DeviceArray, sharding: TensorSharding, mesh: Mesh) -> Devi
 
 
 def unshard_each(
-    value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...], axis_names: Collection[str]
+    value: DeviceArray,
+    sharding: TensorSharding,
+    mesh: Mesh,
+    shape: tuple[int, ...],
+    axis_names: Collection[str],
+    field: Field | None = None,
 ) -> DeviceArray:
     """Reassemble tensors of shape `shape` along the mesh axes of these names only.
 
@@ -103,7 +115,7 @@ def unshard_each(
     """
     names = [axis.name for axis in mesh.axes if axis.name in axis_names]
     grid = grid_of_mesh(mesh, sharding.axis_refs())
-    array = _combined(regridded(value, grid).array, grid, sharding, mesh)
+    array = _combined(regridded(value, grid).array, grid, sharding, mesh, field)
     joined: set[int] = set()
     for dim, axes in enumerate(_dim_axes(grid, sharding, mesh, len(shape)), start=grid.rank):
         joined.update(axes)
@@ -157,13 +169,18 @@ def _only_on_first(shards: Array, grid: Grid, axes: tuple[int, ...]) -> Array:
     return np.where(is_first, shards, np.zeros((), shards.dtype))
 
 
-def _combined(array: Array, grid: Grid, sharding: TensorSharding, mesh: Mesh) -> Array:
+_COMBINERS = {ReductionKind.SUM: AddOp, ReductionKind.MAX: MaximumOp, ReductionKind.MIN: MinimumOp}
+
+
+def _combined(array: Array, grid: Grid, sharding: TensorSharding, mesh: Mesh, field: Field | None) -> Array:
     """Combine the partial values along unreduced axes."""
     axes = _axes(grid, sharding.unreduced, mesh)
     if not axes:
         return array
     sizes = [grid.sizes[axis] if axis in axes else size for axis, size in enumerate(array.shape[: grid.rank])]
     full = np.broadcast_to(array, (*sizes, *array.shape[grid.rank :]))
+    if field is not None and is_field(array.dtype):
+        return np.expand_dims(FieldFold(field, _COMBINERS[sharding.unreduced_kind]).reduced(full, axes), axes)
     match sharding.unreduced_kind:
         case ReductionKind.SUM:
             wide = np.float32 if is_float(array.dtype) and array.dtype.itemsize < 4 else array.dtype
@@ -197,8 +214,11 @@ def check_equal_copies(value: DeviceArray, placement: TensorPlacement, index: in
             continue
         first = np.take(array, [0], axis=axis)
         expected = np.broadcast_to(first, array.shape)
-        error, magnitude = errors(array, expected)
-        differs = error > allowed_error(array.dtype, magnitude)
+        if is_field(array.dtype):
+            differs = ~equal_elements(array, expected)
+        else:
+            error, magnitude = errors(array, expected)
+            differs = error > allowed_error(array.dtype, magnitude)
         if differs.any():
             problem = first_difference(array, expected, differs)
             message = f"devices hold different copies of result {index}: {problem}"

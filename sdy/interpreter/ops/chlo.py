@@ -23,9 +23,9 @@ from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, pointwise
 from sdy.interpreter.ops import special
-from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype, multiply, total_order_key
+from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype, multiply
 from sdy.interpreter.ops.conversion import converted
-from sdy.interpreter.ops.sorting import stable_order
+from sdy.interpreter.ops.sorting import stable_order, total_order
 
 KERNELS = KernelTable()
 
@@ -205,8 +205,7 @@ def top_k(op: structured.TopKOp) -> Kernel:
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         (operand,) = arrays
-        keys = total_order_key(operand) if is_float(operand.dtype) else operand.astype(compute_dtype(operand.dtype))
-        order = stable_order(keys, descending=True)[..., :k]
+        order = stable_order(total_order(context, operand), descending=True)[..., :k]
         return np.take_along_axis(operand, order, axis=-1), order.astype(index_dtype)
 
     return kernel

@@ -13,7 +13,7 @@ from sdy.dialects.chlo.broadcast import plain_op
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_integer
 from sdy.interpreter.failure import failure
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, pointwise
 from sdy.interpreter.ops import chlo, elementwise
 from sdy.interpreter.ops.arithmetic import Compute
 from sdy.interpreter.ops.elementwise import comparison, complex_of
@@ -49,23 +49,24 @@ def function_of_broadcast_elements(op: Operation) -> Kernel:
     is_defined = DEFINED_FOR.get(type(op))
     if is_defined is not None and not is_defined(dtype_of_type(op.operands[0].type)):
         raise failure("SDY-X018", f"{op.name} is not defined for {op.operands[0].type}")
-    return _broadcast_first(op, FUNCTIONS[type(op)])
+    return broadcast_first(op, pointwise(FUNCTIONS[type(op)]))
 
 
 @KERNELS.of(ops.BroadcastCompareOp)
 def broadcast_compare(op: ops.BroadcastCompareOp) -> Kernel:
     """Broadcast the operands and compare them."""
     compare_type = None if op.compare_type is None else op.compare_type.data
-    return _broadcast_first(op, comparison(op.comparison_direction.data, compare_type))
+    return broadcast_first(op, pointwise(comparison(op.comparison_direction.data, compare_type)))
 
 
 @KERNELS.of(ops.BroadcastComplexOp)
 def broadcast_complex(op: ops.BroadcastComplexOp) -> Kernel:
     """Broadcast the operands and combine them to complex numbers."""
-    return _broadcast_first(op, complex_of(dtype_of_type(op.result.type)))
+    return broadcast_first(op, pointwise(complex_of(dtype_of_type(op.result.type))))
 
 
-def _broadcast_first(op: Operation, function: Compute) -> Kernel:
+def broadcast_first(op: Operation, plain: Kernel) -> Kernel:
+    """Return the kernel that broadcasts the operands of an op to a common shape, and calls the one without it."""
     written = op.properties.get("broadcast_dimensions")
     dims = None if written is None else ints_of(written)
 
@@ -74,7 +75,7 @@ def _broadcast_first(op: Operation, function: Compute) -> Kernel:
         operands_of_rank = [_with_rank(context, array, dims, rank) for array in arrays]
         sizes = np.broadcast_shapes(*(context.local(array) for array in operands_of_rank))
         full = [np.broadcast_to(array, context.leading(array) + sizes) for array in operands_of_rank]
-        return (np.asarray(function(*full)),)
+        return plain(context, tuple(full))
 
     return kernel
 

@@ -12,6 +12,7 @@ from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
+from sdy.interpreter.arrays.field_types import is_field
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.replica_groups import (
     GroupLayout,
@@ -21,7 +22,8 @@ from sdy.interpreter.devices.replica_groups import (
 )
 from sdy.interpreter.devices.source_map import received, sources_of_broadcast, sources_of_pairs
 from sdy.interpreter.failure import failure
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, uniform
+from sdy.interpreter.field.folds import FieldFold
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, operand_count, uniform
 from sdy.interpreter.ops.collective_groups import groups_of, transfers_of
 from sdy.interpreter.ops.reducer import FOLDS, Reducer
 
@@ -107,7 +109,8 @@ def cross_replica_sum(op: ops.CrossReplicaSumOp) -> Kernel:
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         layout = layout_of(groups, grid_of_devices(context))
         members = layout.gather_members(arrays[0])
-        return (layout.to_all_members(FOLDS[AddOp].reduced(members, (layout.group_rank,))),)
+        fold = FieldFold(field_of(context), AddOp) if is_field(members.dtype) else FOLDS[AddOp]
+        return (layout.to_all_members(fold.reduced(members, (layout.group_rank,))),)
 
     return kernel
 

@@ -8,7 +8,9 @@ from math import prod
 import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_complex
-from sdy.interpreter.kernel import KernelContext
+from sdy.interpreter.arrays.field_types import is_field
+from sdy.interpreter.field.functions import elements_product
+from sdy.interpreter.kernel import KernelContext, field_of
 from sdy.model.shape import StaticShape
 
 
@@ -32,11 +34,14 @@ def contracted(
     Otherwise, each device multiplies its own matrices. In one product of the rows of all devices, equal rows could be
     rounded differently: BLAS computes the last rows and columns of a matrix by other kernels than the rest.
     """
-    wide = _product_dtype(lhs.dtype, rhs.dtype, dtype)
+    wide = dtype if is_field(dtype) else _product_dtype(lhs.dtype, rhs.dtype, dtype)
     left = _Operand(context, lhs.astype(wide, copy=False), dims.lhs_batch, dims.lhs_summed, over)
     right = _Operand(context, rhs.astype(wide, copy=False), dims.rhs_batch, dims.rhs_summed, over)
     lefts, rights = left.matrices(left.free, left.summed), right.matrices(right.summed, right.free)
-    product = _matrix_product(lefts, rights, prod(left.sizes(left.batch)))
+    if is_field(dtype):
+        product = elements_product(field_of(context), lefts, rights)
+    else:
+        product = _matrix_product(lefts, rights, prod(left.sizes(left.batch)))
     sizes = left.sizes(left.batch) + left.sizes(left.free) + right.sizes(right.free)
     leading = iter(product.shape)
     devices = tuple(1 if axis in over else next(leading) for axis in range(context.rank))

@@ -62,15 +62,7 @@ def unary_einsum(op: ops.UnaryEinsumOp) -> Kernel:
 
 
 def _einsum(op: Operation, config: str) -> Kernel:
-    operands, arrow, result = config.replace(" ", "").partition("->")
-    ranks = [len(shape_of(value)) for value in op.operands]
-    counts = [len(letters.replace("...", "")) for letters in operands.split(",")]
-    letters = (operands + result).replace("...", "").replace(",", "")
-    is_valid = arrow and len(counts) == len(ranks) and all(map(le, counts, ranks)) and letters.isalpha()
-    if not is_valid or not {*result} <= {*operands} or len({*result}) != len(result):
-        raise failure("SDY-X018", f"expected letters for the dims, such as ab,bc->ac, got {config}")
-    # NumPy's ellipsis represents the batch dims, which broadcast.
-    subscripts = ",".join(f"...{letters}" for letters in operands.split(",")) + f"->...{result}"
+    subscripts = einsum_subscripts(op, config)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         dtype = arrays[0].dtype
@@ -79,3 +71,16 @@ def _einsum(op: Operation, config: str) -> Kernel:
         return (np.asarray(np.einsum(subscripts, *wide)).astype(dtype, copy=False),)
 
     return kernel
+
+
+def einsum_subscripts(op: Operation, config: str) -> str:
+    """Return NumPy's subscripts for those of the op. Raises: SdyError SDY-X018 if they do not fit the operands."""
+    operands, arrow, result = config.replace(" ", "").partition("->")
+    ranks = [len(shape_of(value)) for value in op.operands]
+    counts = [len(letters.replace("...", "")) for letters in operands.split(",")]
+    letters = (operands + result).replace("...", "").replace(",", "")
+    is_valid = arrow and len(counts) == len(ranks) and all(map(le, counts, ranks)) and letters.isalpha()
+    if not is_valid or not {*result} <= {*operands} or len({*result}) != len(result):
+        raise failure("SDY-X018", f"expected letters for the dims, such as ab,bc->ac, got {config}")
+    # NumPy's ellipsis represents the batch dims, which broadcast.
+    return ",".join(f"...{letters}" for letters in operands.split(",")) + f"->...{result}"

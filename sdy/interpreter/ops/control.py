@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,11 +12,13 @@ from xdsl.ir import Block
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.stablehlo import calls, control, tokens
 from sdy.interpreter.arrays.element_types import TOKEN_DTYPE, Array
-from sdy.interpreter.control_flow import Repetition, Split, deciding_values
+from sdy.interpreter.arrays.field_types import has_field
+from sdy.interpreter.control_flow import Repetition, Split, decision_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 
 KERNELS = KernelTable()
+MOST_ITERATIONS = 40  # of a loop that ends by numbers of a field
 
 
 @KERNELS.of(control.IfOp)
@@ -54,27 +57,29 @@ def _branch(context: KernelContext, chosen: Array, blocks: Sequence[Block], capt
 def loop(op: control.WhileOp) -> Kernel:
     """Run the body while the condition holds; devices that are done wait for the others.
 
+    If numbers of a field decide, which never converge, the loop ends after `MOST_ITERATIONS`.
     Raises: SdyError SDY-X019 if it holds forever, because the values that decide it repeat on all devices.
     """
     cond, body, count = op.cond.block, op.body.block, operand_count(op)
-    deciding = deciding_values(op)
+    decision = decision_of(op)
+    is_limited = decision is None or any(map(has_field, decision.ops))
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         run = context.runner.run_block
         state, captured = arrays[:count], arrays[count:]
         waiting: list[tuple[Split, Arrays]] = []
         repetition = Repetition()
-        while True:
+        for iteration in itertools.count():
             (goes_on,) = run(context, cond, state, captured)
-            if not goes_on.any():
+            if not goes_on.any() or (iteration == MOST_ITERATIONS and is_limited and context.field is not None):
                 break
             if not goes_on.all():
                 split = Split(context, goes_on)
                 waiting.append((split, split.taken(state, False)))
                 context, state = split.context_of(True), split.taken(state, True)
                 captured = split.taken(captured, True)
-            if deciding is not None and repetition.has([state[index] for index in deciding]):
-                raise _endless(deciding)
+            if decision is not None and repetition.has([state[index] for index in decision.values]):
+                raise _endless(decision.values)
             state = run(context, body, state, captured)
         for split, done in reversed(waiting):
             state = split.merged({False: done, True: state})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sdy.dialects.stablehlo import linalg as ops
@@ -9,6 +11,7 @@ from sdy.dialects.stablehlo.attributes.enums import FftType, Transpose
 from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array, compute_dtype, dtype_of_type, is_complex
+from sdy.interpreter.arrays.field_types import conjugated, is_field
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 from sdy.interpreter.ops.sorting import sorted_together
@@ -48,12 +51,22 @@ def lower_factor(matrix: Array) -> Array:
 @KERNELS.of(ops.TriangularSolveOp)
 def triangular_solve(op: ops.TriangularSolveOp) -> Kernel:
     """Solve op(a) x = b, or x op(a) = b. Only one triangle is read, without a unit diagonal."""
+
+    def solve(context: KernelContext, matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
+        dtype = matrix.dtype
+        wide = (array.astype(compute_dtype(dtype)) for array in (matrix, known))
+        return substituted(*wide, is_lower=is_lower, unit_diagonal=unit_diagonal).astype(dtype, copy=False)
+
+    return solving_kernel(op, solve)
+
+
+def solving_kernel(op: ops.TriangularSolveOp, solve: Callable[..., Array]) -> Kernel:
+    """Return the kernel that turns the matrices so that `solve` gets them on the left side, not transposed."""
     left_side, lower = bool(op.left_side.value.data), bool(op.lower.value.data)
     unit_diagonal, transpose = bool(op.unit_diagonal.value.data), op.transpose_a.data
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        dtype = arrays[0].dtype
-        matrix, known = (array.astype(compute_dtype(dtype)) for array in arrays)
+        matrix, known = arrays
         is_lower = lower
         if transpose in (Transpose.TRANSPOSE, Transpose.ADJOINT):
             is_lower = not is_lower
@@ -62,8 +75,8 @@ def triangular_solve(op: ops.TriangularSolveOp) -> Kernel:
             # x a = b is a^T x^T = b^T.
             is_lower = not is_lower
             matrix, known = transposed(matrix), transposed(known)
-        solution = substituted(matrix, known, is_lower=is_lower, unit_diagonal=unit_diagonal)
-        return ((solution if left_side else transposed(solution)).astype(dtype, copy=False),)
+        solution = solve(context, matrix, known, is_lower=is_lower, unit_diagonal=unit_diagonal)
+        return (solution if left_side else transposed(solution),)
 
     return kernel
 
@@ -88,7 +101,8 @@ def transposed(matrix: Array) -> Array:
 
 def adjoint(matrix: Array) -> Array:
     """Return the complex conjugate of the transposed matrix."""
-    return np.conj(transposed(matrix))
+    turned = transposed(matrix)
+    return conjugated(turned) if is_field(matrix.dtype) else np.conj(turned)
 
 
 @KERNELS.of(ops.FftOp)

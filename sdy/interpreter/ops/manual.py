@@ -13,6 +13,7 @@ from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.devices.shards import shard, shard_each, unshard, unshard_each
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.failure import failure
+from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import common_mesh
@@ -43,7 +44,7 @@ def manual_computation(op: ManualComputationOp) -> Kernel:
         inside = replace(context, batch=grid.sizes, grid=grid)
         inputs = tuple(regridded(value, grid).array for value in border.sharded(arrays, outer))
         results = context.runner.run_block(inside, body, inputs, ())
-        return border.joined([DeviceArray(result, grid) for result in results], outer)
+        return border.joined([DeviceArray(result, grid) for result in results], outer, context.field)
 
     return kernel
 
@@ -65,13 +66,13 @@ class _Boundary:
             return [shard(array, sharding, self.mesh) for array, sharding in pairs]
         return [shard_each(DeviceArray(array, outer), sharding, self.mesh) for array, sharding in pairs]
 
-    def joined(self, values: Sequence[DeviceArray], outer: Grid) -> Arrays:
+    def joined(self, values: Sequence[DeviceArray], outer: Grid, field: Field | None) -> Arrays:
         """Return the results whose shards are `values`, as each device that runs the op holds them."""
         triples = zip(values, self.out_of, self.shapes, strict=True)
         if not outer.rank:
-            return tuple(unshard(value, sharding, self.mesh, shape) for value, sharding, shape in triples)
+            return tuple(unshard(value, sharding, self.mesh, shape, field) for value, sharding, shape in triples)
         return tuple(
-            regridded(unshard_each(value, sharding, self.mesh, shape, self.manual_axes), outer).array
+            regridded(unshard_each(value, sharding, self.mesh, shape, self.manual_axes, field), outer).array
             for value, sharding, shape in triples
         )
 

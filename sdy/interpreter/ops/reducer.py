@@ -25,8 +25,10 @@ from sdy.interpreter.arrays.element_types import (
     is_integer,
 )
 from sdy.interpreter.arrays.extremes import with_signs_of_zeros
+from sdy.interpreter.arrays.field_types import is_field
 from sdy.interpreter.devices.grid import IntArray
-from sdy.interpreter.kernel import Arrays, KernelContext, with_unit_dims
+from sdy.interpreter.field.folds import FieldFold
+from sdy.interpreter.kernel import Arrays, KernelContext, field_of, with_unit_dims
 from sdy.interpreter.ops import arithmetic
 from sdy.interpreter.ops.arithmetic import Compute
 from sdy.interpreter.ops.conversion import converted
@@ -55,7 +57,21 @@ class Fold:
         found = np.asarray(self.ufunc.reduce(array, axis=axes, dtype=wide)).astype(dtype, copy=False)
         return with_signs_of_zeros(self.ufunc, found, array, lambda mask: np.any(mask, axis=axes))
 
-    def reduced_runs(self, array: Array, firsts: IntArray) -> Array:
+    def fold_into(self, array: Array, targets: IntArray, update: Array, firsts: IntArray) -> None:
+        """Combine the rows `update`, sorted by their row of `array`, `targets`, into `array`.
+
+        `firsts` has the first update of each row.
+        """
+        if self.ufunc in (np.add, np.multiply) and not is_integer(array.dtype):
+            # Rounding depends on the order: add one update after another, as the reference interpreter does.
+            size = array.shape[1]
+            elements = targets[:, np.newaxis] * size + np.arange(size, dtype=np.int64)
+            self.ufunc.at(array.reshape(-1), elements.reshape(-1), update.reshape(-1))
+            return
+        rows = targets[firsts]
+        array[rows] = self.combine(array[rows], self._reduced_runs(update, firsts))
+
+    def _reduced_runs(self, array: Array, firsts: IntArray) -> Array:
         """Reduce each run of rows, which begin at `firsts`, to one row."""
         found = self.ufunc.reduceat(array.astype(compute_dtype(array.dtype)), firsts, axis=0).astype(array.dtype)
         return with_signs_of_zeros(self.ufunc, found, array, lambda mask: np.logical_or.reduceat(mask, firsts, axis=0))
@@ -75,6 +91,9 @@ FOLDS: dict[type[Operation], Fold] = {
 }
 
 
+AnyFold = Fold | FieldFold
+
+
 class Reducer:
     """The region of a reduction: its block takes N accumulated and N new elements, and returns N."""
 
@@ -82,12 +101,20 @@ class Reducer:
         self.block = block
         self.count = len(block.args) // 2
         self.dtypes = tuple(dtype_of_type(argument.type) for argument in block.args[: self.count])
-        self.folds = _folds_of(block)
+        self.combiners = tuple(combiners_of(block) or ())
+
+    def folds(self, context: KernelContext) -> tuple[AnyFold, ...] | None:
+        """Return one known function per result if the region consists of these only, else None."""
+        if not self.combiners or any(each not in FOLDS for each in self.combiners):
+            return None
+        pairs = zip(self.combiners, self.dtypes, strict=True)
+        return tuple(FieldFold(field_of(context), each) if is_field(dtype) else FOLDS[each] for each, dtype in pairs)
 
     def combined(self, context: KernelContext, lhs: Arrays, rhs: Arrays, captured: Arrays) -> Arrays:
         """Apply the region elementwise to `lhs` and `rhs`, all of one local shape."""
-        if self.folds is not None:
-            return tuple(np.asarray(fold.combine(*pair)) for fold, *pair in zip(self.folds, lhs, rhs, strict=True))
+        folds = self.folds(context)
+        if folds is not None:
+            return tuple(np.asarray(fold.combine(*pair)) for fold, *pair in zip(folds, lhs, rhs, strict=True))
         sizes = context.local(lhs[0])
         inner = context.with_elements(sizes)
         outer = tuple(with_unit_dims(context, value, len(sizes)) for value in captured)
@@ -101,7 +128,7 @@ class Reducer:
         local = context.local(inputs[0])
         kept = tuple(size for dim, size in enumerate(local) if dim not in dims)
         count = prod(local[dim] for dim in dims)
-        if self.folds is None and count <= MAX_IN_ORDER:
+        if count <= MAX_IN_ORDER and self.folds(context) is None:
             rows = tuple(_with_last_dim(context, array, dims) for array in inputs)
             return self.fold_in_order(context, rows, inits, len(kept), captured)
         starts = self._starts(context, inits, kept)
@@ -123,10 +150,11 @@ class Reducer:
     def folded(self, context: KernelContext, inputs: Arrays, dims: StaticShape, captured: Arrays) -> Arrays:
         """Reduce the inputs along `dims`, which hold at least one element."""
         inputs = self._as_accumulated(inputs)
-        if self.folds is None:
+        folds = self.folds(context)
+        if folds is None:
             return self._tree(context, inputs, dims, captured)
         axes = context.dims(dims)
-        return tuple(fold.reduced(array, axes) for fold, array in zip(self.folds, inputs, strict=True))
+        return tuple(fold.reduced(array, axes) for fold, array in zip(folds, inputs, strict=True))
 
     def _tree(self, context: KernelContext, inputs: Arrays, dims: StaticShape, captured: Arrays) -> Arrays:
         """Combine the elements along `dims` pairwise until one is left, all pairs at once."""
@@ -147,12 +175,6 @@ class Reducer:
     def _as_accumulated(self, arrays: Arrays) -> Arrays:
         """Convert the arrays to the element types of the region."""
         return tuple(converted(array, dtype) for array, dtype in zip(arrays, self.dtypes, strict=True))
-
-
-def _folds_of(block: Block) -> tuple[Fold, ...] | None:
-    """Return one known function per result if the region consists of these only, else None."""
-    folds = [FOLDS.get(op_class) for op_class in combiners_of(block) or ()]
-    return tuple(fold for fold in folds if fold is not None) if folds and None not in folds else None
 
 
 def _numpy_casts(dtype: DType) -> bool:

@@ -8,11 +8,11 @@ from math import prod
 import numpy as np
 from xdsl.ir import Block, BlockArgument
 
-from sdy.interpreter.arrays.element_types import Array, is_integer
+from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, uniform
 from sdy.interpreter.ops.conversion import converted
-from sdy.interpreter.ops.reducer import Fold, Reducer
+from sdy.interpreter.ops.reducer import Reducer
 from sdy.model.shape import StaticShape
 
 
@@ -71,9 +71,10 @@ def _combined(
     if not len(targets):
         return state
     firsts = np.flatnonzero(np.diff(targets, prepend=-1))  # index of the first update of each row
-    if reducer.folds is not None and len(firsts) < len(targets):
-        for fold, array, update in zip(reducer.folds, state, updates, strict=True):
-            _fold_into(fold, array, targets, update, firsts)
+    folds = reducer.folds(context)
+    if folds is not None and len(firsts) < len(targets):
+        for fold, array, update in zip(folds, state, updates, strict=True):
+            fold.fold_into(array, targets, update, firsts)
     elif _replaces_old(reducer.block):
         lasts = np.append(firsts[1:], len(targets)) - 1
         _write(state, targets[lasts], tuple(update[lasts] for update in updates))
@@ -98,18 +99,6 @@ def _combine_in_rounds(
 def _write(state: Arrays, rows: IntArray, values: Arrays) -> None:
     for array, value in zip(state, values, strict=True):
         array[rows] = value
-
-
-def _fold_into(fold: Fold, array: Array, targets: IntArray, update: Array, firsts: IntArray) -> None:
-    """Combine the rows `update`, sorted by `targets`, into `array`; `firsts` holds the first update of each row."""
-    if fold.ufunc in (np.add, np.multiply) and not is_integer(array.dtype):
-        # Rounding depends on the order: add one update after another, as the reference interpreter does.
-        size = array.shape[1]
-        elements = targets[:, np.newaxis] * size + np.arange(size, dtype=np.int64)
-        fold.ufunc.at(array.reshape(-1), elements.reshape(-1), update.reshape(-1))
-        return
-    rows = targets[firsts]
-    array[rows] = fold.combine(array[rows], fold.reduced_runs(update, firsts))
 
 
 def _replaces_old(block: Block) -> bool:

@@ -11,8 +11,9 @@ from xdsl.ir import Block
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType
 from sdy.dialects.stablehlo.elementwise import CompareOp
 from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_complex, is_float
+from sdy.interpreter.arrays.field_types import COMPLEX, is_field, parts_of
 from sdy.interpreter.devices.grid import IntArray
-from sdy.interpreter.kernel import Arrays, KernelContext, with_unit_dims
+from sdy.interpreter.kernel import Arrays, KernelContext, field_of, with_unit_dims
 from sdy.interpreter.ops.arithmetic import total_order_key
 
 _IS_DESCENDING = {ComparisonDirection.LT: False, ComparisonDirection.GT: True}
@@ -24,7 +25,7 @@ def sorted_together(context: KernelContext, comparator: Block, inputs: Arrays, d
     rows = tuple(
         np.moveaxis(np.broadcast_to(array, leading + context.local(array)), context.rank + dim, -1) for array in inputs
     )
-    order = _order_by_key(comparator, rows)
+    order = _order_by_key(context, comparator, rows)
     if order is None:
         order = _order_by_network(context, comparator, rows, captured)
     return tuple(np.moveaxis(np.take_along_axis(row, order, axis=-1), -1, context.rank + dim) for row in rows)
@@ -39,7 +40,14 @@ def stable_order(keys: Array, *, descending: bool) -> IntArray:
     return keys.shape[-1] - 1 - turned[..., ::-1]
 
 
-def _order_by_key(comparator: Block, rows: Arrays) -> IntArray | None:
+def total_order(context: KernelContext, array: Array) -> Array:
+    """Return keys that are ordered as the elements are in their total order, with NaN as the largest."""
+    if is_field(array.dtype):
+        return field_of(context).total_key(parts_of(array)[0])
+    return total_order_key(array) if is_float(array.dtype) else array.astype(compute_dtype(array.dtype), copy=False)
+
+
+def _order_by_key(context: KernelContext, comparator: Block, rows: Arrays) -> IntArray | None:
     """Return the order if the comparator only compares both elements of one input, else None."""
     terminator = comparator.last_op
     compare = None if terminator is None else terminator.operands[0].owner
@@ -50,17 +58,20 @@ def _order_by_key(comparator: Block, rows: Arrays) -> IntArray | None:
         return None
     keys = rows[positions[0] // 2]
     is_total = compare.compare_type is not None and compare.compare_type.data is ComparisonType.TOTALORDER
-    if is_total:
-        keys = total_order_key(keys)
-    elif is_complex(keys.dtype):
+    if is_complex(keys.dtype) or keys.dtype == COMPLEX:
         return None
-    else:
-        keys = keys.astype(compute_dtype(keys.dtype), copy=False)
-        if is_float(keys.dtype) and np.isnan(keys).any():
-            return None  # not a strict weak order: NaN is neither before nor after any value
+    if not is_total and _has_nan(keys):
+        return None  # not a strict weak order: NaN is neither before nor after any value
+    keys = total_order(context, keys) if is_total or is_field(keys.dtype) else keys.astype(compute_dtype(keys.dtype))
     is_swapped = positions[0] > positions[1]
     descending = _IS_DESCENDING[compare.comparison_direction.data] != is_swapped
     return stable_order(keys, descending=descending)
+
+
+def _has_nan(keys: Array) -> bool:
+    if is_field(keys.dtype):
+        return bool(np.isnan(parts_of(keys)[0]).any())
+    return is_float(keys.dtype) and bool(np.isnan(keys.astype(compute_dtype(keys.dtype), copy=False)).any())
 
 
 def _order_by_network(context: KernelContext, comparator: Block, rows: Arrays, captured: Arrays) -> IntArray:

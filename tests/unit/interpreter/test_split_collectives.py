@@ -9,7 +9,7 @@ from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import stacked
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.ops.all import KERNELS
-from sdy.interpreter.run import run_spmd
+from sdy.interpreter.run import RunSettings, run_spmd
 
 GROUPS = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]>"
 PROGRAM = f"""
@@ -52,7 +52,7 @@ def test_collectives_are_split_per_operand() -> None:
 def run(observer: OpObserver | None = None) -> list[list[int]]:
     """Return the results on the first of two devices."""
     held = stacked(np.array([[1, 2], [3, 4]], np.int32), grid_of(partition_count=1, replica_count=2))
-    results = run_spmd(parse_module(PROGRAM), [held], held.grid, observer=observer)
+    results = run_spmd(parse_module(PROGRAM), [held], held.grid, settings=RunSettings(observer))
     return [result.device_view(0).tolist() for result in results]
 
 

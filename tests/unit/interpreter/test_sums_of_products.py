@@ -16,7 +16,7 @@ from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import DeviceArray, stacked
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.ops.all import KERNELS
-from sdy.interpreter.run import run_spmd
+from sdy.interpreter.run import RunSettings, run_spmd
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def ops_of_steps(text: str) -> list[str]:
 
 
 def run(text: str, inputs: list[DeviceArray], observer: OpObserver | None = None) -> Floats:
-    (result,) = run_spmd(parse_module(text), inputs, inputs[0].grid, observer=observer)
+    (result,) = run_spmd(parse_module(text), inputs, inputs[0].grid, settings=RunSettings(observer))
     rows = result.array.shape[-2]
     return floats(np.broadcast_to(result.array, (*result.grid.sizes, rows, SIZE)).reshape(DEVICES, rows, SIZE))
 

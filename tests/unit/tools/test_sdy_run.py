@@ -19,7 +19,7 @@ from support.execution.run_text import f32
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.run import interpret
+from sdy.interpreter.run import RunSettings, interpret
 from sdy.report.run_progress import DELAY, RunProgress
 from sdy.tools.command_line.exit_codes import INTERRUPTED
 from sdy.tools.sdy_run import main
@@ -100,7 +100,7 @@ def test_the_progress_bar_is_shown_after_a_delay(step: float, is_shown: bool) ->
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100)
     with RunProgress(main_function(module), console, lambda: float(next(seconds))) as progress:
-        interpret(module, [f32(1, 2)], observer=progress.observe)
+        interpret(module, [f32(1, 2)], settings=RunSettings(progress.observe))
     assert ("stablehlo.tanh" in screen.getvalue()) == is_shown
 
 

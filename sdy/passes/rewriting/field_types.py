@@ -1,81 +1,76 @@
-"""Give all floats of a program 64 bits, so that rounding hardly changes its results.
+"""Replace the floats of a program by numbers of a finite field, in which sums and products are exact in any order.
 
     before  %0 = stablehlo.add %a, %b : tensor<4xbf16>
-    after   %0 = stablehlo.add %a, %b : tensor<4xf64>
+    after   %0 = stablehlo.add %a, %b : tensor<4x!sdy.field>
 
-Ops that depend on the format of their elements (`bitcast_convert`, and custom calls other than those of LAPACK) keep
-their types: operands are converted before, and results after.
+Constants stay as they are written: their op converts them. Ops that depend on the format of their elements
+(`bitcast_convert`, those of quantized elements, and custom calls other than those of LAPACK) keep their types: operands
+are converted before, and results after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    ArrayAttr,
-    ComplexType,
-    FunctionType,
-    ModuleOp,
-    TensorType,
-    TupleType,
-    f64,
-)
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, ComplexType, FunctionType, ModuleOp, TensorType, TupleType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.ir.fast_ops import operands_of, replace_uses, set_operand, set_type
+from sdy.dialects.ir.fast_ops import copy_with_regions, operands_of, replace_uses, set_operand, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.stablehlo.attributes.token_types import FutureType, TokenType
+from sdy.dialects.stablehlo.call_targets import IDENTITY_CALLS
 from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
-from sdy.dialects.stablehlo.contraction import DotGeneralOp
-from sdy.dialects.stablehlo.elementwise import ConvertOp, ReducePrecisionOp
+from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import BitcastConvertOp
+from sdy.interpreter.arrays.field_types import field_type
+from sdy.interpreter.quantized import has_quantized
 from sdy.passes.rewriting.insertion import erase, insert, insert_before, redirect_other_uses
 
+# Dialects whose ops have forms for numbers of a field. The kernels of users' ops compute floats.
+_KNOWN = frozenset({"builtin", "chlo", "func", "interpreter", "sdy", "stablehlo"})
 
-def widen_floats(module: ModuleOp) -> None:
-    """Give all float and complex values and constants of a module parts of 64 bits, in place.
 
-    Ops that only round (`reduce_precision`), print, or compare values with expected ones are removed.
+def with_field_types(module: ModuleOp) -> ModuleOp:
+    """Return a copy of a module whose float and complex values are numbers of a finite field.
+
+    Ops that print, or compare values with expected ones, are removed.
     """
-    ops = pre_order(module)
+    copy = copy_with_regions(module)
+    ops = pre_order(copy)
     for op in ops:
-        if isinstance(op, ReducePrecisionOp):
-            replace_uses(op.output, op.operand)
-            erase(op)
-        elif op.name.startswith("check.") or (isinstance(op, CustomCallOp) and _only_prints(op)):
+        if op.name.startswith("check.") or (isinstance(op, CustomCallOp) and _only_prints(op)):
             _skip(op)
     kept = {op: _types(op) for op in ops if op.parent is not None and _depends_on_format(op)}
-    widened = cache(_widened)  # programs repeat their types and constants
+    replaced = cache(_replaced)  # programs repeat their types
     for op in ops:
         for value in _defined_values(op):
-            set_type(value, widened(value.type))
-        if op not in kept:
-            _widen_attributes(op, widened)
+            set_type(value, replaced(value.type))
+        if isinstance(op, FuncOp):
+            op.function_type = cast("FunctionType", replaced(op.function_type))
     for op, (operand_types, result_types) in kept.items():
         _convert_around(op, operand_types, result_types)
+    return copy
 
 
-def widened_type(value_type: Attribute) -> Attribute:
-    """Return the type with elements of 64 bits for each float: `tensor<4xbf16>` becomes `tensor<4xf64>`."""
-    if isinstance(value_type, AnyFloat):
-        return f64
-    if isinstance(value_type, ComplexType):
-        return ComplexType(f64)
+def _replaced(value_type: Attribute) -> Attribute:
+    """Return the type with elements of the field for floats: `tensor<4xbf16>` becomes `tensor<4x!sdy.field>`."""
     if isinstance(value_type, TensorType):
         tensor = cast("TensorType[Attribute]", value_type)
-        return TensorType[Attribute](widened_type(tensor.element_type), tensor.get_shape(), tensor.encoding)
+        element = tensor.element_type
+        if not isinstance(element, AnyFloat) and not is_complex(element):
+            return tensor
+        return TensorType[Attribute](field_type(element), tensor.get_shape(), tensor.encoding)
     if isinstance(value_type, TupleType):
-        elements = cast("ArrayAttr[TypeAttribute]", ArrayAttr(list(map(widened_type, value_type.types))))
+        elements = cast("ArrayAttr[TypeAttribute]", ArrayAttr(list(map(_replaced, value_type.types))))
         return TupleType(elements)
     if isinstance(value_type, FutureType):
-        return FutureType(ArrayAttr(list(map(widened_type, value_type.types))))
+        return FutureType(ArrayAttr(list(map(_replaced, value_type.types))))
     if isinstance(value_type, FunctionType):
-        inputs, outputs = (map(widened_type, types) for types in (value_type.inputs, value_type.outputs))
+        inputs, outputs = (map(_replaced, types) for types in (value_type.inputs, value_type.outputs))
         return FunctionType.from_lists(list(inputs), list(outputs))
     return value_type
 
@@ -83,7 +78,21 @@ def widened_type(value_type: Attribute) -> Attribute:
 def _depends_on_format(op: Operation) -> bool:
     if isinstance(op, CustomCallOp):
         return not is_lapack_call(op)
-    return isinstance(op, BitcastConvertOp)
+    return isinstance(op, BitcastConvertOp) or has_quantized(op) or op.dialect_name() not in _KNOWN
+
+
+def computes_floats(op: Operation) -> bool:
+    """Return whether an op computes floats itself, in a kernel of a user or outside of the program."""
+    if isinstance(op, BitcastConvertOp) or not _depends_on_format(op):
+        return False
+    if isinstance(op, CustomCallOp) and op.call_target_name.data in IDENTITY_CALLS:
+        return False
+    return any(_replaced(value.type) != value.type or has_quantized(op) for value in (*op.operands, *op.results))
+
+
+def is_complex(element_type: Attribute) -> bool:
+    """Return whether elements are complex numbers."""
+    return isinstance(element_type, ComplexType)
 
 
 def _types(op: Operation) -> tuple[list[Attribute], list[Attribute]]:
@@ -109,28 +118,6 @@ def _skip(op: Operation) -> None:
     for result, token in zip(op.results, tokens, strict=False):
         replace_uses(result, token)
     erase(op)
-
-
-def _widened(attribute: Attribute) -> Attribute:
-    return _widened_constant(attribute) if isinstance(attribute, DenseElementsAttr) else widened_type(attribute)
-
-
-def _widen_attributes(op: Operation, widened: Callable[[Attribute], Attribute]) -> None:
-    """Widen constants and function types. An algorithm, which says how a product is rounded, is removed."""
-    if isinstance(op, DotGeneralOp):
-        op.algorithm = None
-    for attributes in (op.properties, op.attributes):
-        for name, attribute in attributes.items():
-            if isinstance(attribute, FunctionType | DenseElementsAttr):
-                attributes[name] = widened(attribute)
-
-
-def _widened_constant(constant: DenseElementsAttr) -> DenseElementsAttr:
-    tensor = cast("TensorType[Attribute]", widened_type(constant.type))
-    if tensor == constant.type:
-        return constant
-    values = constant.get_values()
-    return DenseElementsAttr.from_values(tensor, values[:1] if constant.is_splat else values)
 
 
 def _is_tensor(value_type: Attribute) -> bool:

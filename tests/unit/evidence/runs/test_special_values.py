@@ -1,4 +1,4 @@
-"""The adversarial inputs of a program, and the detection of an incorrect partitioned program."""
+"""The special values of a program, and the detection of an incorrect partitioned program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sdy.dialects.module_text import parse_module
-from sdy.evidence.runs.adversarial import adversarial_inputs, adversarial_rounds
+from sdy.evidence.runs.special_values import special_inputs, special_rounds
 from sdy.evidence.runs.argument_uses import argument_uses
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.program import Program
@@ -95,7 +95,7 @@ def test_indices_of_every_op_that_has_some_are_found(line: str, sizes: list[int]
 
 def test_inputs_have_the_types_of_the_arguments_and_the_special_values_of_their_round() -> None:
     program = Program.from_text(TEXT)
-    rounds = dict(adversarial_inputs(program.module, 0))
+    rounds = dict(special_inputs(program.module, 0))
     for inputs in rounds.values():
         assert [(array.shape, array.dtype) for array in inputs] == list(program.input_types)
         assert 0 <= int(inputs[2]) < 8  # what ends a loop stays small
@@ -104,9 +104,9 @@ def test_inputs_have_the_types_of_the_arguments_and_the_special_values_of_their_
     assert np.isinf(floats["infinities"]).any()
     assert (np.signbit(floats["negative zeros alone"]) & (floats["negative zeros alone"] == 0)).all()
     assert len(np.unique(floats["ties"])) < 8
-    indices = {int(inputs[1]) for seed in range(20) for _, inputs in adversarial_inputs(program.module, seed)}
+    indices = {int(inputs[1]) for seed in range(20) for _, inputs in special_inputs(program.module, seed)}
     assert {-(2**31), 2**31 - 1, 8, 7, -1} <= indices
-    again = dict(adversarial_inputs(program.module, 0))
+    again = dict(special_inputs(program.module, 0))
     assert all(
         np.array_equal(one, two, equal_nan=one.dtype.kind in "fc")
         for one, two in zip(rounds["NaN"], again["NaN"], strict=True)
@@ -122,7 +122,6 @@ def test_a_wrong_sign_of_zero_is_detected() -> None:
     }"""
     right = Program.from_text(text).partition()
     wrong = replace(right, local=parse_module(str(right.local).replace("stablehlo.negate", "stablehlo.abs")))
-    assert all(each.agrees for each in adversarial_rounds(right, 0))
-    found = {each.name: each for each in adversarial_rounds(wrong, 0)}
+    assert all(each.agrees for each in special_rounds(right, 0))
+    found = {each.name: each for each in special_rounds(wrong, 0)}
     assert found["negative zeros alone"].comparisons[0].problem == "at [0]: 0.0 instead of -0.0"
-    assert not found["ties"].agrees

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.evidence.runs.adversarial import adversarial_rounds
+from sdy.evidence.runs.special_values import special_rounds
 from sdy.program.program import Program
 
 MESHES = ('<["x"=4]>', '<["x"=2, "y"=2]>', '<["x"=3]>', '<["x"=8], device_ids=[7, 0, 6, 1, 5, 2, 4, 3]>')
@@ -227,13 +227,13 @@ def problems(name: str, mesh: str, seed: int) -> dict[str, list[str]]:
     program = Program.from_text(f"sdy.mesh @m = {mesh}\n{on_both_axes(PROGRAMS[name], mesh)}")
     return {
         each.name: [outcome.problem for outcome in each.comparisons if not outcome.agrees]
-        for each in adversarial_rounds(program.partition(), seed)
+        for each in special_rounds(program.partition(), seed)
     }
 
 
 @pytest.mark.parametrize("mesh", MESHES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_partitioned_program_agrees_on_adversarial_inputs(name: str, mesh: str) -> None:
+def test_partitioned_program_agrees_on_special_values(name: str, mesh: str) -> None:
     for seed in range(3):
         found = problems(name, mesh, seed)
         assert len(found) == 5

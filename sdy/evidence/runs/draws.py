@@ -1,0 +1,158 @@
+"""What is drawn for a run in a finite field: the field, and the arguments.
+
+Floats are drawn at random. Booleans and integers that choose a path or a place are enumerated instead, since a few
+draws could miss a branch, the last element, or an index that is out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
+from sdy.evidence.runs.arrays import ArrayType, input_types
+from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_bool, is_complex, is_float
+from sdy.interpreter.arrays.field_types import Residues, of_parts
+from sdy.interpreter.field.numbers import Field, field_of_draw
+
+KINDS = ("uniform", "small", "shuffled")
+"""What floats are: any numbers of the field; from -4 to 4 in steps of 1 / 16; any numbers, in another order."""
+
+LEAST_DRAWS, MOST_DRAWS = 3, 24
+ALL_PLACES = 12  # sizes up to which an index takes each value
+SMALL = 64  # small numbers are at most so many sixteenths
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The field and the arguments of one run, and the name of its kind."""
+
+    name: str
+    field: Field
+    inputs: tuple[Array, ...]
+
+
+class Draws:
+    """The draws for a program. Arrays of integers and booleans that are `given` stay as they are."""
+
+    def __init__(self, written: ModuleOp, seed: int, given: Sequence[Array] | None = None) -> None:
+        self._seed = seed
+        self._types = input_types(written)
+        self._uses = argument_uses(written)
+        self._given = given
+        self._choices = {
+            index: values
+            for index, (kind, use) in enumerate(zip(self._types, self._uses, strict=True))
+            if given is None and (values := _choices(kind, use))
+        }
+
+    @cached_property
+    def count(self) -> int:
+        """The number of draws in which all enumerated values occur, or the most that are made."""
+        return min(MOST_DRAWS, max(LEAST_DRAWS, len(self._enumerated)))
+
+    @cached_property
+    def missing(self) -> int:
+        """How many values of single arguments are left out."""
+        used = self._enumerated[: self.count]
+        taken = [{row[position] for row in used} for position in range(len(self._choices))]
+        return sum(len(values) - len(seen) for values, seen in zip(self._choices.values(), taken, strict=True))
+
+    @cached_property
+    def _enumerated(self) -> list[tuple[int, ...]]:
+        """The values of the enumerated arguments, draw by draw: all combinations if they are few, else each value."""
+        values = list(self._choices.values())
+        if np.prod([len(each) for each in values], dtype=np.float64) <= MOST_DRAWS:
+            return list(product(*values))
+        longest = max(map(len, values))
+        # Lists of different strides, so that pairs of values differ from one cycle to the next.
+        return [
+            tuple(each[(number + number // len(each) * place) % len(each)] for place, each in enumerate(values))
+            for number in range(max(longest, MOST_DRAWS))
+        ]
+
+    def __iter__(self) -> Iterator[Draw]:
+        return (self.draw(number) for number in range(self.count))
+
+    def draw(self, number: int) -> Draw:
+        """Return the draw of this number, the same for the same seed."""
+        generator = np.random.default_rng([self._seed, number])
+        kind = KINDS[number % len(KINDS)]
+        field = field_of_draw(generator, is_shuffled=kind == KINDS[2])
+        chosen = dict(zip(self._choices, self._enumerated[number % len(self._enumerated)], strict=True))
+        inputs = [
+            self._drawn(generator, index, field, is_small=kind == KINDS[1])
+            if index not in chosen
+            else np.full(shape, chosen[index]).astype(dtype)
+            for index, (shape, dtype) in enumerate(self._types)
+        ]
+        return Draw(f"{kind}, seed {self._seed}.{number}", field, tuple(inputs))
+
+    def _drawn(self, generator: np.random.Generator, index: int, field: Field, *, is_small: bool) -> Array:
+        shape, dtype = self._types[index]
+        if is_float(dtype) or is_complex(dtype):
+            return of_parts(
+                *(_numbers(generator, shape, field, is_small=is_small) for _ in range(1 + is_complex(dtype)))
+            )
+        if self._given is not None:
+            return self._given[index]
+        if is_bool(dtype):
+            return generator.integers(0, 2, shape).astype(dtype)
+        return _integers(generator, self._types[index], self._uses[index], is_small=is_small)
+
+
+def _numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:
+    if is_small:
+        return field.of_floats(generator.integers(-SMALL, SMALL + 1, tuple(shape)) / 16.0)
+    half = field.prime // 2
+    return generator.integers(-half, half + 1, tuple(shape)).astype(np.float64)
+
+
+def _choices(kind: ArrayType, use: ArgumentUse) -> tuple[int, ...]:
+    """Return the values that an argument of one element takes in turn; none if it is drawn."""
+    shape, dtype = kind
+    if np.prod(shape, dtype=np.int64) != 1 or is_float(dtype) or is_complex(dtype) or use.ends_loops:
+        return ()
+    if is_bool(dtype):
+        return (0, 1)
+    found: dict[int, None] = {}
+    for size in sorted(use.indexed_sizes):
+        inner = range(size) if size <= ALL_PLACES else (0, size - 1, size // 2, 1, size - 2)
+        found.update(dict.fromkeys((*inner, size, -1)))
+    return _representable(tuple(found), dtype)
+
+
+def _representable(numbers: Sequence[int], dtype: np.dtype[np.generic]) -> tuple[int, ...]:
+    info = ml_dtypes.iinfo(dtype)
+    return tuple(number for number in numbers if info.min <= number <= info.max)
+
+
+def _integers(generator: np.random.Generator, kind: ArrayType, use: ArgumentUse, *, is_small: bool) -> Array:
+    """Draw integers: indices mostly inside of the dims that they index, others from 0 to 7 or from their whole type."""
+    shape, dtype = kind
+    low, high = _limits(dtype)
+    small = generator.integers(0, min(8, high + 1), shape)
+    if use.ends_loops:
+        return small.astype(dtype)
+    if use.indexed_sizes:
+        sizes = generator.choice(np.array(sorted(use.indexed_sizes)), shape)
+        inside = np.floor(generator.random(shape) * sizes).astype(np.int64)
+        edges = generator.choice(np.array([-2, -1, 0, 1]), shape)
+        edges = np.where(edges < 0, edges, sizes - 1 + edges)
+        found = np.where(generator.random(shape) < 1 / 8, edges, inside)
+        return np.clip(found, low, high).astype(dtype)
+    if is_small:
+        return small.astype(dtype)
+    any_number = generator.integers(low, high, shape, dtype=compute_dtype(dtype).type, endpoint=True)
+    return np.where(generator.random(shape) < 1 / 2, any_number, small.astype(any_number.dtype)).astype(dtype)
+
+
+def _limits(dtype: np.dtype[np.generic]) -> tuple[int, int]:
+    info = ml_dtypes.iinfo(dtype)
+    return int(info.min), int(info.max)

@@ -1,0 +1,123 @@
+"""Runs a program on one device, and its partitioned form on all, in finite fields: equal programs agree exactly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xdsl.ir import Operation
+
+from sdy.compile.compiled import Compiled
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.control import CaseOp, IfOp
+from sdy.evidence.runs.comparison import VerifiedRound, compare_exactly
+from sdy.evidence.runs.draws import LEAST_DRAWS, MOST_DRAWS, Draw, Draws
+from sdy.evidence.runs.watch import Watch, unwatched
+from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.executor import CompiledBlocks
+from sdy.interpreter.run import RunSettings
+from sdy.passes.rewriting.field_types import computes_floats, with_field_types
+
+SECONDS_FOR_DRAWS = 10.0  # after which no draws are made beyond the least number
+NO_EXACT_FORM = "SDY-X022"  # the code of errors for what cannot run in a field
+
+
+class ExactRuns:
+    """Both programs with numbers of a field in place of floats, and the blocks that ran so far."""
+
+    def __init__(self, program: Compiled[Any]) -> None:
+        with garbage_collection_paused():
+            written, local = with_field_types(program.written), with_field_types(program.local)
+        self._program = replace(program, written=written, folded=written, local=local)
+        self._blocks: tuple[CompiledBlocks, CompiledBlocks] = ({}, {})
+
+    def round(self, draw: Draw, watch: Watch = unwatched) -> VerifiedRound:
+        """Compare the results of both programs for one draw. Raises: SdyError if a program cannot be run."""
+        program = self._program
+        with watch("partitioned program", main_function(program.local)) as observer:
+            actual = program.run_flat(draw.inputs, RunSettings(observer, draw.field, self._blocks[0]))
+        with watch("original program", main_function(program.written)) as observer:
+            expected = program.run_on_one_device(draw.inputs, RunSettings(observer, draw.field, self._blocks[1]))
+        pairs = enumerate(zip(actual, expected, strict=True))
+        return VerifiedRound(draw.name, tuple(compare_exactly(index, *pair, draw.field) for index, pair in pairs))
+
+    def branches_not_taken(self) -> list[tuple[Operation, int]]:
+        """Return the ops with branches of which one never ran, though the op did, and the number of that branch."""
+        ran = self._blocks[1]
+        return [
+            (op, number)
+            for op in pre_order(self._program.written)
+            if isinstance(op, IfOp | CaseOp) and op.parent in ran
+            for number, region in enumerate(op.regions)
+            if region.block not in ran
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class ExactOutcome:
+    """The rounds in finite fields, and what they did not reach, in words."""
+
+    rounds: tuple[VerifiedRound, ...]
+    not_reached: tuple[str, ...] = ()
+
+
+def exact_outcome(
+    program: Compiled[Any],
+    seed: int,
+    given: Sequence[Array] | None = None,
+    watch: Watch = unwatched,
+) -> ExactOutcome:
+    """Run both programs on draws until one shows a difference, or all choices of paths and places were made.
+
+    Raises: SdyError if a program cannot be run; with the code SDY-X022 if an op has no form in a finite field.
+    """
+    runs, draws = ExactRuns(program), Draws(program.written, seed, given)
+    rounds: list[VerifiedRound] = []
+    start = time.monotonic()
+    for number in _numbers(runs, draws):
+        if number >= LEAST_DRAWS and time.monotonic() - start > SECONDS_FOR_DRAWS:
+            break
+        rounds.append(runs.round(draws.draw(number), watch))
+        if not rounds[-1].agrees:
+            opaque = next(_computed_in_floats(program), None)
+            if opaque is not None:
+                raise _no_exact_form(opaque)
+            return ExactOutcome(tuple(rounds))
+    return ExactOutcome(tuple(rounds), tuple(_not_reached(runs, draws, len(rounds))))
+
+
+def _numbers(runs: ExactRuns, draws: Draws) -> Iterator[int]:
+    """Yield the numbers of draws: of all enumerated choices, and of more while branches remain that none takes."""
+    yield from range(draws.count)
+    number = draws.count
+    while number < MOST_DRAWS and runs.branches_not_taken():
+        yield number
+        number += 1
+
+
+def _not_reached(runs: ExactRuns, draws: Draws, count: int) -> Iterator[str]:
+    for op, number in runs.branches_not_taken():
+        name = ("true branch", "false branch")[number] if isinstance(op, IfOp) else f"branch {number}"
+        line = span_of(op)
+        yield f"the {name} of the {op.name}" + (f" at line {line.line}" if line is not None else "")
+    if count < draws.count or draws.missing:
+        yield "some values of arguments that choose a path or a place"
+
+
+def _computed_in_floats(program: Compiled[Any]) -> Iterator[Operation]:
+    """Yield the ops whose results are rounded: kernels of users, and calls of routines outside of the program."""
+    for op in (*pre_order(program.written), *pre_order(program.local)):
+        if computes_floats(op):
+            yield op
+
+
+def _no_exact_form(op: Operation) -> SdyError:
+    name = f"@{op.call_target_name.data}" if isinstance(op, CustomCallOp) else op.name
+    return SdyError(Diagnostic(NO_EXACT_FORM, f"{name} computes floats, and has no form in exact numbers", span_of(op)))

@@ -1,0 +1,409 @@
+"""Kernels of the ops that compute floats by themselves, on numbers of a finite field.
+
+Ops that only move elements, and those that compute by regions, products or the functions of this package, run in the
+kernels that they have for floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import prod
+
+import numpy as np
+from xdsl.ir import Operation
+
+from sdy.dialects.chlo import broadcast as chlo_broadcast
+from sdy.dialects.chlo import elementwise as chlo
+from sdy.dialects.chlo import structured
+from sdy.dialects.chlo.broadcast import plain_op
+from sdy.dialects.constants.dense import DenseElements, DenseElementsAttr
+from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
+from sdy.dialects.stablehlo import contraction, linalg, random, shape
+from sdy.dialects.stablehlo import elementwise as ops
+from sdy.dialects.stablehlo.attributes.enums import ComparisonType, FftType
+from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
+from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex
+from sdy.interpreter.arrays.field_types import (
+    COMPLEX,
+    Residues,
+    is_field,
+    of_parts,
+    parts_of,
+)
+from sdy.interpreter.arrays.literals import array_of
+from sdy.interpreter.failure import failure
+from sdy.interpreter.field import functions
+from sdy.interpreter.field.numbers import Bits, Field, mixed
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, uniform, with_unit_dims
+from sdy.interpreter.ops.chlo_broadcast import broadcast_first
+from sdy.interpreter.ops.contraction import einsum_subscripts
+from sdy.interpreter.ops.conversion import converted
+from sdy.interpreter.ops.linalg import solving_kernel
+
+KERNELS = KernelTable()
+
+
+def _pointwise(function: functions.Function) -> Kernel:
+    return lambda context, arrays: (function(field_of(context), *arrays),)
+
+
+@KERNELS.of(*functions.FUNCTIONS)
+def function_of_elements(op: Operation) -> Kernel:
+    """Apply the function of the op to its elements."""
+    return _pointwise(functions.FUNCTIONS[type(op)])
+
+
+_PLAIN: dict[type[Operation], type[Operation]] = {
+    **{each: plain for each in chlo_broadcast.OPS if (plain := plain_op(each)) in functions.FUNCTIONS},
+    chlo_broadcast.BroadcastNextAfterOp: chlo.NextAfterOp,
+    chlo_broadcast.BroadcastPolygammaOp: chlo.PolygammaOp,
+    chlo_broadcast.BroadcastZetaOp: chlo.ZetaOp,
+}
+
+
+@KERNELS.of(*_PLAIN)
+def function_of_broadcast_elements(op: Operation) -> Kernel:
+    """Broadcast the operands and apply the function of the op."""
+    return broadcast_first(op, _pointwise(functions.FUNCTIONS[_PLAIN[type(op)]]))
+
+
+def _comparison(op: ops.CompareOp | chlo_broadcast.BroadcastCompareOp) -> Kernel:
+    is_total = op.compare_type is not None and op.compare_type.data.value == ComparisonType.TOTALORDER.value
+    return _pointwise(partial(functions.compared, op.comparison_direction.data.value, is_total=is_total))
+
+
+@KERNELS.of(ops.CompareOp)
+def compare(op: ops.CompareOp) -> Kernel:
+    """Compare by the order of the field."""
+    return _comparison(op)
+
+
+@KERNELS.of(chlo_broadcast.BroadcastCompareOp)
+def broadcast_compare(op: chlo_broadcast.BroadcastCompareOp) -> Kernel:
+    """Broadcast the operands and compare them."""
+    return broadcast_first(op, _comparison(op))
+
+
+@KERNELS.of(ops.ClampOp)
+def clamp(op: ops.ClampOp) -> Kernel:
+    """Limit to a range; bounds of rank 0 apply to all elements."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        low, operand, high = arrays
+        low, high = (with_unit_dims(context, bound, operand.ndim - bound.ndim) for bound in (low, high))
+        return (functions.clamp(field_of(context), low, operand, high),)
+
+    return kernel
+
+
+@KERNELS.of(ops.ConvertOp)
+def convert(op: ops.ConvertOp) -> Kernel:
+    """Convert to or from numbers of the field; they become integers and floats as they are usually ordered."""
+    return _pointwise(partial(converted_elements, dtype_of_type(op.result.type)))
+
+
+def converted_elements(dtype: DType, field: Field, operand: Array) -> Array:
+    """Return the elements as those of another dtype, of which at least one is that of a field."""
+    if not is_field(operand.dtype):
+        parts = (np.real(operand), np.imag(operand)) if is_complex(operand.dtype) else (operand,)
+        residues = tuple(map(field.of_array, parts))
+    else:
+        residues = parts_of(operand)
+    if is_field(dtype):
+        both = (*residues, np.zeros_like(residues[0]))
+        return of_parts(*both[: 2 if dtype == COMPLEX else 1])
+    if is_bool(dtype):
+        return np.logical_or.reduce([part != 0 for part in residues])
+    numbers = field.fixed_point(residues[0])
+    if is_complex(dtype) and len(residues) > 1:
+        return (numbers + 1j * field.fixed_point(residues[1])).astype(dtype)
+    return converted(numbers, dtype)
+
+
+@KERNELS.of(shape.ConstantOp, structured.ConstantOp)
+def constant(op: shape.ConstantOp | structured.ConstantOp) -> Kernel:
+    """Return the numbers for the constant as the program writes it, in the type that it declares."""
+    return _constant(op, op.value.data)
+
+
+@KERNELS.of(ShardedConstantOp)
+def sharded_constant(op: ShardedConstantOp) -> Kernel:
+    """Return the numbers for the constant. Raises: SdyError SDY-X002 if it lists no elements."""
+    if not isinstance(op.value, DenseElementsAttr):
+        raise failure("SDY-X002", f"the interpreter needs the elements of a constant, got {op.value}")
+    return _constant(op, op.value.data)
+
+
+def _constant(op: Operation, elements: DenseElements) -> Kernel:
+    array = array_of(elements)
+    once = array.reshape(-1)[:1].reshape((1,) * array.ndim) if elements.is_splat else array
+    dtype = dtype_of_type(op.results[0].type)
+    known: dict[Field, Array] = {}  # of the field of the run; a body of a loop runs the op again and again
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        field = field_of(context)
+        if field not in known:
+            known.clear()
+            known[field] = np.broadcast_to(converted_elements(dtype, field, once), array.shape)
+        return (context.replicated(known[field]),)
+
+    return kernel
+
+
+@KERNELS.of(shape.IotaOp, shape.DynamicIotaOp)
+def iota(op: shape.IotaOp | shape.DynamicIotaOp) -> Kernel:
+    """Return the index along one dim, of a shape that may be an operand."""
+    dim, dtype = op.iota_dimension.value.data, dtype_of_type(op.results[0].type)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        sizes = tuple(uniform(context, arrays[0], "the shape").tolist()) if arrays else shape_of(op.results[0])
+        indices = np.arange(sizes[dim]).reshape(tuple(size if place == dim else 1 for place, size in enumerate(sizes)))
+        numbers = converted_elements(dtype, field_of(context), indices)
+        return (context.replicated(np.broadcast_to(numbers, sizes)),)
+
+    return kernel
+
+
+@KERNELS.of(contraction.EinsumOp)
+def einsum(op: contraction.EinsumOp) -> Kernel:
+    """Multiply, and sum over the letters that the result lacks."""
+    product = partial(np.einsum, einsum_subscripts(op, op.einsum_config.data))
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        left, right = (parts_of(array)[0] for array in arrays)
+        return (of_parts(field_of(context).bilinear(product, left, right)),)
+
+    return kernel
+
+
+@KERNELS.of(contraction.UnaryEinsumOp)
+def unary_einsum(op: contraction.UnaryEinsumOp) -> Kernel:
+    """Sum over the letters that the result lacks."""
+    subscripts = einsum_subscripts(op, op.einsum_config.data)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        sums = (field_of(context).reduced(np.einsum(subscripts, part)) for part in parts_of(arrays[0]))
+        return (of_parts(*sums),)
+
+    return kernel
+
+
+@KERNELS.of(structured.ConstantLikeOp)
+def constant_like(op: structured.ConstantLikeOp) -> Kernel:
+    """Return an array of the operand's shape filled with one value."""
+    element, dtype = np.array(op.value.value.data), dtype_of_type(op.result.type)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        number = converted_elements(dtype, field_of(context), element)
+        return (context.replicated(np.broadcast_to(number, context.local(arrays[0]))),)
+
+    return kernel
+
+
+@KERNELS.of(random.RngOp)
+def rng(op: random.RngOp) -> Kernel:
+    """Draw numbers of the field, scaled by the bounds; each device draws its own."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        field = field_of(context)
+        sizes = tuple(uniform(context, arrays[2], "the shape of the result").tolist())
+        low, high = (with_unit_dims(context, bound, len(sizes)) for bound in arrays[:2])
+        drawn = context.host.random.integers(0, 2**63, context.batch + sizes).astype(np.uint64)
+        range_of_numbers = functions.subtract(field, high, low)
+        return (functions.add(field, low, functions.multiply(field, of_parts(field.of_bits(drawn)), range_of_numbers)),)
+
+    return kernel
+
+
+@KERNELS.of(linalg.FftOp)
+def fft(op: linalg.FftOp) -> Kernel:
+    """Multiply each dim by a fixed pseudo-random matrix of its length: a linear function, as the transform is."""
+    lengths, kind = ints_of(op.fft_length), op.fft_type.data
+    is_inverse = kind in (FftType.IFFT, FftType.IRFFT)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        field = field_of(context)
+        (result,) = arrays
+        for place, length in reversed(list(enumerate(lengths, start=-len(lengths)))):
+            halves = place == -1 and kind in (FftType.RFFT, FftType.IRFFT)
+            sizes = {FftType.RFFT: (length, length // 2 + 1), FftType.IRFFT: (length // 2 + 1, length)}
+            rows, columns = sizes[kind] if halves else (length, length)
+            matrix = _random_matrix(field, f"fft {length} {is_inverse} {halves}", rows, columns)
+            moved = np.moveaxis(result, place, -1)
+            if len(parts_of(moved)) == 1:
+                moved = converted_elements(COMPLEX, field, moved)
+            product = functions.elements_product(field, moved[..., np.newaxis, :], matrix)[..., 0, :]
+            result = np.moveaxis(product, -1, place)
+        return (of_parts(parts_of(result)[0]) if kind is FftType.IRFFT else result,)
+
+    return kernel
+
+
+def _random_matrix(field: Field, name: str, rows: int, columns: int) -> Array:
+    places = np.arange(2 * rows * columns, dtype=np.float64).reshape(2, rows, columns)
+    return of_parts(*field.hashed(name, places))
+
+
+@KERNELS.of(linalg.TriangularSolveOp)
+def triangular_solve(op: linalg.TriangularSolveOp) -> Kernel:
+    """Solve by substitution: columns of the right side may be sharded."""
+    return solving_kernel(op, _substituted)
+
+
+def _substituted(context: KernelContext, matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
+    field = field_of(context)
+    leading = np.broadcast_shapes(matrix.shape[:-2], known.shape[:-2])
+    solution = np.zeros(leading + known.shape[-2:], known.dtype)
+    size = matrix.shape[-1]
+    for row in range(size) if is_lower else reversed(range(size)):
+        others = slice(0, row) if is_lower else slice(row + 1, size)
+        weighed = functions.elements_product(field, matrix[..., row : row + 1, others], solution[..., others, :])[
+            ..., 0, :
+        ]
+        rest = functions.subtract(field, known[..., row, :], weighed)
+        pivot = matrix[..., row, row, np.newaxis]
+        solution[..., row, :] = rest if unit_diagonal else functions.divide(field, rest, pivot)
+    return solution
+
+
+@KERNELS.of(linalg.CholeskyOp)
+def cholesky(op: linalg.CholeskyOp) -> Kernel:
+    """Return pseudo-random numbers, functions of the whole matrix: only batch dims are sharded."""
+    return _of_whole_matrices(op)
+
+
+@KERNELS.of(CustomCallOp)
+def factorization(op: CustomCallOp) -> Kernel:
+    """Return pseudo-random numbers, functions of the whole matrices, for a call of LAPACK."""
+    return _of_whole_matrices(op)
+
+
+def _of_whole_matrices(op: Operation) -> Kernel:
+    batch_rank = max(rank_of(op.operands[0]) - 2, 0)
+    results = [(shape_of(each)[batch_rank:], dtype_of_type(each.type)) for each in op.results]
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        field, rank = field_of(context), context.rank + batch_rank
+        digests = field.seed(str(op.attributes.get("call_target_name", op.name)))
+        for array in arrays:
+            columns = parts_of(array) if is_field(array.dtype) else (array.astype(np.float64),)
+            for column in columns:
+                digests = mixed(digests ^ _digest(column, rank))
+        found: list[Array] = []
+        for index, (sizes, dtype) in enumerate(results):
+            count = prod(sizes) * (2 if dtype == COMPLEX else 1)
+            places = np.arange(count, dtype=np.uint64) + np.uint64((index + 1) << 40)
+            bits = mixed(digests[..., np.newaxis] + places).reshape((*digests.shape, -1, *sizes))
+            found.append(_numbers_of(field, np.moveaxis(bits, len(digests.shape), 0), dtype, sizes))
+        return tuple(found)
+
+    return kernel
+
+
+def _digest(column: Residues, rank: int) -> Bits:
+    """Return bits that depend on all elements of the tensors whose dims come after `rank` dims."""
+    flat = np.add(column, 0.0).reshape((*column.shape[:rank], -1)).view(np.uint64)
+    places = np.arange(flat.shape[-1], dtype=np.uint64)
+    return np.add.reduce(mixed(flat + mixed(places)), axis=-1, dtype=np.uint64)
+
+
+def _numbers_of(field: Field, bits: Bits, dtype: DType, sizes: Sequence[int]) -> Array:
+    if is_field(dtype):
+        return of_parts(*map(field.of_bits, bits))
+    if not sizes:  # whether the routine failed: it did not
+        return np.zeros(bits.shape[1:], dtype)
+    return (1 + np.mod(bits[0], np.uint64(sizes[-1]))).astype(dtype)  # rows that are exchanged
+
+
+@KERNELS.of(linalg.BatchNormTrainingOp)
+def batch_norm_training(op: linalg.BatchNormTrainingOp) -> Kernel:
+    """Normalize by the mean and variance of the batch, and return both."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        norm = _BatchNorm(context, op)
+        operand, scale, offset = norm.residues(arrays)
+        mean, variance = norm.moments(operand)
+        output = norm.scaled(norm.normalized(operand, mean, variance), scale, offset)
+        return tuple(map(of_parts, (output, mean, variance)))
+
+    return kernel
+
+
+@KERNELS.of(linalg.BatchNormInferenceOp)
+def batch_norm_inference(op: linalg.BatchNormInferenceOp) -> Kernel:
+    """Normalize by the mean and variance that are operands."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        norm = _BatchNorm(context, op)
+        operand, scale, offset, mean, variance = norm.residues(arrays)
+        return (of_parts(norm.scaled(norm.normalized(operand, mean, variance), scale, offset)),)
+
+    return kernel
+
+
+@KERNELS.of(linalg.BatchNormGradOp)
+def batch_norm_grad(op: linalg.BatchNormGradOp) -> Kernel:
+    """Return the gradients of `batch_norm_training` for operand, scale and offset."""
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        norm = _BatchNorm(context, op)
+        operand, scale, mean, variance, gradient = norm.residues(arrays)
+        times, reduced = norm.field.multiplied, norm.field.reduced
+        normal = norm.normalized(operand, mean, variance)
+        of_offset, of_scale = norm.summed(gradient), norm.summed(times(gradient, normal))
+        count = norm.field.constant(norm.count(operand))
+        centered = reduced(
+            times(gradient, np.array(count)) - norm.spread(of_offset) - times(normal, norm.spread(of_scale))
+        )
+        weight = times(scale, norm.field.inverse(times(np.array(count), norm.deviation(variance))))
+        return tuple(map(of_parts, (times(norm.spread(weight), centered), of_scale, of_offset)))
+
+    return kernel
+
+
+class _BatchNorm:
+    """The formulas of the batch normalizations: means over all dims but that of the features."""
+
+    def __init__(self, context: KernelContext, op: linalg.BatchNormOp) -> None:
+        self.field = field_of(context)
+        self._context = context
+        self._dim, self._rank = op.feature_index.value.data, rank_of(op.operands[0])
+        self._others = context.dims([dim for dim in range(self._rank) if dim != self._dim])
+        self._epsilon = self.field.constant(op.epsilon.value.data)
+
+    def residues(self, arrays: Arrays) -> list[Residues]:
+        return [parts_of(array)[0] for array in arrays]
+
+    def spread(self, values: Residues) -> Residues:
+        """Broadcast one value per feature along the feature dim."""
+        local = tuple(values.shape[-1] if dim == self._dim else 1 for dim in range(self._rank))
+        return values.reshape(self._context.leading(values) + local)
+
+    def count(self, operand: Residues) -> int:
+        return prod(operand.shape[dim] for dim in self._others)
+
+    def summed(self, operand: Residues) -> Residues:
+        return self.field.summed(operand, self._others)
+
+    def mean(self, operand: Residues) -> Residues:
+        share = self.field.inverse(np.array(self.field.constant(self.count(operand))))
+        return self.field.multiplied(self.summed(operand), share)
+
+    def moments(self, operand: Residues) -> tuple[Residues, Residues]:
+        mean = self.mean(operand)
+        centered = self.field.reduced(operand - self.spread(mean))
+        return mean, self.mean(self.field.multiplied(centered, centered))
+
+    def deviation(self, variance: Residues) -> Residues:
+        moved = of_parts(self.field.reduced(variance + self._epsilon))
+        return parts_of(functions.hashed("sqrt", self.field, moved))[0]
+
+    def normalized(self, operand: Residues, mean: Residues, variance: Residues) -> Residues:
+        centered = self.field.reduced(operand - self.spread(mean))
+        return self.field.multiplied(centered, self.spread(self.field.inverse(self.deviation(variance))))
+
+    def scaled(self, normal: Residues, scale: Residues, offset: Residues) -> Residues:
+        return self.field.reduced(self.field.multiplied(normal, self.spread(scale)) + self.spread(offset))
