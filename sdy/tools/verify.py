@@ -272,7 +272,7 @@ def show_rounds(console: Console, found: Verification, *, verbose: bool) -> None
         console.print(f"[red]differs[/red]{where}")
         return
     console.print(
-        f"[green]the same function[/green]{where}; the chance of an error is below {chance_text(found.chance)}"
+        f"[green]the same function[/green] as the program on one device{where}; the chance of an error is below {chance_text(found.chance)}"
     )
     for each in found.not_reached:
         console.print(f"not reached: {each}", markup=False)

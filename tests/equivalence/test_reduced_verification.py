@@ -172,6 +172,7 @@ def test_a_large_program_becomes_small_and_keeps_its_structure() -> None:
     assert max(each.after for each in small.changes) <= 16
     found = verify_reduced(partitioned)
     assert found.agrees
+    assert found.sizes is not None
     assert found.sizes.devices == (128, 4)
     assert all(each.agrees for each in program.verify(reduced=True))
 
@@ -212,6 +213,7 @@ def test_all_devices_are_tried_if_that_is_quick(monkeypatch: pytest.MonkeyPatch,
     faulty = next(local for name, local in copies if name.startswith("a maximum for a sum"))
     found = verify_reduced(replace(partitioned, local=faulty))
     assert not found.agrees
+    assert found.sizes is not None
     assert found.sizes.devices == (128, devices)
 
 
@@ -233,7 +235,7 @@ func.func @main(%a: tensor<16xi32>) -> (tensor<16xi32>, tensor<11xi32>, tensor<5
     assert found.sizes.changes == ()
     printed = io.StringIO()
     show_rounds(Console(file=printed, width=200), found, verbose=False)
-    assert "the same function in the sizes of the program, not in reduced ones" in printed.getvalue()
+    assert "the same function as the program on one device in the sizes of the program, not in reduced ones" in printed.getvalue()
 
 
 def test_runs_in_64_bit_floats_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare
 from sdy.evidence.runs.draws import KINDS
@@ -117,7 +118,7 @@ class Verification:
         }
 
 
-DEGREE_SHARE = 2.0**-16  # degrees of a few hundred over primes above 2 ** 25
+DEGREE_SHARE = 2.0**-16  # degrees of up to a thousand over primes next to 2 ** 26
 
 
 def verify_sizes_as_they_are(
@@ -132,7 +133,8 @@ def verify_sizes_as_they_are(
     """Run both programs in finite fields, with `special` also on special values, and decide.
 
     With arrays that are `given`, integers are these in all rounds, and the results of floats on them are compared too,
-    with `expected` ones if the user has them. Raises: SdyError if a program cannot be run.
+    with `expected` ones if the user has them. What the ops of the program check, they check on floats.
+    Raises: SdyError if a program cannot be run, or if a check fails.
     """
     undecided = ""
     try:
@@ -143,7 +145,7 @@ def verify_sizes_as_they_are(
         outcome, undecided = ExactOutcome(()), error.diagnostics[0].message
     rounds = outcome.rounds
     floats: list[OutputComparison] = []
-    if given is not None or undecided:
+    if given is not None or undecided or any(op.name.startswith("check.") for op in pre_order(program.written)):
         floats = compare_runs(
             program, random_inputs(program.written, seed) if given is None else given, expected, watch=watch
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from sdy.interpreter.arrays.field_types import Residues
 Bits = NDArray[np.uint64]
 
 FIXED_POINT = 256  # the order is that of numbers with eight binary digits after the point
-LEAST_PRIME, MOST_PRIME = 2**25, 2**26
+LEAST_PRIME, MOST_PRIME = 2**26 - 2**22, 2**26  # so large that numbers up to 100,000 keep their order
 HALF_DIGITS = 2.0**13  # by which a factor of a matrix product is split in two
 MOST_TERMS = 2**14  # of a matrix product whose sums are exact before they are reduced
 
@@ -42,11 +43,11 @@ class Field:
         """Return the signed residues of integers below 2 ** 53; other numbers stay as they are."""
         result = np.asarray(numbers - np.rint(numbers * (1 / self.prime)) * self.prime)
         half = (self.prime - 1) / 2
-        np.subtract(result, self.prime, out=result, where=result > half)
-        np.add(result, self.prime, out=result, where=result < -half)
-        is_lost = result != result
-        if is_lost.any():
-            np.copyto(result, numbers, where=is_lost)
+        is_residue = np.abs(result) <= half
+        if not is_residue.all():  # a quotient that was rounded to the next integer, or an infinity, or NaN
+            np.subtract(result, self.prime, out=result, where=result > half)
+            np.add(result, self.prime, out=result, where=result < -half)
+            np.copyto(result, numbers, where=np.isnan(result))
         return np.add(result, 0.0, out=result)  # a negative zero would be another number for `hashed`
 
     def multiplied(self, lhs: Residues, rhs: Residues) -> Residues:
@@ -80,7 +81,10 @@ class Field:
 
     def constant(self, number: float) -> float:
         """Return the number that stands for a float."""
-        return float(self.of_floats(np.array(number, np.float64)))
+        if not isfinite(number):
+            return number
+        numerator, denominator = number.as_integer_ratio()
+        return self._signed(numerator * pow(denominator, -1, self.prime))
 
     def of_floats(self, numbers: Residues) -> Residues:
         """Return the numbers for floats, each of which is an integer times a power of 2."""

@@ -69,16 +69,17 @@ def loop(op: control.WhileOp) -> Kernel:
         state, captured = arrays[:count], arrays[count:]
         waiting: list[tuple[Split, Arrays]] = []
         repetition = Repetition()
+        is_short = is_limited and context.field is not None
         for iteration in itertools.count():
             (goes_on,) = run(context, cond, state, captured)
-            if not goes_on.any() or (iteration == MOST_ITERATIONS and is_limited and context.field is not None):
+            if not goes_on.any() or (is_short and iteration == MOST_ITERATIONS):
                 break
             if not goes_on.all():
                 split = Split(context, goes_on)
                 waiting.append((split, split.taken(state, False)))
                 context, state = split.context_of(True), split.taken(state, True)
                 captured = split.taken(captured, True)
-            if decision is not None and repetition.has([state[index] for index in decision.values]):
+            if decision is not None and not is_short and repetition.has([state[index] for index in decision.values]):
                 raise _endless(decision.values)
             state = run(context, body, state, captured)
         for split, done in reversed(waiting):

@@ -95,9 +95,9 @@ def errors_table(rows: Iterable[Cells]) -> FittedTable:
     return fitted_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
 
 
-def rounds_table(rows: Iterable[Cells], title: str = "adversarial inputs") -> FittedTable:
+def rounds_table(rows: Iterable[Cells]) -> FittedTable:
     """Return a table of kinds of inputs with the outputs that differ."""
-    return fitted_table(title, ("inputs", "outputs that differ", ""), rows, right=(1,))
+    return fitted_table("inputs", ("inputs", "outputs that differ", ""), rows, right=(1,))
 
 
 def sizes_table(rows: Iterable[Cells]) -> FittedTable:

@@ -12,9 +12,8 @@ from support.examples import EXAMPLES
 
 import sdy
 from sdy.cost.collective_uses import collectives_of
-from sdy.evidence.runs.adversarial import VerifiedRound
-from sdy.evidence.runs.comparison import OutputComparison
-from sdy.tools import verify
+from sdy.evidence.runs import verification
+from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.tools.main import COMMANDS, main
 
 MLP = next(path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
@@ -120,7 +119,7 @@ def test_gathers_are_reported_as_remarks(tmp_path: Path, capsys: pytest.CaptureF
     assert "  %0 = stablehlo.fft %a" in captured.err
 
 
-def test_verify_runs_adversarial_inputs_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_runs_special_values_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(MLP), "--adversarial"]) == 0
     text = capsys.readouterr().out
     for name in ("signed zeros", "infinities", "NaN", "ties"):
@@ -128,16 +127,16 @@ def test_verify_runs_adversarial_inputs_on_request(capsys: pytest.CaptureFixture
     assert "all agree" in text
 
 
-def test_verify_fails_if_adversarial_inputs_find_a_difference(
+def test_verify_fails_if_special_values_find_a_difference(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    different = OutputComparison(0, 1.0, 1.0, agrees=False, problem="at [0]: 1.0 instead of 2.0")
-    rounds = [VerifiedRound("ties", (different,))]
+    different = OutputComparison(0, agrees=False, problem="at [0]: 1.0 instead of 2.0")
+    rounds = [VerifiedRound("ties", (different, *(OutputComparison(index, agrees=True) for index in range(1, 9))))]
 
-    def adversarial_rounds(program: object, seed: int) -> list[VerifiedRound]:
+    def special_rounds(program: object, seed: int) -> list[VerifiedRound]:
         return rounds
 
-    monkeypatch.setattr(verify, "adversarial_rounds", adversarial_rounds)
+    monkeypatch.setattr(verification, "special_rounds", special_rounds)
     assert main(["verify", str(MLP), "--adversarial"]) == 1
     assert "output 0: at [0]: 1.0 instead of 2.0" in capsys.readouterr().out
 

@@ -27,9 +27,9 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
   return %0 : tensor<4x4xf32>
 }
 """
-WRONG = """func.func @main(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.subtract %a, %a : tensor<2x4xf32>
-  return %0 : tensor<2x4xf32>
+WRONG = """func.func @main(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
 }
 """
 

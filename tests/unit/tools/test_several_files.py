@@ -92,7 +92,6 @@ def test_some_options_are_for_one_file(words: list[str], message: str, capsys: p
         (["verify", "--prove", "--inputs", "x.npz"], "--inputs cannot be given with --prove"),
         (["verify", "--prove", "--seed", "0"], "--seed cannot be given with --prove"),
         (["verify", "--prove", "--full"], "argument --full: not allowed with argument --prove"),
-        (["verify", "--local", "local.mlir"], "--local requires --prove"),
         (["search", "--sweep", "--devices", "4", "--from-scratch"], "--from-scratch cannot be given with --sweep"),
         (["search", "--sweep", "--devices", "4", "--minimize", "time"], "--minimize cannot be given with --sweep"),
         (["search", "--sweep"], "--sweep requires --devices"),

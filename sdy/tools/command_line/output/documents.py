@@ -88,14 +88,13 @@ class Statistics(TypedDict):
 
 
 class Output(TypedDict):
-    """The comparison of one output with its expected value. Errors are the largest over all elements."""
+    """The comparison of one output with its expected value. Errors are those of floats on arrays that were given."""
 
     index: int
     agrees: bool
     absolute_error: Annotated[float | None, "null if it is not finite"]
     relative_error: Annotated[float | None, "null if it is not finite"]
     problem: Annotated[str | None, "the first element that differs"]
-    amplification: Annotated[float | None, "set if the programs only round differently: the factor of the errors"]
     undefined: Annotated[int, "elements that are expected to be infinite or NaN"]
 
 
@@ -107,13 +106,21 @@ class VerifiedRound(TypedDict):
     outputs: list[Output]
 
 
-class Verification(TypedDict):
-    """The outcome of `sdy verify`."""
+class Verdict(TypedDict):
+    """What the runs of two programs show."""
 
     agrees: Annotated[bool, "whether all outputs agree, on all inputs"]
+    verdict: Annotated[str, "`the same function`, `differs`, or `not decided`"]
+    reason: Annotated[str | None, "why exact numbers do not decide"]
+    not_reached: Annotated[list[str], "branches and values that no round took"]
+    rounds: Annotated[list[VerifiedRound], "draws of exact numbers, then special values of floats"]
+
+
+class Verification(Verdict):
+    """The outcome of `sdy verify`."""
+
     reference: Annotated[str, "what the outputs were compared with"]
     outputs: list[Output]
-    adversarial: Annotated[list[VerifiedRound], "empty without `--adversarial`"]
     meshes: list[Mesh]
     values: Annotated[list[Value], "arguments and results; with `--verbose`, the values inside too"]
     statistics: Statistics
@@ -135,15 +142,13 @@ class DeviceCounts(TypedDict):
     after: int
 
 
-class ReducedVerification(TypedDict):
+class ReducedVerification(Verdict):
     """The outcome of `sdy verify --reduced`."""
 
-    agrees: Annotated[bool, "whether all outputs agree, on all inputs"]
     sizes: list[SizeChange]
     devices: DeviceCounts
     ops: Annotated[int, "ops of the program"]
     local_ops: Annotated[int, "ops of the local program"]
-    rounds: Annotated[list[VerifiedRound], "random inputs of several seeds, and adversarial ones"]
 
 
 class FileOutcome(TypedDict):

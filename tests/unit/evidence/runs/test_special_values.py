@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sdy.dialects.module_text import parse_module
-from sdy.evidence.runs.special_values import special_inputs, special_rounds
 from sdy.evidence.runs.argument_uses import argument_uses
+from sdy.evidence.runs.special_values import special_inputs, special_rounds
 from sdy.interpreter.arrays.element_types import Array
 from sdy.program.program import Program
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from sdy.passes.rewriting.widen_floats import widen_floats
+
 from sdy.dialects.module_text import parse_module, print_module
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.passes.rewriting.widen_floats import widen_floats
 
 
 def widened(text: str) -> str:
