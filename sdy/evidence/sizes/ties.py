@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
@@ -19,6 +19,8 @@ from sdy.evidence.sizes.index_values import IndexValues
 from sdy.evidence.sizes.size_classes import Positions, SizeClasses, Variable
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.rules.partitioner_rules import own_rule
+
+SEVERAL = 4  # elements, so that there is a combination of combinations
 
 AttributeKey = tuple[Operation, str, int]
 
@@ -137,6 +139,16 @@ class Ties:
         variables = self.of(value)
         for dim in range(len(variables)) if dims is None else dims:
             self.classes.lock(variables[dim], reason)
+
+    def keep_several(self, body: Block, value: SSAValue, dims: Sequence[int]) -> None:
+        """Keep some elements along dims that are combined or compared by a body of several ops.
+
+        Of two elements, it uses a combination only as a result: what later steps read of it makes no difference.
+        """
+        if len(body.ops) > 2:
+            variables = self.of(value)
+            for dim in dims:
+                self.classes.raise_least(variables[dim], SEVERAL)
 
     def lock_all(self, op: Operation) -> None:
         """Keep the sizes of all operands and results of an op whose sizes are not understood."""

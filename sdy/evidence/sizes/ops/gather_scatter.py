@@ -44,6 +44,8 @@ def _scatter(op: ScatterOp, ties: Ties) -> None:
     numbers = op.scatter_dimension_numbers.data
     indices = _batch_dims(ties, op.scatter_indices, numbers.index_vector_dim)
     removed = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+    ties.same_dims(*op.inputs)
+    ties.same_dims(*op.updates)
     for operand, update, result in zip(op.inputs, op.updates, op.result, strict=True):
         ties.same(operand, result)
         ties.values.same(operand, update)

@@ -16,6 +16,7 @@ def _sort(op: SortOp, ties: Ties) -> None:
     by_rule(op, ties)
     for operand, result in zip(op.inputs, op.result, strict=True):
         ties.values.same(operand, result)
+    ties.keep_several(op.comparator.block, op.inputs[0], [op.dimension.value.data])
 
 
 @TABLE.of(TopKOp)
