@@ -18,8 +18,8 @@ from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.arrays.field_types import has_field
 from sdy.interpreter.failure import check_size, failure, out_of_memory
-from sdy.interpreter.field import kernels as field_kernels
 from sdy.interpreter.kernel import Kernel, KernelTable, leaf_count
+from sdy.interpreter.ops import on_field
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp, SlotNumbers, with_sums_of_products
 
@@ -126,7 +126,7 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
 
 def _kernel_for_types(op: Operation, kernels: KernelTable) -> Kernel | None:
     """Return the kernel of an op: its form for numbers of a finite field if it has any, and they have another one."""
-    own = field_kernels.KERNELS.get(op) if has_field(op) else None
+    own = on_field.KERNELS.get(op) if has_field(op) else None
     return kernels.get(op) if own is None else own
 
 

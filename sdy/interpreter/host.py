@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sdy.interpreter.arrays.element_types import Array, compute_dtype
+from sdy.interpreter.failure import failure
 
 Channel = tuple[int, int]  # channel number, target device
 
@@ -32,7 +33,7 @@ class Host:
     `channels` the values sent and not yet received, `probes` the values that each probe saw, in order. `random` is the
     source of `rng`, seeded equally in every run. `callbacks` are the Python functions that callbacks of JAX call by
     their number. `wait_until` lets other programs run until a condition holds, and
-    returns whether it does.
+    returns whether it does. `iterations` counts those of all loops; there may be at most `most_iterations`.
     """
 
     write: Callable[[str], None] = _discard
@@ -44,6 +45,15 @@ class Host:
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     callbacks: Sequence[Callable[..., Sequence[Array]]] = ()
     wait_until: Callable[[Callable[[], bool]], bool] = _is_ready
+    iterations: int = 0
+    most_iterations: int | None = None
+
+    def count_iteration(self) -> None:
+        """Count an iteration of a loop. Raises: SdyError SDY-X023 if there are too many."""
+        self.iterations += 1
+        if self.most_iterations is not None and self.iterations > self.most_iterations:
+            message = f"the loops of the program run more than {self.most_iterations} iterations"
+            raise failure("SDY-X023", message, hint="the program that it is compared with runs far fewer")
 
     def keep_probe(self, name: str, value: Array) -> None:
         """Record a value that the probe `name` saw, also as a NumPy file if there is a probe folder."""

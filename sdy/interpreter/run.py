@@ -25,12 +25,13 @@ class RunSettings:
 
     The `observer` is called after each op. A module whose floats are numbers of a finite field runs in `field`.
     `compiled` keeps the compiled blocks of the module from one run to the next; runs with and without an observer must
-    not share them.
+    not share them. `host` is the host side of the run, by default a new one.
     """
 
     observer: OpObserver | None = None
     field: Field | None = None
     compiled: CompiledBlocks | None = None
+    host: Host | None = None
 
 
 def interpret(
@@ -48,7 +49,7 @@ def interpret(
     how = settings or RunSettings()
     executor = Executor(module, how.observer, how.compiled)
     check_inputs(executor.function(function), [(array.shape, array.dtype) for array in inputs])
-    context = KernelContext(batch=(), grid=ONE_DEVICE, runner=executor, host=host or Host(), field=how.field)
+    context = KernelContext(batch=(), grid=ONE_DEVICE, runner=executor, host=how.host or host or Host(), field=how.field)
     return [np.asarray(result) for result in executor.run(context, function, tuple(inputs))]
 
 
@@ -70,6 +71,6 @@ def run_spmd(
     body = executor.function(function)
     check_inputs(body, [(value.local_shape, value.array.dtype) for value in inputs])
     fine = grid_for(grid, executor.groups_within(body))
-    context = KernelContext(batch=fine.sizes, grid=fine, runner=executor, host=host or Host(), field=how.field)
+    context = KernelContext(batch=fine.sizes, grid=fine, runner=executor, host=how.host or host or Host(), field=how.field)
     arguments = tuple(regridded(value, fine).array for value in inputs)
     return [DeviceArray(np.asarray(array), fine) for array in executor.run(context, function, arguments)]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sdy.advice.lint.settings import LintSettings
     from sdy.advice.partition_summary import PartitionSummary
     from sdy.evidence.partitioners.table import PartitionerResult
-    from sdy.evidence.proof.prove import Proof
+    from sdy.evidence.proof.outcome import Proof
     from sdy.evidence.runs.verification import OutputComparisons
     from sdy.interpreter.arrays.element_types import Array, DType
     from sdy.report.answer import Answer
@@ -111,11 +111,13 @@ class Program(WrittenProgram[R]):
         return compare_call(self.partition(), verified, reduced=reduced)
 
     def prove(self) -> Proof:
-        """Prove, without a run, that the partitioned program computes the same, apart from rounding; see `verify`."""
-        from sdy.evidence.proof.prove import prove
+        """Prove that the partitioned program computes the same, apart from rounding: op by op, by lemmas for any size.
 
-        partitioned = self.partition()
-        return prove(self.module, partitioned.local, partitioned.boundary)
+        Where no lemma holds, ops are checked by runs in exact numbers in reduced sizes; the result says which.
+        """
+        from sdy.evidence.whole_proof import prove
+
+        return prove(self.partition())
 
     def explain(self, value: str) -> Answer:
         """Explain the sharding of a value: which annotation each axis originates from, and which ops propagated it.

@@ -153,7 +153,7 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
         path, text = arguments.local, read_text(arguments.local)
         partitioned = replace(partitioned, local=local_program(text, path, partitioned.boundary))
     if arguments.prove:
-        return _prove(program, partitioned, path, text, arguments)
+        return _prove(partitioned, path, text, arguments)
     sizes = choose_sizes(
         partitioned,
         reduced=True if arguments.reduced else False if arguments.full else None,
@@ -172,10 +172,10 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     return SUCCESS if found.agrees else NO
 
 
-def _prove(program: Program, partitioned: Compiled, path: str, text: str, arguments: Namespace) -> int:
-    from sdy.evidence.proof.prove import prove  # imported here, because a run does not need it
+def _prove(partitioned: Compiled, path: str, text: str, arguments: Namespace) -> int:
+    from sdy.evidence.whole_proof import prove  # imported here, because a run does not need it
 
-    proof = prove(program.module, partitioned.local, partitioned.boundary)
+    proof = prove(partitioned, terminal_progress)
     if arguments.json:
         print_json(proof.to_json())
     else:
@@ -184,12 +184,15 @@ def _prove(program: Program, partitioned: Compiled, path: str, text: str, argume
 
 
 def _print_proof(proof: Proof, path: str, lines: list[str], *, verbose: bool) -> None:
-    shown = proof.failures if verbose else proof.failures[:MOST_LISTED]
+    listed = (*proof.failures, *(proof.gaps if verbose else ()))
+    shown = listed if verbose else listed[:MOST_LISTED]
     for failure in shown:
         print(render(with_lines(failure, path, lines)))
-    if len(shown) < len(proof.failures):
-        print(rest_text(len(proof.failures) - len(shown)))
-    print(f"{proof.proved} of {proof.ops} ops proved ({proof.share:.1%})")
+    if len(shown) < len(listed):
+        print(rest_text(len(listed) - len(shown)))
+    print(f"{proof.proved} of {proof.ops} ops proved for any size")
+    if proof.checked:
+        print(f"{proof.checked} ops checked: {proof.check}")
     if verbose:
         for name, count in proof.lemmas:
             print(f"  {count:6} {name}")
@@ -272,7 +275,8 @@ def show_rounds(console: Console, found: Verification, *, verbose: bool) -> None
         console.print(f"[red]differs[/red]{where}")
         return
     console.print(
-        f"[green]the same function[/green] as the program on one device{where}; the chance of an error is below {chance_text(found.chance)}"
+        f"[green]the same function[/green] as the program on one device{where}; "
+        f"the chance of an error is below {chance_text(found.chance)}"
     )
     for each in found.not_reached:
         console.print(f"not reached: {each}", markup=False)

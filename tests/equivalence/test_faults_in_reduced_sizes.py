@@ -22,9 +22,9 @@ from support.jax_programs.shared_models import MISSING, MODELS
 import sdy
 from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.evidence.proof.prove import prove
 from sdy.evidence.runs.reduced import verify_reduced
 from sdy.evidence.runs.verification import verify_sizes_as_they_are
+from sdy.evidence.whole_proof import prove
 
 SHARED = sorted(MODELS.glob("*.mlir"))
 SAMPLE = ("matmul_case4", "mlp_dp4_tp2", "shard_map_all_to_all", "shard_map_ring_psum_scatter")
@@ -93,7 +93,7 @@ class FaultyProgram:
             return False
 
     def is_proved(self) -> bool:
-        return prove(self.partitioned.written, self.partitioned.local, self.partitioned.boundary).is_proved
+        return prove(self.partitioned).is_proved
 
 
 @dataclass

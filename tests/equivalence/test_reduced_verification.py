@@ -235,7 +235,8 @@ func.func @main(%a: tensor<16xi32>) -> (tensor<16xi32>, tensor<11xi32>, tensor<5
     assert found.sizes.changes == ()
     printed = io.StringIO()
     show_rounds(Console(file=printed, width=200), found, verbose=False)
-    assert "the same function as the program on one device in the sizes of the program, not in reduced ones" in printed.getvalue()
+    verdict = "the same function as the program on one device in the sizes of the program, not in reduced ones"
+    assert verdict in printed.getvalue()
 
 
 def test_runs_in_64_bit_floats_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,10 @@ EXECUTION: dict[str, Code] = {
         "An op has no form in exact numbers, so that a verification cannot decide by them.",
         "Read the verdict as one about floats: they agree within rounding.",
     ),
+    "SDY-X023": Code(
+        "The loops of a local program run far more iterations than those of the program that it stands for.",
+        "Correct the condition of the loop, or the counter that it compares.",
+    ),
     "SDY-X101": Code(
         "Two devices that must hold equal copies of a result hold different values.",
         "Make the manual computation return what its out_shardings promise. If there is none, report a bug in sdy.",

@@ -94,6 +94,10 @@ PARTITIONING: dict[str, Code] = {
         "A result of the local program is not proved to be that of the global program.",
         "Look at the ops that are not proved; `sdy verify` tells whether the result differs.",
     ),
+    "SDY-V005": Code(
+        "Ops that no lemma covers were run in exact numbers, and results differ, or the runs did not decide.",
+        "Correct the local program; `sdy verify` shows the elements that differ.",
+    ),
     "SDY-V004": Code(
         "A local program does not fit the program that it stands for: its arguments, results, or devices are others.",
         "Give it one argument per argument and one result per result of the program, each a shard by its sharding.",

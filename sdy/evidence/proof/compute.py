@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from itertools import product as combinations
 
-from sdy.evidence.proof.contributions import REPEATABLE, contributions, is_float, is_neutral, is_zero, product, together
+from sdy.evidence.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product, together
 from sdy.evidence.proof.factors import Factors
 from sdy.evidence.proof.known import as_view, stitched, windows_of_global
 from sdy.evidence.proof.offsets import Offset, is_inside
@@ -254,7 +254,7 @@ def _reduction(
         placement = placements.get(factor)
         if placement is None or placement.is_whole:
             continue
-        is_repeatable = is_added or factors.kind in REPEATABLE
+        is_repeatable = is_added or factors.kind in IDEMPOTENT
         if not is_repeatable and not all(is_neutral(views[each].term, factors.kind) for each in factors.neutral):
             raise NotProvedError("the initial value of a reduction of shards must be neutral")
         has_factor = [view for view, dims in zip(views, factors.operands, strict=True) if factor in dims and view.base]

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import NamedTuple, cast
 
 from sdy.evidence.proof.offsets import Offset, plus
-from sdy.evidence.proof.relations import FREE, Digit, Digits, Segments, View, dim_of
-from sdy.evidence.proof.terms import Arguments, Parts, Term, TermTable
+from sdy.evidence.proof.relations import FREE, Digit, Digits, View, dim_of
+from sdy.evidence.proof.terms import Arguments, Parts, Term
 
 
 class Region(NamedTuple):
@@ -40,22 +40,6 @@ class Layout:
         base = tuple(region.start if dim == self.dim else 0 for dim in range(len(shape)))
         dims = tuple((Digit(1 if dim == self.dim else size, dim, 1),) for dim, size in enumerate(shape))
         return View(self.term, base, dims)
-
-
-def layouts_of(segments: Segments, table: TermTable) -> Iterator[Layout]:
-    """Yield the terms of the global program that are put together from the terms of segments along their dim.
-
-    If some of what a term is put together from is put together too, the layout of all parts follows.
-    """
-    seen: set[Term] = set()
-    own = [source.term for each in segments.sources if each.base for source in (each, unsliced(each))]
-    for term in (*(derived.term for each in own for derived in table.derived(each)), *own):
-        if term not in seen:
-            seen.add(term)
-            layout = layout_of(term, segments.dim, len(segments.shape))
-            if layout is not None:
-                parts = in_parts(layout, len(segments.shape))
-                yield from (layout,) if parts == layout else (layout, parts)
 
 
 def unsliced(view: View) -> View:

@@ -8,11 +8,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sdy.evidence.proof.offsets import Groups, Offset, at, is_inside, spread
-from sdy.evidence.proof.relations import SELECTION, NotProvedError, Partial, View, partial_of
+from sdy.evidence.proof.relations import NotProvedError, Partial, View, partial_of
 from sdy.evidence.proof.terms import Term
 
-IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
-REPEATABLE = IDEMPOTENT | {SELECTION}  # an element that is combined again changes nothing
+IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})  # an element that is combined again changes nothing
 _ZEROS = {2: (b"\0\0", b"\0\x80"), 4: (b"\0" * 4, b"\0\0\0\x80"), 8: (b"\0" * 8, b"\0" * 7 + b"\x80")}
 ONES = {
     **{f"{sign}i{8 * width}": b"\1" + bytes(width - 1) for sign in ("", "u") for width in (1, 2, 4, 8)},

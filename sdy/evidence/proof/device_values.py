@@ -21,7 +21,6 @@ from sdy.evidence.proof.readings import plain_readings
 from sdy.evidence.proof.relations import (
     Digit,
     Digits,
-    Elements,
     Known,
     NotProvedError,
     Partial,
@@ -73,10 +72,6 @@ def describe(relation: Relation, devices: int) -> Description:
             rows = [row.tobytes() for row in relation.rows]
             shared = (relation.element, relation.shape, relation.dim)
             return Description((), shared, tuple(rows[device % len(rows)] for device in range(devices)))
-        case Elements() if not relation.is_partly_arbitrary:
-            codes = [each.tobytes() for each in relation.codes]
-            shared = (relation.element, relation.shape, relation.degree)
-            return Description((), shared, tuple(codes[device % len(codes)] for device in range(devices)))
         case _:
             raise NotProvedError("an operand of which not all elements are known")
 
@@ -173,7 +168,7 @@ def value_of_classes(walk: Walk, relation: Relation, classes: Classes) -> Relati
             continue
         if not _is_finer(classes, shared_by(found)):
             continue
-        assert isinstance(reading, View | Known | Elements)
+        assert isinstance(reading, View | Known)
         element = reading.term.element if isinstance(reading, View) else reading.element
         own = list(zip(classes, found.own, strict=True))
         view = stacked(walk.table, (BY_CLASSES, classes, found.shared), found.terms, own, reading.shape, element)

@@ -24,7 +24,7 @@ from sdy.evidence.proof.factors import (
     number,
     sliced_update,
 )
-from sdy.evidence.proof.indexing.elements import scatter_elements, slice_by_index
+from sdy.evidence.proof.indexing.elements import gather_elements, gather_one_slice, scatter_elements, slice_by_index
 from sdy.evidence.proof.indexing.known_indices import kept_by_known_mask
 from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
 from sdy.evidence.proof.masks import gathered_by_mask, selected
@@ -32,29 +32,14 @@ from sdy.evidence.proof.offsets import is_inside, plus
 from sdy.evidence.proof.op_sets import UNCHANGED
 from sdy.evidence.proof.relations import (
     FREE,
-    Candidates,
     Known,
     Margins,
     NotProvedError,
     Relation,
-    Segments,
     View,
     dim_of,
 )
 from sdy.evidence.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
-from sdy.evidence.proof.segments.lemmas import (
-    concatenated_segments,
-    edged_segments,
-    either,
-    joined_dim,
-    on_one_device,
-    padded_segments,
-    part,
-    selected_segments,
-    sliced_segments,
-    updated_segments,
-    windows_or_segments,
-)
 from sdy.evidence.proof.shard_updates import updated, with_margins, without_margins
 from sdy.evidence.proof.structured import (
     BY_ROWS,
@@ -69,7 +54,6 @@ from sdy.evidence.proof.structured import (
     to_view,
     window_reduction,
 )
-from sdy.evidence.proof.top_k import gather, shifted, top_k
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
 from sdy.evidence.proof.windows.cumulative import selected_totals, with_other_blocks
@@ -107,13 +91,6 @@ def _of_several_dims(walk: Walk, op: Operation, known: Sequence[View | Known], f
     return [view] if isinstance(view, View) and walk.table.is_global(view.term) else None
 
 
-def add(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: sums keep windows; the offset of a shard that is added to indices in it makes them those in the dim."""
-    if isinstance(operands[0], Candidates):
-        return [shifted(walk, operands[0], operands[1])]
-    return pointwise(walk, op, operands)
-
-
 def bitcast(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a reinterpretation of bits keeps windows; a dim along which an element is taken apart is unsharded."""
     ranks = [len(shape_of(each)) for each in (op.operands[0], op.results[0])]
@@ -130,19 +107,11 @@ def convert(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
 
 def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a mask that tells shards or padding apart gives contributions, or known padding."""
-    if any(isinstance(each, Segments) for each in operands):
-        mask, kept, other = map(part, operands)
-        return [selected_segments(walk, mask, kept, other)]
     mask, kept, other = known_operands(operands)
     if isinstance(mask, Known) and not (isinstance(kept, Known) and isinstance(other, Known)):
         totals = selected_totals(walk.table, mask, kept, _readable(walk, other), walk.devices)
         if totals is not None:
             return [totals]
-        if on_one_device(walk, op) and (padded := padded_segments(walk, mask, kept, other)):
-            return [padded]
-        joined = joined_dim(op) if on_one_device(walk, op) and mask.dim is None else None
-        if joined is not None:
-            return [selected_segments(walk, mask, kept, other, joined)]
         others = _readable(walk, kept), _readable(walk, other)
         found = kept_by_known_mask(mask, *others, walk.devices, walk.table)
         found = found or selected(mask, *others, walk.devices)
@@ -152,11 +121,7 @@ def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation
         result = gathered_by_mask(cleaned(mask, walk.table), kept, to_view(walk, other), walk.devices, walk.table)
         if result is not None:
             return [result]
-    if not isinstance(mask, Known) or not on_one_device(walk, op):
-        return pointwise(walk, op, [mask, kept, other])
-    return [
-        either(lambda: pointwise(walk, op, [mask, kept, other])[0], lambda: selected_segments(walk, mask, kept, other))
-    ]
+    return pointwise(walk, op, [mask, kept, other])
 
 
 def _readable(walk: Walk, relation: View | Known) -> View | Known:
@@ -233,8 +198,6 @@ def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
     shape = shape_of(op.results[0])
     if isinstance(operands[0], Margins):
         return [without_margins(operands[0], ints(op, "start_indices"), shape, ints(op, "strides"))]
-    if isinstance(operands[0], Segments):
-        return [sliced_segments(walk, operands[0], ints(op, "start_indices"), shape, ints(op, "strides"))]
     (value,) = known_operands(operands)
     for dim, (start, stride) in enumerate(zip(ints(op, "start_indices"), ints(op, "strides"), strict=True)):
         if shape[dim] != value.shape[dim] or start:
@@ -248,33 +211,24 @@ def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Re
     if isinstance(first, Margins):
         update, *starts = known_operands(operands[1:])
         return [updated(walk, op, first, update, starts)]
-    value, update, *starts = (part(each) for each in operands)
-    places = known_operands(starts)
-
-    def of_windows() -> Relation:
-        factors, sliced = sliced_update(op)
-        return compute(walk, op, factors, [*known_operands([value, update]), *(places[dim] for dim in sliced)])[0]
-
-    if not on_one_device(walk, op):
-        return [of_windows()]
-    return [either(of_windows, lambda: updated_segments(walk, value, update, places))]
+    value, update, *starts = known_operands(operands)
+    factors, sliced = sliced_update(op)
+    return compute(walk, op, factors, [value, update, *(starts[dim] for dim in sliced)])
 
 
 def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: values that are unsharded along a dim are concatenated like the global ones; empty ones do not count."""
     kept = [position for position, each in enumerate(op.operands) if 0 not in shape_of(each)]
-    parts = [part(operands[each]) for each in kept]
+    parts = known_operands([operands[each] for each in kept])
     if len(parts) == 1:
         return [parts[0]]
     dim = number(op, "dimension")
-    sizes = tuple(shape_of(op.operands[each])[dim] for each in kept)
+    return [concatenated(walk, op, parts, tuple(shape_of(op.operands[each])[dim] for each in kept))]
 
-    def of_windows() -> View | Segments:
-        return concatenated(walk, op, known_operands(parts), sizes)
 
-    if not on_one_device(walk, op):
-        return [of_windows()]
-    return [windows_or_segments(walk, of_windows, lambda: concatenated_segments(walk, parts, dim))]
+def gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a gather of slices along unsharded dims takes windows of them."""
+    return gather_one_slice(walk, op, operands) or gather_elements(walk, op, operands)
 
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -292,20 +246,10 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
         if found is not None:
             return [found]
 
-    def of_windows() -> View:
-        factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
-        return cast("View", compute(walk, op, factors, [value, filling])[0])
-
-    if len(dims) == 1 and not any(interior) and on_one_device(walk, op):
-        (dim,) = dims
-
-        def of_segments() -> View | Segments:
-            return edged_segments(walk, value, filling, dim, low[dim], high[dim])
-
-        return [windows_or_segments(walk, of_windows, of_segments)]
-    found_view = of_windows()
-    _note_padded(walk, value, found_view, filling, tuple(zip(low, high, interior, strict=True)))
-    return [found_view]
+    factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
+    padded = cast("View", compute(walk, op, factors, [value, filling])[0])
+    _note_padded(walk, value, padded, filling, tuple(zip(low, high, interior, strict=True)))
+    return [padded]
 
 
 def _note_padded(
@@ -372,7 +316,6 @@ def same(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
 
 LEMMAS: dict[str, Lemma] = {
     **{each.name: pointwise for each in (*stablehlo_elementwise.OPS, *chlo_elementwise.OPS)},
-    "stablehlo.add": add,
     "stablehlo.bitcast_convert": bitcast,
     "stablehlo.convert": convert,
     "stablehlo.select": select,
@@ -397,7 +340,6 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.convolution": convolution,
     "stablehlo.reverse": reverse,
     **dict.fromkeys(BY_ROWS, by_rows),
-    "chlo.top_k": top_k,
     "stablehlo.optimization_barrier": same,
     **dict.fromkeys(UNCHANGED, same),
     "sdy.sharding_group": nothing,

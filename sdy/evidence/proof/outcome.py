@@ -13,28 +13,34 @@ class Proof(HtmlRepr):
     """The extent of a proof, and its lemmas.
 
     `lemmas` has how often each lemma was used. `proved` of the `ops` of the local program have a relation to a global
-    value. `failures` has a diagnostic per op, or result, where the proof does not follow; later ops that need the
-    result of such an op are not listed. If it is empty, the programs compute the same values, apart from rounding.
+    value, in all sizes. `failures` has a diagnostic per op, or result, where the proof does not follow; later ops that
+    need the result of such an op are not listed. If it is empty, the programs compute the same values, apart from
+    rounding: but for the `checked` ops, for any sizes. These were run in exact numbers, as `check` says; `gaps` has the
+    diagnostics of the first of them, where the lemmas end.
     """
 
     lemmas: tuple[tuple[str, int], ...]
     ops: int
     proved: int
     failures: tuple[Diagnostic, ...]
+    checked: int = 0
+    check: str = ""
+    gaps: tuple[Diagnostic, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line with the verdict."""
-        return f"Proof({'proved' if self.is_proved else 'not proved'}, {self.proved:,} of {self.ops:,} ops)"
+        checked = f", {self.checked:,} checked in reduced sizes" if self.checked else ""
+        return f"Proof({'proved' if self.is_proved else 'not proved'}, {self.proved:,} of {self.ops:,} ops{checked})"
 
     @property
     def is_proved(self) -> bool:
-        """Return whether each result of the local program was proved to be that of the global one."""
+        """Return whether each result of the local program was proved, or checked, to be that of the global one."""
         return not self.failures
 
     @property
     def share(self) -> float:
-        """The share of ops that are proved."""
-        return self.proved / self.ops if self.ops else 1.0
+        """The share of ops that are proved or checked."""
+        return (self.proved + self.checked) / self.ops if self.ops else 1.0
 
     def to_json(self) -> dict[str, object]:
         """Return the outcome as plain values."""
@@ -42,11 +48,16 @@ class Proof(HtmlRepr):
             "proved": self.is_proved,
             "ops": self.ops,
             "ops_proved": self.proved,
+            "ops_checked": self.checked,
+            "check": self.check or None,
             "lemmas": dict(self.lemmas),
-            "failures": [
-                {"code": each.code, "message": each.message, "location": _location(each)} for each in self.failures
-            ],
+            "failures": list(map(_to_json, self.failures)),
+            "gaps": list(map(_to_json, self.gaps)),
         }
+
+
+def _to_json(diagnostic: Diagnostic) -> dict[str, object]:
+    return {"code": diagnostic.code, "message": diagnostic.message, "location": _location(diagnostic)}
 
 
 def _location(diagnostic: Diagnostic) -> str | None:

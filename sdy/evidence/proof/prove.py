@@ -14,8 +14,6 @@ from sdy.diagnostics.progress import stage
 from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.evidence.local_program import check_local_program
@@ -30,7 +28,6 @@ from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.proof.readings import moved_readings, plain_readings
 from sdy.evidence.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.evidence.proof.reshapes import cleaned, recast, root
-from sdy.evidence.proof.small_values.follower import Follower
 from sdy.evidence.proof.structured import compute, known_operands
 from sdy.evidence.proof.terms import Shape, TermTable
 from sdy.evidence.proof.views import broadcast
@@ -38,58 +35,42 @@ from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, retu
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 
-def prove(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
-    """Return whether the local program computes the same as the global one, with the shardings of the boundary.
+def prove_by_lemmas(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
+    """Return the ops for which lemmas show that the local program computes the same as the global one, for any size.
 
-    Raises: SdyError SDY-V004 or SDY-T115 if it cannot be the program of a device; see `check_local_program`.
+    The shardings of arguments and results are those of the boundary. Raises: SdyError SDY-V004 or SDY-T115 if the local
+    program cannot be that of a device; see `check_local_program`.
     """
     check_local_program(local, boundary)
-    proof, has_followed = _prove(written, local, boundary, follows_elements=True)
-    has_manual = any(isinstance(op, ManualComputationOp) for op in pre_order(written))
-    if proof.is_proved or not has_followed or not has_manual:
-        return proof
-    # The elements of a value may be followed for a while, and then lead nowhere. What each device computes by itself,
-    # with which manual computations begin, is compared instead if elements are not followed.
-    by_devices, _ = _prove(written, local, boundary, follows_elements=False)
-    return by_devices if by_devices.is_proved else proof
-
-
-def _prove(
-    written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, *, follows_elements: bool
-) -> tuple[Proof, bool]:
-    """Return the proof, and whether elements were followed for it; those of large programs never are."""
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
     lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
     global_walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
     whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
-    follower = Follower(global_walk, written)
-    last_resort = follower.lemma if follows_elements else None
-    global_walk.last_resort = last_resort
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
     table.is_recording = False
-    walk = Walk(devices, table, *lemmas, last_resort=last_resort, lemma_of_devices=local_results)
+    walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
     placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
     arguments = [_local_argument(number, *each, devices, table) for number, each in enumerate(placed)]
     with stage("proof"):
         found = walk.run(local, local_main, arguments)
-    returned = returned_by(local_main.body)
     reasons: dict[str, list[int]] = {}
+    returned = returned_by(local_main.body)
     for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
-        reason = _difference(walk, follower, returned[number], relation, wanted, placement)
+        reason = _difference(walk, returned[number], relation, wanted, placement)
         if reason is not None:
             reasons.setdefault(reason, []).append(number)
     span = span_of(local_main)
     differences = [Diagnostic("SDY-V003", _of_results(*each), span) for each in reasons.items()]
     if differences:
-        walk.give_up_pending()
+        walk.name_lost()
     failures = [_failure(op, reason) for op, reason in walk.reasons.items()]
     for op, reason in global_walk.reasons.items():
         failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
     used = tuple(sorted(walk.used.items()))
     proved = len(walk.reached) - len(walk.unproved)
-    return Proof(used, len(walk.reached), proved, (*failures, *differences)), follower.has_followed
+    return Proof(used, len(walk.reached), proved, (*failures, *differences))
 
 
 def _whole_argument(number: int, value: SSAValue, table: TermTable) -> Relation:
@@ -132,7 +113,7 @@ def _failure(op: Operation, reason: str) -> Diagnostic:
 
 
 def _difference(
-    walk: Walk, follower: Follower, value: SSAValue, relation: Relation, wanted: Relation, placement: TensorPlacement
+    walk: Walk, value: SSAValue, relation: Relation, wanted: Relation, placement: TensorPlacement
 ) -> str | None:
     """Return why a local result is not the shard of the global one, or None."""
     if 0 in relation.shape or isinstance(value.type, TokenType):
@@ -148,13 +129,9 @@ def _difference(
     except NotProvedError as error:
         return str(error)
     try:
-        reason = _mismatch(walk, relation, *_target(walk, relation, wanted, tables), partial)
+        return _mismatch(walk, relation, *_target(walk, relation, wanted, tables), partial)
     except NotProvedError as error:
-        reason = str(error)
-    if reason is None or partial is not None or not follower.are_equal(walk, value, wanted, tables):
-        return reason
-    walk.confirm([value])
-    return None
+        return str(error)
 
 
 def _target(walk: Walk, relation: Relation, wanted: View | Known, tables: Sequence[Offset]) -> tuple[View, View]:

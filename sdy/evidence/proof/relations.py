@@ -15,9 +15,6 @@ from sdy.evidence.proof.offsets import Offset, is_inside
 from sdy.evidence.proof.terms import Shape, Term
 
 FREE = -1
-SELECTION = "selection"  # a kind of contributions
-ARBITRARY = -1  # for elements that may be any
-Codes = npt.NDArray[np.int64]
 
 
 class NotProvedError(Exception):
@@ -39,8 +36,7 @@ Digits = tuple[Digit, ...]  # of one local dim, major first
 class Partial:
     """Devices hold contributions to a value: `masks` has, per device, the set of contributions in its own, as bits.
 
-    All contributions, the bits of `whole`, are combined by `kind`: add, maximum, minimum, and, or, multiply; or a
-    selection of one of several elements, for which the bits are in the order of the elements.
+    All contributions, the bits of `whole`, are combined by `kind`: add, maximum, minimum, and, or, multiply.
     """
 
     kind: str
@@ -52,11 +48,8 @@ class Partial:
 def partial_of(kind: str, masks: tuple[int, ...], whole: int) -> Partial:
     """Return contributions numbered by the devices that have them; those that the same devices have are one.
 
-    Contributions to two values are then equal whenever the devices have them alike, however they came about. Those to
-    a selection keep their order.
+    Contributions to two values are then equal whenever the devices have them alike, however they came about.
     """
-    if kind == SELECTION:
-        return Partial(kind, masks, whole)
     distinct = tuple(dict.fromkeys(masks))
     owners = [0] * whole.bit_length()
     for number, mask in enumerate(reversed(distinct)):
@@ -128,68 +121,6 @@ class Known:
         return self.rows.shape[0] == 1
 
 
-class Elements:
-    """A value as codes, of shape `[devices or 1, *shape]`, of polynomials of a degree."""
-
-    __slots__ = ("_key", "codes", "degree", "element")
-
-    def __init__(self, element: str, codes: Codes, degree: int = 1) -> None:
-        if len(codes) > 1 and bool((codes == codes[:1]).all()):
-            codes = codes[:1]
-        self.element, self.codes, self.degree = element, codes, degree
-        self._key = (element, codes.shape, codes.tobytes())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Elements) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The local shape."""
-        return self.codes.shape[1:]
-
-    @property
-    def is_partly_arbitrary(self) -> bool:
-        """Return whether some elements may be any."""
-        return bool((self.codes == ARBITRARY).any())
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Contributions to a value, one after the other along local dim `dim`, as an all-gather of contributions gives.
-
-    `view` is the value. `sets` has, per device, the sets of contributions along the dim, as bits of `whole`; `kind`
-    tells how they are combined. The elements are those of the contributions plus `shift`.
-    """
-
-    view: View
-    dim: int
-    kind: str
-    sets: tuple[tuple[int, ...], ...]
-    whole: int
-    shift: Offset = 0
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the local value."""
-        size = self.view.shape[self.dim] * len(self.sets[0])
-        return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
-
-
-@dataclass(frozen=True, slots=True)
-class Positions:
-    """The local value has the positions, along their dim, of those candidates that are the value."""
-
-    candidates: Candidates
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the local value."""
-        return self.candidates.view.shape
-
-
 @dataclass(frozen=True, slots=True)
 class Margins:
     """A window with arbitrary elements around it: `low` before it and `high` after it along local dim `dim`."""
@@ -206,29 +137,6 @@ class Margins:
         return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
 
 
-class Segment(NamedTuple):
-    """Elements next to each other along a dim: `size` of a source from `start` on; of no source for ARBITRARY."""
-
-    size: int
-    source: int
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Segments:
-    """A local value whose elements along local dim `dim` are segments of several terms, other ones on each device.
-
-    `rows` has, per device, the segments along the dim. A source is a view of one element along the dim, at 0, of a term
-    that is not partial; a source that does not vary along the dim has no digit there, or a free one. What is outside of
-    its term along other dims is the scalar `outside` of the view, if there is one.
-    """
-
-    shape: Shape
-    dim: int
-    sources: tuple[View, ...]
-    rows: tuple[tuple[Segment, ...], ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """No relation is known."""
@@ -236,7 +144,7 @@ class Unknown:
     shape: Shape
 
 
-Relation = View | Known | Elements | Candidates | Positions | Margins | Segments | Unknown
+Relation = View | Known | Margins | Unknown
 
 
 def extents(view: View) -> list[int]:

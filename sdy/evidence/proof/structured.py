@@ -34,19 +34,15 @@ from sdy.evidence.proof.known import as_view, combined_copies, moved
 from sdy.evidence.proof.offsets import plus
 from sdy.evidence.proof.relations import (
     FREE,
-    SELECTION,
-    Candidates,
     Known,
     NotProvedError,
     Relation,
-    Segments,
     Unknown,
     View,
     dim_of,
     have_same_bits,
 )
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.selections import are_selected_by, combined_candidates, is_selection
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
 from sdy.evidence.proof.windows.attributes import (
@@ -119,47 +115,19 @@ def as_contribution(walk: Walk, value: View | Known) -> View:
 def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a reduction of shards gives contributions, if its initial value is neutral.
 
-    A reduction of several values that combines each of them alone is a reduction of each. One that selects one of the
-    tuples of values may select one in each shard first.
+    A reduction of several values that combines each of them alone is a reduction of each.
     """
     body, kinds = walk.combined_alone(op.regions[0])
     count = len(op.results)
-    if any(isinstance(each, Candidates) for each in operands):
-        return _of_candidates(walk, op, operands, body, kinds)
     known = known_operands(operands)
     if not all(kinds):
-        factors = reduce(op, "", body)
-        if len(ints(op, "dimensions")) == 1 and is_selection(op.regions[0]):
-            factors = replace(factors, reduced=frozenset(ints(op, "dimensions")), kind=SELECTION, neutral=())
-        return compute(walk, op, factors, known)
+        return compute(walk, op, reduce(op, "", body), known)
     results: list[Relation] = []
     for position, (kind, result) in enumerate(zip(kinds, op.results, strict=True)):
         alone = body if count == 1 else (kind, count)
         found = _reduced(walk, op, [known[position], known[count + position]], kind, alone, result)
         results.append(found)
     return results
-
-
-def _of_candidates(
-    walk: Walk, op: Operation, operands: Sequence[Relation], body: tuple[Term, ...], kinds: Sequence[str]
-) -> list[Relation]:
-    """Return the relations of a reduction of contributions that were gathered along the reduced dim."""
-    dims, count = ints(op, "dimensions"), len(op.results)
-    values = [each for each in operands[:count] if isinstance(each, Candidates)]
-    first = [to_view(walk, known_or_view(each)) for each in operands[count:]]
-    initial = [each.term for each in first if each.partial is None]
-    if len(values) < count or len(initial) < count:
-        raise NotProvedError("expected contributions to all values, and initial values that are not partial")
-    if any((each.dim,) != dims or each.view.dims[each.dim] for each in values):
-        raise NotProvedError("expected a reduction along the dim of the contributions")
-    if all(kinds):
-        for value, kind, term in zip(values, kinds, initial, strict=True):
-            if value.kind != kind or not is_neutral(term, kind):
-                raise NotProvedError(f"expected a reduction by {value.kind} from a neutral value")
-    elif not are_selected_by(op.name, body, values) or list(values[0].view.term.operands[count:]) != initial:
-        raise NotProvedError("expected a reduction like that of the shards")
-    views = map(combined_candidates, values)
-    return [replace(each, dims=(*each.dims[: dims[0]], *each.dims[dims[0] + 1 :])) for each in views]
 
 
 def _reduced(
@@ -371,7 +339,7 @@ def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     """Lemma: the window of a reversed dim is as far from the end as it was from the start; one element stays."""
     dims, shape = ints(op, "dimensions"), shape_of(op.results[0])
     long = tuple(dim for dim in dims if shape[dim] > 1)
-    if long != dims and not (walk.table.is_recording or any(isinstance(each, Segments) for each in operands)):
+    if long != dims and not walk.table.is_recording:
         found = _reversed(walk, op, dims, operands)  # shards of one element may be those of a dim that is reversed
         if walk.table.is_global(found.term):
             return [found]

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.facts.traits import terminator_of
@@ -18,20 +18,15 @@ from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.stablehlo.control import WhileOp
 from sdy.evidence.proof.known import as_known, element_type
-from sdy.evidence.proof.op_sets import BRANCHES, KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN, PASSING, UNCHANGED
+from sdy.evidence.proof.op_sets import BRANCHES, KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
 from sdy.evidence.proof.relations import (
     FREE,
-    Candidates,
     Digit,
-    Elements,
     Known,
     Margins,
     NotProvedError,
-    Positions,
     Relation,
-    Segments,
     Unknown,
     View,
     is_within,
@@ -43,27 +38,17 @@ Environment = dict[SSAValue, Relation]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
 
 
-class Step(NamedTuple):
-    """A walk over one op: the relations of the values that its results follow from, and of the results."""
-
-    op: Operation
-    inputs: list[Relation]
-    results: list[Relation]
-
-
 class State(NamedTuple):
     """The findings of a walk up to some op, to go back to; `calls` is the number of calls."""
 
     unproved: set[Operation]
     reasons: dict[Operation, str]
-    pending: dict[Operation, str]
     lost: dict[Operation, str]
     calls: int
 
     def first_new_reason(self, walk: Walk) -> tuple[Operation, str] | None:
         """Return the first op that the walk could not prove since, with the reason; None if it proved all."""
         new = [each for each in walk.reasons.items() if each[0] not in self.reasons]
-        new += [each for each in walk.pending.items() if each[0] not in self.pending]
         return new[0] if new else None
 
 
@@ -85,13 +70,9 @@ class Walk:
     long_loops: set[Operation] = field(default_factory=set[Operation])  # their iterations are not walked one by one
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
-    last_resort: Lemma | None = None  # for ops for which no lemma of the list holds
-    lemma_of_devices: Lemma | None = None  # for ops of manual computations, if not even their elements can be followed
-    # Why no lemma of the list holds for an op whose elements are followed, until these lead to a value of the program.
-    pending: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    lemma_of_devices: Lemma | None = None  # for ops of manual computations for which no lemma of the list holds
     # Why loops do not keep the relation of a carried value: the first op of each that is not proved then.
     lost: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    steps: list[Step] = field(default_factory=list["Step"])  # in the global program
     entered: dict[Operation, list[Relation]] = field(
         default_factory=dict[Operation, list[Relation]]
     )  # manual computations
@@ -146,9 +127,6 @@ class Walk:
         if any(isinstance(each, Unknown) and _needs_relation(value, each) for value, each in pairs):
             self.unproved.add(op)
         self.used[op.name] += 1
-        if self.table.is_recording:
-            inputs = [self.environment.get(each, Unknown(())) for each in inputs_of(op)]
-            self.steps.append(Step(op, inputs, found))
         return found
 
     def _by_lemma(self, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -164,50 +142,19 @@ class Walk:
                 raise NotProvedError(f"expected tensors of static shape, got {each.type}")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
             raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
-        found: list[Relation] | None = None
-        error = NotProvedError("expected windows of a value of the program, got segments of windows")
         try:
-            if op.name not in PASSING and any(isinstance(each, Elements) for each in operands):
-                raise NotProvedError("expected windows of a value of the program, got other elements")
             found = lemma(self, op, operands)
-        except NotProvedError as failure:
-            error = failure
-        # A value that is updated in a loop is usually carried by it: its elements could not be followed later.
-        is_carried = self.level and op.name == "stablehlo.dynamic_update_slice"
-        if found is not None and not (is_carried and any(isinstance(each, Segments) for each in found)):
-            return _by_devices(self, op, operands, found) or found
-        others = None if self.table.is_recording else _by_devices(self, op, operands, found)
-        others = others or followed(self, op, operands, error)
-        tells_all = others and not any(isinstance(each, Elements) and each.is_partly_arbitrary for each in others)
-        if self.table.is_recording and not tells_all:
-            others = _by_devices(self, op, operands, found) or others
-        found = found if others is None else others
-        if found is None:
-            raise error
-        return found
+        except NotProvedError:
+            others = _by_devices(self, op, operands, None)
+            if others is None:
+                raise
+            return others
+        return _by_devices(self, op, operands, found) or found
 
-    def confirm(self, values: Sequence[SSAValue]) -> None:
-        """Note that the elements of values led to a value of the program."""
-        rest = list(values)
-        while rest:
-            value = rest.pop()
-            inner = self.same_value(value)
-            if inner is not value:
-                rest.append(inner)
-            elif isinstance(value, OpResult) and self.pending.pop(value.op, None) is not None:
-                rest += value.op.operands
-
-    def give_up_pending(self) -> None:
-        """Count ops whose elements led to no value of the program as not proved; the first ones are named.
-
-        So are those because of which loops keep no relation of a carried value.
-        """
-        self.unproved.update(self.pending)
+    def name_lost(self) -> None:
+        """Name the ops because of which loops keep no relation of a carried value."""
         for op, reason in self.lost.items():
             self.reasons.setdefault(op, reason)
-        for op, reason in self.pending.items():
-            if not any(each.owner in self.pending for each in op.operands):
-                self.reasons.setdefault(op, reason)
 
     def call(self, op: CallOp, operands: list[Relation]) -> list[Relation]:
         """Return the relations of the results of a call; the function is proved once per tuple of relations."""
@@ -223,34 +170,13 @@ class Walk:
             self._calls[key] = self.block(func.body.block, operands)
         return self._calls[key]
 
-    def same_value(self, value: SSAValue) -> SSAValue:
-        """Return the value that a value is, through functions, branches, loops and ops that return their operands."""
-        # A function or loop may have been walked again since, with other arguments.
-        relation = self.environment[value]
-        return next((each for each in self._origins(value) if self.environment.get(each) is relation), value)
-
-    def _origins(self, value: SSAValue) -> list[SSAValue]:
-        """Return the values that a value may be."""
-        if isinstance(value, BlockArgument):
-            owner = self.callers.get(value.block, value.block.parent_op())
-            return [owner.operands[value.index]] if isinstance(owner, CallOp | WhileOp) else []
-        assert isinstance(value, OpResult)
-        op = value.op
-        if isinstance(op, CallOp):
-            return [returned_by(self.functions[op.callee.root_reference.data].body)[value.index]]
-        if isinstance(op, WhileOp):
-            return [returned_by(op.body)[value.index]]
-        if op.name in BRANCHES:
-            return [returned_by(region)[value.index] for region in op.regions]
-        return [op.operands[value.index]] if op.name in (*UNCHANGED, "stablehlo.optimization_barrier") else []
-
     def state(self) -> State:
         """Return what was found so far; see `restore`."""
-        return State(set(self.unproved), dict(self.reasons), dict(self.pending), dict(self.lost), len(self._calls))
+        return State(set(self.unproved), dict(self.reasons), dict(self.lost), len(self._calls))
 
     def restore(self, state: State) -> None:
         """Forget what was found since `state` was taken."""
-        self.unproved, self.reasons, self.pending, self.lost, count = state
+        self.unproved, self.reasons, self.lost, count = state
         for key in list(self._calls)[count:]:
             del self._calls[key]
 
@@ -296,21 +222,6 @@ def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:
     return 0 not in unknown.shape and not isinstance(value.type, TokenType)
 
 
-def followed(walk: Walk, op: Operation, operands: list[Relation], error: NotProvedError) -> list[Relation] | None:
-    """Return the relations of an op by its elements, None if they cannot be followed."""
-    if walk.last_resort is None:
-        return None
-    try:
-        found = walk.last_resort(walk, op, operands)
-    except NotProvedError:
-        return None
-    if any(isinstance(each, Elements) for each in found):
-        walk.pending[op] = str(error)
-    else:
-        walk.confirm(op.operands)
-    return found
-
-
 def _by_devices(
     walk: Walk, op: Operation, operands: list[Relation], found: list[Relation] | None
 ) -> list[Relation] | None:
@@ -328,12 +239,11 @@ def _by_devices(
         results = walk.lemma_of_devices(walk, op, operands)
     except NotProvedError:
         return None
-    walk.confirm(op.operands)
     return results
 
 
 def _has_contributions(relation: Relation) -> bool:
-    return isinstance(relation, Candidates | Positions) or (isinstance(relation, View) and relation.partial is not None)
+    return isinstance(relation, View) and relation.partial is not None
 
 
 def _only_computes(op: Operation) -> bool:
@@ -389,12 +299,6 @@ def known_or_view(relation: Relation) -> View | Known:
     """Return a relation that is a window or known. Raises: NotProvedError if it is not."""
     if isinstance(relation, Unknown):
         raise NotProvedError("an operand has no known relation")
-    if isinstance(relation, Elements):
-        raise NotProvedError("expected windows of a value of the program, got other elements")
-    if isinstance(relation, Candidates | Positions):
-        raise NotProvedError("expected windows of a value of the program, got contributions of several devices")
     if isinstance(relation, Margins):
         raise NotProvedError("expected windows of a value of the program, got a window with margins")
-    if isinstance(relation, Segments):
-        raise NotProvedError("expected windows of a value of the program, got segments of windows")
     return relation

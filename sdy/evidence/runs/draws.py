@@ -26,6 +26,7 @@ KINDS = ("uniform", "small", "shuffled")
 
 LEAST_DRAWS, MOST_DRAWS = 3, 24
 ALL_PLACES = 12  # sizes up to which an index takes each value
+TRIPS = (0, 1, 2, 5)  # values of an argument by which a loop ends
 SMALL = 64  # small numbers are at most so many sixteenths
 
 
@@ -117,10 +118,12 @@ def _numbers(generator: np.random.Generator, shape: Sequence[int], field: Field,
 def _choices(kind: ArrayType, use: ArgumentUse) -> tuple[int, ...]:
     """Return the values that an argument of one element takes in turn; none if it is drawn."""
     shape, dtype = kind
-    if np.prod(shape, dtype=np.int64) != 1 or is_float(dtype) or is_complex(dtype) or use.ends_loops:
+    if np.prod(shape, dtype=np.int64) != 1 or is_float(dtype) or is_complex(dtype):
         return ()
     if is_bool(dtype):
         return (0, 1)
+    if use.ends_loops:
+        return TRIPS
     found: dict[int, None] = {}
     for size in sorted(use.indexed_sizes):
         inner = range(size) if size <= ALL_PLACES else (0, size - 1, size // 2, 1, size - 2)

@@ -26,6 +26,8 @@ from sdy.interpreter.run import RunSettings
 from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 
 SECONDS_FOR_DRAWS = 10.0  # after which no draws are made beyond the least number
+# The loops of a local program may run so many iterations, given those of the program: a fault may make one endless.
+FACTOR_OF_ITERATIONS, MORE_ITERATIONS = 4, 1000
 NO_EXACT_FORM = "SDY-X022"  # the code of errors for what cannot run in a field
 
 
@@ -40,11 +42,14 @@ class ExactRuns:
 
     def round(self, draw: Draw, watch: Watch = unwatched) -> VerifiedRound:
         """Compare the results of both programs for one draw. Raises: SdyError if a program cannot be run."""
-        program = self._program
-        with watch("partitioned program", main_function(program.local)) as observer:
-            actual = program.run_flat(draw.inputs, RunSettings(observer, draw.field, self._blocks[0]))
+        program, host, other_host = self._program, self._program.origin.host(), self._program.origin.host()
         with watch("original program", main_function(program.written)) as observer:
-            expected = program.run_on_one_device(draw.inputs, RunSettings(observer, draw.field, self._blocks[1]))
+            settings = RunSettings(observer, draw.field, self._blocks[1], host)
+            expected = program.run_on_one_device(draw.inputs, settings)
+        other_host.most_iterations = FACTOR_OF_ITERATIONS * host.iterations + MORE_ITERATIONS
+        with watch("partitioned program", main_function(program.local)) as observer:
+            settings = RunSettings(observer, draw.field, self._blocks[0], other_host)
+            actual = program.run_flat(draw.inputs, settings)
         pairs = enumerate(zip(actual, expected, strict=True))
         return VerifiedRound(draw.name, tuple(compare_exactly(index, *pair, draw.field) for index, pair in pairs))
 

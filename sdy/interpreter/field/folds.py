@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import Operation
 
 from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.field_types import Residues, of_parts, parts_of
-from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.field.functions import FUNCTIONS
 from sdy.interpreter.field.numbers import Field
 from sdy.model.shape import StaticShape
@@ -42,7 +42,7 @@ class FieldFold:
             rows = np.concatenate([self.combine(rows[..., 0:even:2], rows[..., 1:even:2]), rest], axis=-1)
         return rows[..., 0]
 
-    def fold_into(self, array: Array, targets: IntArray, update: Array, firsts: IntArray) -> None:
+    def fold_into(self, array: Array, targets: NDArray[np.int64], update: Array, firsts: NDArray[np.int64]) -> None:
         """Combine the rows `update`, sorted by their row of `array`, `targets`, into `array`.
 
         `firsts` has the first update of each row.

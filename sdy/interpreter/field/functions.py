@@ -19,7 +19,6 @@ from sdy.dialects.stablehlo import elementwise as ops
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.field_types import Residues, conjugated, equal_elements, of_parts, parts_of
 from sdy.interpreter.field.numbers import Field
-from sdy.interpreter.ops import arithmetic
 
 Bools = NDArray[np.bool_]
 Function = Callable[..., Array]
@@ -192,6 +191,10 @@ def rounded(to_integers: Callable[[Array], Array]) -> Function:
     return by_part(compute)
 
 
+def _half_away(numbers: Array) -> Array:
+    return np.trunc(np.add(numbers, np.copysign(0.5, numbers)))
+
+
 def power(field: Field, lhs: Array, rhs: Array) -> Array:
     """Return the power: exact for the exponents in `_POWERS` and of the base 1."""
     result = hashed("power", field, lhs, rhs)
@@ -280,7 +283,7 @@ _EXACT: dict[type[Operation], Function] = {
     ops.PowerOp: power,
     ops.RealOp: _real,
     ops.ReducePrecisionOp: _unchanged,
-    ops.RoundNearestAfzOp: rounded(arithmetic.round_half_away),
+    ops.RoundNearestAfzOp: rounded(_half_away),
     ops.RoundNearestEvenOp: rounded(np.rint),
     ops.SignOp: sign,
     ops.SubtractOp: subtract,

@@ -81,6 +81,7 @@ def loop(op: control.WhileOp) -> Kernel:
                 captured = split.taken(captured, True)
             if decision is not None and not is_short and repetition.has([state[index] for index in decision.values]):
                 raise _endless(decision.values)
+            context.host.count_iteration()
             state = run(context, body, state, captured)
         for split, done in reversed(waiting):
             state = split.merged({False: done, True: state})

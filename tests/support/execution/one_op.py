@@ -10,9 +10,11 @@ from itertools import permutations, product
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
-from sdy.evidence.proof.prove import prove
+from sdy.evidence.proof.prove import prove_by_lemmas
+from sdy.evidence.runs.verification import Verdict, verify_sizes_as_they_are
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.shards import check_equal_copies, shard, unshard
@@ -22,6 +24,7 @@ from sdy.model.axis import AxisRef
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.program.program import Program
 
 Shape = tuple[int, ...]
 Axes = tuple[tuple[str, ...], ...]  # per dim
@@ -107,7 +110,17 @@ def _shards(array: Array, place: TensorPlacement, mesh: Mesh) -> DeviceArray:
 
 def is_proved(local: str, whole: str, boundary: ProgramPlacement) -> bool:
     """Return whether the local program is proved."""
-    return prove(_parsed(whole), _parsed(local), boundary).is_proved
+    return prove_by_lemmas(_parsed(whole), _parsed(local), boundary).is_proved
+
+
+def is_the_same(local: str, whole: str, boundary: ProgramPlacement) -> bool:
+    """Return whether both programs compute the same function in exact numbers."""
+    module = _parsed(whole)
+    program = Compiled(module, module, _parsed(local), boundary, Program.from_module(module).origin)
+    try:
+        return verify_sizes_as_they_are(program).verdict is Verdict.SAME
+    except SdyError:
+        return False
 
 
 @lru_cache(maxsize=1000)

@@ -7,9 +7,9 @@ from itertools import islice
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.evidence.proof.prove import prove
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.verification import compare_runs
+from sdy.evidence.whole_proof import prove
 from support.execution.faults import faulty_copies
 
 
@@ -20,7 +20,7 @@ def check_proof_and_faults(text: str, *, faults: int, seeds: int) -> None:
     proof = program.prove()
     assert proof.is_proved, proof.failures
     for fault, faulty in islice(faulty_copies(partitioned.local, seed=5), faults):
-        if prove(program.module, faulty, partitioned.boundary).is_proved:
+        if prove(replace(partitioned, local=faulty)).is_proved:
             for seed in range(seeds):
                 inputs = tuple(random_inputs(program.module, seed))
                 try:

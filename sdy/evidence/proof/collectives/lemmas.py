@@ -23,11 +23,9 @@ from sdy.evidence.proof.known import DTYPES, as_known, as_view, combined_copies
 from sdy.evidence.proof.offsets import Groups, at
 from sdy.evidence.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.segments.lemmas import either, part, sent_segments
-from sdy.evidence.proof.selections import gathered_candidates
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.views import slice_along
-from sdy.evidence.proof.walk import Lemma, Walk, element_of, followed, known_or_view, ops_around, returned_by, shape_of
+from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, ops_around, returned_by, shape_of
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
@@ -62,12 +60,9 @@ def _view(walk: Walk, relation: Relation) -> View:
 
 
 def all_gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: an all-gather along the windows of a group joins them to one window, or puts contributions in a row."""
+    """Lemma: an all-gather along the windows of a group joins them to one window."""
     groups, dim = groups_of(walk, op), number(op, "all_gather_dim")
-    return [
-        gathered_candidates(each, dim, groups) or gathered(_view(walk, each), dim, groups, walk.devices)
-        for each in operands
-    ]
+    return [gathered(_view(walk, each), dim, groups, walk.devices) for each in operands]
 
 
 def all_reduce(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -119,13 +114,7 @@ def all_to_all(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rela
 
 def collective_permute(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a permutation gives each target the window of its source."""
-    pairs, nothing = pairs_of(op), zero(walk, op)
-    (value,) = map(part, operands)
-
-    def of_windows() -> Relation:
-        return permuted(_view(walk, value), pairs, walk.devices, nothing)
-
-    return [either(of_windows, lambda: sent_segments(walk, value, pairs, nothing))]
+    return [permuted(_view(walk, operands[0]), pairs_of(op), walk.devices, zero(walk, op))]
 
 
 def pairs_of(op: Operation) -> list[tuple[int, int]]:
@@ -158,19 +147,17 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
             if axes:
                 part = slice_along(part, dim, starts(axes, mesh, extent), extent)
         arguments.append(part_of(walk, part))
-    walk.entered[op] = operands
     walk.block(op.body.block, arguments)
-    return _results(walk, op, operands)
+    return _results(walk, op)
 
 
-def _results(walk: Walk, op: ManualComputationOp, operands: list[Relation]) -> list[Relation]:
+def _results(walk: Walk, op: ManualComputationOp) -> list[Relation]:
     """Return the results of a manual computation whose body was walked.
 
-    Where the windows that devices return do not follow each other, the results are put together from their elements,
-    or else as what the devices return. Raises: NotProvedError if copies may differ.
+    Where the windows that devices return do not follow each other, the results are put together as what the devices
+    return. Raises: NotProvedError if copies may differ.
     """
     results: list[Relation] = []
-    by_elements: list[Relation] | None = None
     meshes = visible_meshes(op)
     for position, value in enumerate(returned_by(op.body)):
         relation, result, sharding = walk.environment[value], op.results[position], op.out_shardings.data[position]
@@ -183,9 +170,8 @@ def _results(walk: Walk, op: ManualComputationOp, operands: list[Relation]) -> l
         copies = _copies(walk, op, mesh)
         try:
             found = _returned(walk, relation, groups, copies)
-        except NotProvedError as error:
-            by_elements = by_elements or followed(walk, op, operands, error)
-            found = by_elements[position] if by_elements else put_together(walk, relation, places, copies, result)
+        except NotProvedError:
+            found = put_together(walk, relation, places, copies, result)
         results.append(found)
         if isinstance(found, View):
             window: View | Known = found

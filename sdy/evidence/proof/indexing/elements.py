@@ -18,9 +18,8 @@ from sdy.evidence.proof.indexing.starts import dims_from_zero
 from sdy.evidence.proof.known import ints_of, known_slice, moved, windows_of_global
 from sdy.evidence.proof.masks import Shard, sharded_index, unshifted, without_clamp
 from sdy.evidence.proof.offsets import clamped
-from sdy.evidence.proof.relations import FREE, Known, NotProvedError, Relation, Segments, View, dim_of
+from sdy.evidence.proof.relations import FREE, Known, NotProvedError, Relation, View, dim_of
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.segments.lemmas import sliced_segments
 from sdy.evidence.proof.structured import as_contribution, compute, known_operands, to_view
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.views import slice_along
@@ -106,9 +105,6 @@ def _scattered_at_known(
 
 def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a slice whose start is known on each device is a window; other starts are those of the global slice."""
-    first, *rest = operands
-    if isinstance(first, Segments):
-        return [sliced_segments(walk, first, known_operands(rest), shape_of(op.results[0]))]
     value, *starts = known_operands(operands)
     return sliced_at(walk, op, value, starts)
 

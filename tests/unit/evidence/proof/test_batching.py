@@ -20,7 +20,6 @@ from support.execution.one_op import (
 from support.execution.small_ops import SUM, text_of
 
 import sdy
-from sdy.evidence.proof.small_values import follower
 from sdy.model.devices.placement import ProgramPlacement
 
 ROWS, COLUMNS = 256, 1024  # too many elements to follow one by one
@@ -133,9 +132,8 @@ def test_indices_at_the_positions_of_rows_are_those_of_batches(op: str, whole: s
 
 
 @pytest.mark.parametrize("components", ["%n, %n", "%n, %n, %k", "%n, %k, %n"])
-def test_positions_that_index_two_dims_are_one_batching_dim(components: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_positions_that_index_two_dims_are_one_batching_dim(components: str) -> None:
     """One value is two components of the indices, as for the elements of a diagonal."""
-    monkeypatch.setattr(follower, "MOST_ELEMENTS", 0)
     count = components.count("%")
     sizes, dims = "x".join(["8"] * count), ", ".join(map(str, range(count)))
     shards, kinds = ", ".join(['{"x"}', *["{}"] * (count - 1)]), ", ".join(["tensor<8x1xi32>"] * count)

@@ -117,8 +117,8 @@ def test_whatever_is_proved_of_small_ones_is_right(case: tuple[tuple[str, str, s
         if is_proved(local, whole, boundary):
             proved += 1
             assert is_right(local, whole, boundary, [small_array((8, 3), 5)]), local
-    # Right are also totals in reverse order, and the blocks after the own one as those at least one after it.
-    assert proved == (0 if len(set(kinds)) > 1 else 3 if from_last else 2)
+    # The blocks after the own one are also those at least one after it.
+    assert proved == (0 if len(set(kinds)) > 1 else 2 if from_last else 1)
 
 
 def test_nothing_is_known_of_what_is_outside_of_a_combination() -> None:

@@ -6,7 +6,7 @@ import pytest
 from support.execution.one_op import MESHES, placement, program
 
 from sdy.dialects.module_text import parse_module
-from sdy.evidence.proof.prove import prove
+from sdy.evidence.proof.prove import prove_by_lemmas
 from sdy.model.devices.placement import ProgramPlacement
 
 LOOP = """%z = stablehlo.constant dense<0> : tensor<i32>
@@ -49,7 +49,9 @@ def test_the_cause_in_a_loop_is_named(op: str, cause: str) -> None:
         for each in ("tensor<4096x512xf32>", "tensor<2048x512xf32>")
     ]
     whole, local = (parse_module(each, "program.mlir") for each in texts)
-    messages = [each.message for each in prove(whole, local, ProgramPlacement(mesh, (sharded,), (sharded,))).failures]
+    messages = [
+        each.message for each in prove_by_lemmas(whole, local, ProgramPlacement(mesh, (sharded,), (sharded,))).failures
+    ]
     assert len(messages) == 2
     assert messages[0].startswith(cause)
     assert messages[1].startswith("result 0 is not proved: ")

@@ -16,9 +16,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.evidence.proof.prove import Proof, prove
+from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.verification import compare_runs
+from sdy.evidence.whole_proof import prove
 from sdy.tools.main import main
 
 MODELS = Path(__file__).parents[4] / "shared" / "models"
@@ -45,7 +46,7 @@ func.func @main(%a: tensor<4x4xf32>) -> tensor<4xf32> {
 
 
 def proof_of(program: sdy.Program[Any], local: ModuleOp) -> Proof:
-    return prove(program.module, local, program.partition().boundary)
+    return prove(replace(program.partition(), local=local))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

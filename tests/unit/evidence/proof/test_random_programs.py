@@ -11,9 +11,9 @@ from support.random_programs.draft import Options
 from support.random_programs.program import random_program
 
 import sdy
-from sdy.evidence.proof.prove import prove
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.verification import compare_runs
+from sdy.evidence.whole_proof import prove
 
 OPTIONS = Options(ops=9, executable=True, max_devices=32)
 
@@ -41,7 +41,7 @@ def totals_of(seeds: range, faults: int) -> Totals:
             continue
         for fault, faulty in islice(faulty_copies(partitioned.local, seed=seed), faults):
             totals.faults += 1
-            if prove(program.module, faulty, partitioned.boundary).is_proved:
+            if prove(replace(partitioned, local=faulty)).is_proved:
                 inputs = tuple(random_inputs(program.module, 0))
                 results = compare_runs(replace(partitioned, local=faulty), inputs)
                 assert all(each.agrees for each in results), (seed, fault)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.execution.proved_faults import check_proof_and_faults
 
 import sdy
-from sdy.evidence.proof.prove import prove
+from sdy.evidence.whole_proof import prove
 
 MESH = 'sdy.mesh @m = <["x"=2, "y"=2]>'
 BY_X = '#sdy.sharding<@m, [{"x"}, {}]>'
@@ -228,7 +230,7 @@ def test_loops_on_other_numbers_of_devices_differ() -> None:
     )
     other = subtracting.partition()
     assert subtracting.prove().is_proved
-    assert not prove(adding.module, other.local, other.boundary).is_proved
+    assert not prove(replace(other, written=adding.module)).is_proved
 
 
 def test_calls_for_their_effects_get_the_values_of_the_program() -> None:
@@ -247,5 +249,5 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -
     program = sdy.Program.from_text(text)
     assert program.prove().is_proved
     largest = sdy.Program.from_text(text.replace("stablehlo.add", "stablehlo.maximum")).partition()
-    failures = prove(program.module, largest.local, largest.boundary).failures
+    failures = prove(replace(largest, written=program.module)).failures
     assert any("side effects on other values than in the program" in each.message for each in failures)

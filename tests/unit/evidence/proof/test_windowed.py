@@ -11,7 +11,6 @@ from support.execution.proved_faults import check_proof_and_faults
 from support.execution.small_ops import text_of
 from support.slow_cases import slow_except
 
-from sdy.evidence.proof.small_values import follower
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 
@@ -25,11 +24,6 @@ SUM = """({
     %s = stablehlo.add %p, %q : tensor<i32>
     stablehlo.return %s : tensor<i32>
   })"""
-
-
-@pytest.fixture(autouse=True)
-def _elements_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "MOST_ELEMENTS", 0)
 
 
 @dataclass(frozen=True)
@@ -337,9 +331,8 @@ func.func @main(%a: {CHANNELS} {{sdy.sharding = #sdy.sharding<@m, {OF_CHANNELS}>
 }}"""
 
 
-def test_sharded_channels_that_are_convolved_alone_are_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in Mamba, and its gradient: also if there are too many elements to follow."""
-    monkeypatch.setattr(follower, "MOST_ELEMENTS", 0)
+def test_sharded_channels_that_are_convolved_alone_are_proved() -> None:
+    """As in Mamba, and its gradient."""
     check_proof_and_faults(BY_CHANNEL, faults=40, seeds=2)
 
 

@@ -11,9 +11,9 @@ from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.field_types import COMPLEX, REAL, equal_elements, is_field, of_parts, parts_of
 from sdy.interpreter.field.functions import FUNCTIONS, VALUES
-from sdy.interpreter.field.kernels import KERNELS as FIELD_KERNELS
 from sdy.interpreter.field.numbers import field_of_draw
 from sdy.interpreter.ops import chlo, elementwise
+from sdy.interpreter.ops.on_field import KERNELS as FIELD_KERNELS
 from sdy.interpreter.run import RunSettings, interpret
 from sdy.passes.rewriting.field_types import with_field_types
 
