@@ -89,7 +89,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a loop decides by whether it goes on: the values that it carries, and the ops that compute from them."""
+    """The values that a loop carries which decide whether it goes on, and the ops that compute from them."""
 
     values: Sequence[int]
     ops: Collection[Operation]

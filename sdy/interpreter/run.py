@@ -21,7 +21,7 @@ from sdy.interpreter.kernel import KernelContext
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How a module runs.
+    """The settings of a run.
 
     The `observer` is called after each op. A module whose floats are numbers of a finite field runs in `field`.
     `compiled` keeps the compiled blocks of the module from one run to the next; runs with and without an observer must
@@ -49,7 +49,9 @@ def interpret(
     how = settings or RunSettings()
     executor = Executor(module, how.observer, how.compiled)
     check_inputs(executor.function(function), [(array.shape, array.dtype) for array in inputs])
-    context = KernelContext(batch=(), grid=ONE_DEVICE, runner=executor, host=how.host or host or Host(), field=how.field)
+    context = KernelContext(
+        batch=(), grid=ONE_DEVICE, runner=executor, host=how.host or host or Host(), field=how.field
+    )
     return [np.asarray(result) for result in executor.run(context, function, tuple(inputs))]
 
 
@@ -71,6 +73,8 @@ def run_spmd(
     body = executor.function(function)
     check_inputs(body, [(value.local_shape, value.array.dtype) for value in inputs])
     fine = grid_for(grid, executor.groups_within(body))
-    context = KernelContext(batch=fine.sizes, grid=fine, runner=executor, host=how.host or host or Host(), field=how.field)
+    context = KernelContext(
+        batch=fine.sizes, grid=fine, runner=executor, host=how.host or host or Host(), field=how.field
+    )
     arguments = tuple(regridded(value, fine).array for value in inputs)
     return [DeviceArray(np.asarray(array), fine) for array in executor.run(context, function, arguments)]

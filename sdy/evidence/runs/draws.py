@@ -1,4 +1,4 @@
-"""What is drawn for a run in a finite field: the field, and the arguments.
+"""Draws for runs in a finite field: the field, and the arguments.
 
 Floats are drawn at random. Booleans and integers that choose a path or a place are enumerated instead, since a few
 draws could miss a branch, the last element, or an index that is out of range.

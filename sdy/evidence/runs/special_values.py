@@ -1,6 +1,6 @@
 """Runs on special values of floats that a finite field lacks: signed zeros, infinities, NaN.
 
-The field shows that two programs compute the same function of numbers. What is left are the values that are no numbers:
+The field shows that two programs compute the same function of numbers. For the other values,
 both programs must return NaN, infinities and zeros of either sign at the same places. Where rounding decides what the
 original program returns, any value is accepted. The largest floats are left out: devices may add numbers in another
 order, so a sum that overflows may differ even in a correct program.

@@ -31,7 +31,7 @@ FACTOR = 16.0
 
 
 class Verdict(Enum):
-    """What the runs of two programs show."""
+    """The outcome of the runs of two programs."""
 
     SAME = "the same function"
     DIFFERS = "differs"

@@ -15,7 +15,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.stablehlo.elementwise import AddOp, MaximumOp, MinimumOp
 from sdy.interpreter.arrays.element_types import Array, is_float
 from sdy.interpreter.arrays.extremes import extreme
-from sdy.interpreter.arrays.field_types import equal_elements, is_field
+from sdy.interpreter.arrays.field_types import equal_elements, is_field, parts_of
 from sdy.interpreter.arrays.rounding_errors import allowed_error, errors, first_difference
 from sdy.interpreter.devices.grid import Grid, axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
@@ -216,10 +216,11 @@ def check_equal_copies(value: DeviceArray, placement: TensorPlacement, index: in
         expected = np.broadcast_to(first, array.shape)
         if is_field(array.dtype):
             differs = ~equal_elements(array, expected)
+            shown = parts_of(array)[0], parts_of(expected)[0]  # residues
         else:
             error, magnitude = errors(array, expected)
-            differs = error > allowed_error(array.dtype, magnitude)
+            differs, shown = error > allowed_error(array.dtype, magnitude), (array, expected)
         if differs.any():
-            problem = first_difference(array, expected, differs)
+            problem = first_difference(*shown, differs)
             message = f"devices hold different copies of result {index}: {problem}"
             raise SdyError(Diagnostic("SDY-X101", message, hint=_HINT))

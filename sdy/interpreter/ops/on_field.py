@@ -271,17 +271,17 @@ def _substituted(context: KernelContext, matrix: Array, known: Array, *, is_lowe
 
 @KERNELS.of(linalg.CholeskyOp)
 def cholesky(op: linalg.CholeskyOp) -> Kernel:
-    """Return pseudo-random numbers, functions of the whole matrix: only batch dims are sharded."""
-    return _of_whole_matrices(op)
+    """Return pseudo-random numbers, functions of all elements of a matrix: only batch dims are sharded."""
+    return _of_all_elements(op)
 
 
 @KERNELS.of(CustomCallOp)
 def factorization(op: CustomCallOp) -> Kernel:
-    """Return pseudo-random numbers, functions of the whole matrices, for a call of LAPACK."""
-    return _of_whole_matrices(op)
+    """Return pseudo-random numbers, functions of all elements of its matrices, for a call of LAPACK."""
+    return _of_all_elements(op)
 
 
-def _of_whole_matrices(op: Operation) -> Kernel:
+def _of_all_elements(op: Operation) -> Kernel:
     batch_rank = max(rank_of(op.operands[0]) - 2, 0)
     results = [(shape_of(each)[batch_rank:], dtype_of_type(each.type)) for each in op.results]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 import sdy
@@ -106,9 +107,11 @@ def test_outputs_with_the_largest_errors_are_shown(
     returned = ", ".join(f"%{index}" for index in range(LAYERS))
     body = "\n".join([*lines, f"  return {returned} : {types}"])
     path.write_text(f"func.func @main(%x: tensor<2xf32>) -> ({types}) {{\n{body}\n}}")
-    assert main(["verify", "--full", str(path)]) == 0
+    arrays = path.with_suffix(".npz")
+    np.savez(arrays, arg0=np.ones(2, np.float32))
+    assert main(["verify", "--full", str(path), "--inputs", str(arrays)]) == 0
     short = capsys.readouterr().out
     assert f"... and {LAYERS - MOST_ENTRIES} more; -v lists all" in short
     assert f"result[0] and {LAYERS - 1} more" in short
-    assert main(["verify", "--full", "-v", str(path)]) == 0
+    assert main(["verify", "--full", "-v", str(path), "--inputs", str(arrays)]) == 0
     assert "more" not in capsys.readouterr().out

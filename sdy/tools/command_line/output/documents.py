@@ -107,7 +107,7 @@ class VerifiedRound(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What the runs of two programs show."""
+    """The outcome of the runs of two programs."""
 
     agrees: Annotated[bool, "whether all outputs agree, on all inputs"]
     verdict: Annotated[str, "`the same function`, `differs`, or `not decided`"]

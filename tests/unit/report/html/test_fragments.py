@@ -17,7 +17,8 @@ from support.examples import EXAMPLES
 import sdy
 from sdy.cost.program_cost import ProgramCost
 from sdy.evidence.partitioners.table import PartitionerResult, PartitionerResults
-from sdy.evidence.runs.comparison import OutputComparison, OutputComparisons
+from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
+from sdy.evidence.runs.verification import OutputComparisons, Verification
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.report.html.markup import HUES, AxisColours, hue_properties
@@ -189,9 +190,11 @@ def test_representations_say_what_matters() -> None:
     assert repr(values["sharding"]) == 'TensorSharding(<@mesh, [{"x", ?}p1, {"y":(1)2}], replicated={"z"}>)'
     assert repr(values["sharding with a mesh"]).startswith('TensorSharding(<mesh<["x"=4, "y"=2]>, [{"x"}')
     assert repr(Mesh((MeshAxis("x", 4096),), tuple(reversed(range(4096))))).endswith("and 4,088 more]>)")
-    assert repr(values["comparisons"]) == "OutputComparisons(1 output agrees)"
-    wrong = OutputComparison(1, 1.0, 1.0, agrees=False, problem="1.0 instead of 2.0")
-    assert repr(OutputComparisons([wrong, wrong])) == "OutputComparisons(2 of 2 outputs differ)"
+    same = "the same function, in 3 draws of exact numbers; the chance of an error is below 2^-16"
+    assert repr(values["comparisons"]) == f"OutputComparisons({same})"
+    wrong = OutputComparison(1, agrees=False, problem="1.0 instead of 2.0")
+    round_ = VerifiedRound("uniform", (wrong, wrong))
+    assert repr(OutputComparisons(Verification((round_,)))) == "OutputComparisons(2 of 2 outputs differ)"
     assert repr(wrong) == "OutputComparison(1: 1.0 instead of 2.0)"
     assert repr(values["proof"]).startswith("Proof(proved, ")
     cost = values["cost"]
