@@ -195,16 +195,16 @@ func.func @main(%a: tensor<{whole}f32> {{sdy.sharding = #sdy.sharding<@m, [{axes
 }}"""
 
 
-SQUARE = '"x"=2, "y"=2'
+TWO_BY_TWO = '"x"=2, "y"=2'
 SELECTIONS = {
     "argmax": argmax((8, 16), '"x"=4, "y"=2', '{}, {"x"}'),
-    "argmax of a vector on two axes": argmax((16,), SQUARE, '{"x", "y"}'),
-    "argmax on axes in another order": argmax((4, 16), SQUARE, '{}, {"y", "x"}'),
-    "argmax of sharded rows": argmax((4, 16), SQUARE, '{"x"}, {"y"}'),
+    "argmax of a vector on two axes": argmax((16,), TWO_BY_TWO, '{"x", "y"}'),
+    "argmax on axes in another order": argmax((4, 16), TWO_BY_TWO, '{}, {"y", "x"}'),
+    "argmax of sharded rows": argmax((4, 16), TWO_BY_TWO, '{"x"}, {"y"}'),
     "largest values": top_k((8, 16), 2, '"x"=4, "y"=2', '{}, {"x"}', "%v"),
-    "indices of the largest values": top_k((16,), 2, SQUARE, '{"x", "y"}', "%i"),
-    "largest values and their indices": top_k((4, 16), 4, SQUARE, '{}, {"y", "x"}', "%v, %i"),
-    "largest value of sharded rows": top_k((4, 16), 1, SQUARE, '{"x"}, {"y"}', "%v, %i"),
+    "indices of the largest values": top_k((16,), 2, TWO_BY_TWO, '{"x", "y"}', "%i"),
+    "largest values and their indices": top_k((4, 16), 4, TWO_BY_TWO, '{}, {"y", "x"}', "%v, %i"),
+    "largest value of sharded rows": top_k((4, 16), 1, TWO_BY_TWO, '{"x"}, {"y"}', "%v, %i"),
 }
 
 

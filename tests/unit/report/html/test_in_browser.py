@@ -130,7 +130,7 @@ def test_all_sections_are_shown(tmp_path: Path) -> None:
 def test_other_partitioners_have_a_column_each(tmp_path: Path) -> None:
     program = sdy.load(FILE)
     statistics = statistics_of(program.partition().local)
-    agrees = OutputComparison(0, 0.0, 0.0, agrees=True)
+    agrees = OutputComparison(0, agrees=True)
     results = [
         PartitionerResult("sdy", statistics, (agrees, agrees)),
         PartitionerResult("xla", statistics, (agrees, replace(agrees, agrees=False))),
