@@ -155,7 +155,7 @@ def _number_text(field: Field, element: Array) -> str:
     texts: list[str] = []
     for part in parts_of(np.asarray(element)):
         fixed = float(field.fixed_point(part))
-        is_short = fixed * 256 == round(fixed * 256) and abs(fixed) < SHORT
+        is_short = abs(fixed) < SHORT and (fixed * 256).is_integer()
         texts.append(f"{fixed:g}" if is_short or not isfinite(fixed) else f"the residue {int(part)}")
     return " + ".join(texts) + "i" * (len(texts) > 1)
 
