@@ -84,10 +84,18 @@ def _fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape
     """Return the fixed schedule if all its shardings divide the dims; else gather and slice, which is always valid."""
     steps: Plan = ()
     if digits_of([*source.axis_refs(), *target.axis_refs()], mesh) is not None:
-        steps = schedule(source, target, shape, mesh)
+        steps = tuple(_without_identities(source, schedule(source, target, shape, mesh)))
     if not steps or any(local_shape(shape, step.sharding, mesh, allow_uneven=False) is None for step in steps):
         steps = gather_and_slice(source, target, shape, mesh)
     return steps
+
+
+def _without_identities(sharding: TensorSharding, steps: Plan) -> Iterator[PlanStep]:
+    """Yield the steps without permutes to the same sharding, which send nothing."""
+    for step in steps:
+        if not isinstance(step.action, CollectivePermute) or step.sharding.dims != sharding.dims:
+            yield step
+        sharding = step.sharding
 
 
 class _PlanBuilder:

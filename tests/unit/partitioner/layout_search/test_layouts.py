@@ -62,7 +62,8 @@ def test_a_shared_reduction_is_cheaper_than_an_all_reduce() -> None:
 def test_a_reduction_to_a_sharded_layout_is_a_reduce_scatter() -> None:
     partial, sharded = Layout(((), ()), (0, 1)), Layout(((0, 1), ()))
     assert Transfers(DIGITS, Patterns()).price(partial, sharded, SQUARE) == 768
-    assert Transfers(DIGITS, Patterns(scatter=False, share=False)).price(partial, sharded, SQUARE) == 1536
+    # Without the rewrite too: the slice after an all-reduce is fused with it.
+    assert Transfers(DIGITS, Patterns(scatter=False, share=False)).price(partial, sharded, SQUARE) == 768
 
 
 def test_dims_that_do_not_divide_are_not_scattered() -> None:
@@ -100,7 +101,7 @@ def test_a_delivery_goes_through_the_cheapest_home() -> None:
     for layout, first, second in product(layouts, layouts[::3], layouts[::5]):
         needs = frozenset((first, second))
         prices = [
-            transfers.price(layout, home, SQUARE) + sum(transfers.price(home, need, SQUARE) for need in needs)
+            transfers.price(layout, home, SQUARE) + sum(transfers.price(home, need, SQUARE) for need in needs - {layout})
             for home in (layout, first, second)
         ]
         assert shared_deliveries(DIGITS, searched).cheapest(layout, needs, SQUARE).price == min(prices)
