@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh
@@ -23,6 +24,25 @@ class MoveSequence:
     slots: DimSlots
     start: Filling
     moves: tuple[SlotMove, ...]
+
+    def price(self, shape: Shape) -> tuple[float, int]:
+        """Return the elements of a tensor of `shape` that each device receives, and the number of collectives."""
+        tensor = prod(1 if size is None else size for size in shape)
+        total, count, filling = 0.0, 0, self.start
+        for move in self.moves:
+            before, after = (tensor / self._shards(each) for each in (filling, move.filling))
+            left = [EMPTY if own != EMPTY else digit for digit, own in zip(filling, move.filling, strict=True)]
+            received = {
+                MoveKind.SLICE: 0.0,
+                MoveKind.ALL_TO_ALL: before - before / self._shards(left),
+                MoveKind.PERMUTE: before,
+                MoveKind.GATHER: after - before,
+            }[move.kind]
+            total, count, filling = total + received, count + (move.kind is not MoveKind.SLICE), move.filling
+        return total, count
+
+    def _shards(self, filling: Sequence[int]) -> int:
+        return prod(size for size, digit in zip(self.slots.sizes, filling, strict=True) if digit != EMPTY)
 
 
 def find_moves(

@@ -101,7 +101,8 @@ def test_a_delivery_goes_through_the_cheapest_home() -> None:
     for layout, first, second in product(layouts, layouts[::3], layouts[::5]):
         needs = frozenset((first, second))
         prices = [
-            transfers.price(layout, home, SQUARE) + sum(transfers.price(home, need, SQUARE) for need in needs - {layout})
+            transfers.price(layout, home, SQUARE)
+            + sum(transfers.price(home, need, SQUARE) for need in needs - {layout})
             for home in (layout, first, second)
         ]
         assert shared_deliveries(DIGITS, searched).cheapest(layout, needs, SQUARE).price == min(prices)
