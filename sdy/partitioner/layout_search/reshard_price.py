@@ -13,15 +13,14 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import groupby
 from math import prod
+from typing import NamedTuple
 
-from sdy.model.collective import AllSlice
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.numbered_digits import DigitsPerDim, NumberedDigits
+from sdy.model.numbered_digits import DigitsPerDim, DigitTuple, NumberedDigits
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import used
-from sdy.partitioner.reshard.plan import plan, plan_price
-from sdy.partitioner.reshard.steps import Reshape
+from sdy.partitioner.reshard.plan import plan_price
 
 
 @lru_cache(maxsize=65536)
@@ -31,7 +30,8 @@ def reshard_price(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape
     The shards are even. `sizes` are those of all digits.
     """
     if _has_conflict(source, target):
-        return _conflict_price(*_renumbered(source, target, sizes))
+        found = _with_conflict(*_renumbered(source, target, sizes)[:3])
+        return found.shards, found.steps
     taken = used(source)
     moved = left = 1
     for own, required in zip(source, target, strict=True):
@@ -39,6 +39,20 @@ def reshard_price(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape
         left *= prod(sizes[digit] for digit in own[len(required) :])
     before, after = (prod(sizes[digit] for digits in dims for digit in digits) for dims in (source, target))
     return before / after * (1 - 1 / left), (moved > 1) + (left > moved)
+
+
+def first_slices(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape) -> DigitsPerDim:
+    """Return the digits by which a reshard slices first: those of adjacent slots together."""
+    taken = used(source)
+    if used(target) <= taken:
+        return ()
+    if _has_conflict(source, target):
+        *reshard, digits = _renumbered(source, target, sizes)
+        return tuple(tuple(digits[number] for number in run) for run in _with_conflict(*reshard).sliced)
+    added = [required[len(own) :] for own, required in zip(source, target, strict=True)]
+    return tuple(
+        tuple(run) for own in added for is_new, run in groupby(own, lambda digit: digit not in taken) if is_new
+    )
 
 
 def _has_conflict(source: DigitsPerDim, target: DigitsPerDim) -> bool:
@@ -49,52 +63,35 @@ def _has_conflict(source: DigitsPerDim, target: DigitsPerDim) -> bool:
     )
 
 
-def first_slices(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape) -> DigitsPerDim:
-    """Return the digits by which a reshard slices first, for each dim of the shape in which it does."""
-    taken = used(source)
-    if used(target) <= taken:
-        return ()
-    if _has_conflict(source, target):
-        return _slices_of_plan(source, target, sizes)
-    # A dim is split where a digit comes before one of them later.
-    added = [required[len(own) :] for own, required in zip(source, target, strict=True)]
-    return tuple(
-        tuple(run) for own in added for is_new, run in groupby(own, lambda digit: digit not in taken) if is_new
-    )
-
-
 def _renumbered(
     source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape
-) -> tuple[DigitsPerDim, DigitsPerDim, StaticShape]:
-    """Return a reshard of the same price: digits are numbered by occurrence, dims without digits left out."""
+) -> tuple[DigitsPerDim, DigitsPerDim, StaticShape, DigitTuple]:
+    """Return a reshard of the same price, with digits numbered by occurrence, and the digit of each number."""
     dims = sorted(pair for pair in zip(source, target, strict=True) if pair[0] or pair[1])
-    order = dict.fromkeys(digit for pair in dims for own in pair for digit in own)
-    order |= dict.fromkeys(sorted(range(len(sizes)), key=lambda digit: sizes[digit]))
-    number = {digit: index for index, digit in enumerate(order)}
+    occurring = dict.fromkeys(digit for pair in dims for own in pair for digit in own)
+    digits = tuple(occurring | dict.fromkeys(sorted(range(len(sizes)), key=sizes.__getitem__)))
+    number = {digit: index for index, digit in enumerate(digits)}
     before, after = (tuple(tuple(number[digit] for digit in pair[end]) for pair in dims) for end in (0, 1))
-    return before, after, tuple(sizes[digit] for digit in order)
+    return before, after, tuple(sizes[digit] for digit in digits), digits
+
+
+class _Planned(NamedTuple):
+    """A price as of `reshard_price`, and the first slices."""
+
+    shards: float
+    steps: int
+    sliced: DigitsPerDim
 
 
 @lru_cache(maxsize=65536)
-def _conflict_price(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape) -> tuple[float, int]:
-    ends, shape, mesh = _even_reshard(source, target, sizes)
-    price = plan_price(*ends, shape, mesh)
-    return price.elements / NumberedDigits.full_axes(mesh).elements(shape, source), price.collectives
-
-
-@lru_cache(maxsize=65536)
-def _slices_of_plan(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape) -> DigitsPerDim:
-    ends, shape, mesh = _even_reshard(source, target, sizes)
-    first = next(step.action for step in plan(*ends, shape, mesh) if not isinstance(step.action, Reshape))
-    digits = NumberedDigits.full_axes(mesh)
-    return tuple(map(digits.inside, first.axes)) if isinstance(first, AllSlice) else ()
-
-
-def _even_reshard(
-    source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape
-) -> tuple[tuple[TensorSharding, TensorSharding], StaticShape, Mesh]:
-    """Return the shardings of a reshard, and a shape that all shardings on the mesh divide."""
+def _with_conflict(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape) -> _Planned:
+    """Return the price of the plan for a shape that all shardings divide."""
     mesh = Mesh(tuple(MeshAxis(f"d{digit}", size) for digit, size in enumerate(sizes)))
-    join = NumberedDigits.full_axes(mesh).join
-    before, after = (TensorSharding("mesh", tuple(DimSharding(join(own)) for own in dims)) for dims in (source, target))
-    return (before, after), (mesh.device_count,) * len(source), mesh
+    digits, shape = NumberedDigits.full_axes(mesh), (mesh.device_count,) * len(source)
+    before, after = (
+        TensorSharding("mesh", tuple(DimSharding(digits.join(own)) for own in dims)) for dims in (source, target)
+    )
+    price = plan_price(before, after, shape, mesh)
+    return _Planned(
+        price.elements / digits.elements(shape, source), price.collectives, tuple(map(digits.inside, price.sliced))
+    )

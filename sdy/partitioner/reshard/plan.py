@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sdy.model.axis import AxisList, AxisRef
-from sdy.model.collective import Collective, CollectivePermute
+from sdy.model.collective import AllSlice, AxesPerDim, Collective, CollectivePermute
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.numbered_digits import digits_of
@@ -83,23 +83,28 @@ def _plan_on_one_mesh(
 
 
 class PlanPrice(NamedTuple):
-    """The elements that each device receives by a plan, and the number of its collectives."""
+    """The elements that each device receives by a plan, and the number of its collectives.
+
+    `sliced` are the axes by which the plan slices first, those of adjacent slots together.
+    """
 
     elements: float
     collectives: int
+    sliced: AxesPerDim
 
 
 def plan_price(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> PlanPrice:
     """Return the price of the plan of a reshard on one mesh. Faster than to plan, since no dims are split."""
     sequence = find_moves(source, target, shape, mesh, ())
-    found = None if sequence is None else PlanPrice(*sequence.price(shape))
+    found = None if sequence is None else PlanPrice(*sequence.price(shape), sequence.first_slices())
     if sequence is not None and found is not None:
         permutes = any(move.kind is MoveKind.PERMUTE for move in sequence.moves)
         if not permutes and not _PlanBuilder(sequence, (), target, shape).splits_dims():
             return found
     steps = _fixed_schedule(source, target, shape, mesh)
-    fixed = PlanPrice(elements_received(steps, mesh), collective_count(steps))
-    return fixed if found is None else min(fixed, found)
+    sliced = steps[0].action.axes if steps and isinstance(steps[0].action, AllSlice) else ()
+    fixed = PlanPrice(elements_received(steps, mesh), collective_count(steps), sliced)
+    return fixed if found is None or fixed[:2] <= found[:2] else found
 
 
 def _fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
