@@ -19,7 +19,7 @@ from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
 from sdy.model.shape import StaticShape
 from sdy.partitioner.layout_search.layout import Layout, used
-from sdy.partitioner.layout_search.reshard_price import first_slices, reshard_price
+from sdy.partitioner.layout_search.reshard_price import first_slices, has_conflict, reshard_price
 from sdy.partitioner.reshard.reduced_slices import reduced_slices
 
 MAX_REDUCTIONS = 1024  # of a value; if there are more, all its digits are reduced the same way
@@ -97,8 +97,11 @@ def _priced_reductions(
     if not set(target.unreduced) <= set(source.unreduced):
         return ()
     pending = tuple(digit for digit in source.unreduced if digit not in target.unreduced)
-    every = _reductions(source, target, pending, shape, terms)
-    return tuple(_priced(each, target.dims, shape, terms) for each in every)
+    return tuple(
+        _priced(each, target.dims, shape, terms)
+        for each in _reductions(source, target, pending, shape, terms)
+        if not target.unreduced or not has_conflict(each.dims, target.dims)  # as in `Transfers`
+    )
 
 
 def _reductions(

@@ -29,7 +29,7 @@ def reshard_price(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape
 
     The shards are even. `sizes` are those of all digits.
     """
-    if _has_conflict(source, target):
+    if has_conflict(source, target):
         found = _with_conflict(*_renumbered(source, target, sizes)[:3])
         return found.shards, found.steps
     taken = used(source)
@@ -46,7 +46,7 @@ def first_slices(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape)
     taken = used(source)
     if used(target) <= taken:
         return ()
-    if _has_conflict(source, target):
+    if has_conflict(source, target):
         *reshard, digits = _renumbered(source, target, sizes)
         return tuple(tuple(digits[number] for number in run) for run in _with_conflict(*reshard).sliced)
     added = [required[len(own) :] for own, required in zip(source, target, strict=True)]
@@ -55,7 +55,7 @@ def first_slices(source: DigitsPerDim, target: DigitsPerDim, sizes: StaticShape)
     )
 
 
-def _has_conflict(source: DigitsPerDim, target: DigitsPerDim) -> bool:
+def has_conflict(source: DigitsPerDim, target: DigitsPerDim) -> bool:
     """Return whether a slot holds a digit and must hold another one."""
     return any(
         own != required and own[: len(required)] != required[: len(own)]

@@ -74,8 +74,16 @@ def test_dims_that_do_not_divide_are_not_scattered() -> None:
     assert found.reduction.reduced == (0, 1)
 
 
-def test_a_reduced_value_cannot_become_partial() -> None:
-    assert Transfers(DIGITS, Patterns()).price(Layout(((),)), Layout(((),), (0,)), TensorSize((8,), 4)) == inf
+def test_a_value_becomes_partial_at_no_cost_once_it_is_unsharded_along_the_axes() -> None:
+    transfers, partial = Transfers(DIGITS, Patterns()), Layout(((), ()), (0,))
+    assert transfers.price(Layout(((), ())), partial, SQUARE) == 0
+    assert transfers.price(Layout(((0,), ())), partial, SQUARE) == 512  # gathered
+    assert transfers.price(Layout(((), ()), (2,)), partial, SQUARE) == 1024  # reduced along the other digit
+
+
+def test_partial_values_are_not_permuted() -> None:
+    source, target = Layout(((0,), (1,)), (2,)), Layout(((1,), (0,)), (2,))
+    assert Transfers(DIGITS, Patterns()).price(source, target, SQUARE) == inf
 
 
 def test_each_collective_has_a_fixed_cost() -> None:
