@@ -106,6 +106,8 @@ class Writer:
         """Return the value, partial along some digits: one device along them holds it, the others hold zeros."""
         if not partial or is_zero(value):
             return value
+        if sharding_of(value) is None:
+            set_sharding(value, self._sharding(dims))  # the op requires one
         axes = sort_and_merge(self._state.digits.join(partial), self._state.digits.mesh)
         sharding = replace(self._sharding(dims), unreduced=axes)
         return _insert_after_definition(ReplicatedToUnreducedOp(value, axes, sharding), value)
