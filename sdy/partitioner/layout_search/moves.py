@@ -144,7 +144,9 @@ def delayed(state: SearchState, number: int, op_layout: OpLayout) -> LayoutMove:
     partial = op_layout.layouts[-1].unreduced
     move = {number: op_layout}
     pending = deque([number] if partial else [])
-    least, kept = state.change(move), 1
+    costs = {value: state.cost(value, move) for value in state.touched(move)}  # after the move
+    cost = least = state.change(move)
+    kept = 1
     while pending and len(move) < MAX_NODES:
         leader = pending.popleft()
         for value in state.graph.nodes[leader].values:
@@ -154,9 +156,13 @@ def delayed(state: SearchState, number: int, op_layout: OpLayout) -> LayoutMove:
                 joined = () if end.node in move else _accept(state, end, partial, move)
                 if joined:
                     pending.extend(joined)
-                    change = state.change(move)
-                    if change < least - EPSILON:
-                        least, kept = change, len(move)
+                    added = {each: move[each] for each in joined}
+                    after = {each: state.cost(each, move) for each in state.touched(added)}
+                    cost += sum(sent - costs.get(each, state.costs[each]) for each, sent in after.items())
+                    cost += state.resources.held_change(added)
+                    costs |= after
+                    if cost < least - EPSILON:
+                        least, kept = cost, len(move)
     return dict(islice(move.items(), kept))
 
 
