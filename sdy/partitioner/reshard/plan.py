@@ -154,7 +154,7 @@ class _PlanBuilder:
         yield from self._collectives(unsplit, last, len(moves))
 
     def splits_dims(self) -> list[int]:
-        """Return the indices of the moves that are no collectives unless dims are split."""
+        """Return the indices of the moves that are collectives only once dims are split."""
         unsplit = DimSplit(self._sequence.slots)
         return [index for index in range(len(self._sequence.moves)) if not self._can_perform(unsplit, index)]
 
