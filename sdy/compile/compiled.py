@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from typing_extensions import TypeVar
@@ -13,9 +14,11 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import ShardedBoundary, boundary_of, summary
+from sdy.cost.memory import peak_bytes
 from sdy.cost.quantities import byte_count
+from sdy.cost.traffic import total_bytes_sent
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
-from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.ir.context import SdyContext, remark
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
@@ -183,16 +186,64 @@ def compiled(
     With `is_traced`, the steps of the propagation are recorded. Raises: SdyError at the first op that is unsupported.
     """
     context, copy = make_context(), copy_with_regions(written)
-    propagation, partitioning = options.partitions()
-    passes, traced = with_trace([*propagation, *partitioning]) if is_traced else ([*propagation, *partitioning], None)
+    propagation, _ = options.partitions()
+    passes, traced = with_trace(propagation) if is_traced else (propagation, None)
     with origin.named_lines():
         main_block(written)  # a declaration cannot be partitioned
         run_passes(context, copy, passes, verify_each=False)
-        verify_module(copy)
-        local = lowered(copy, context, options)
-    remarks = tuple(with_sources(each, origin.source_lines) for each in context.diagnostics)
+        found = partitioned(copy, context, options)
+    remarks = tuple(with_sources(each, origin.source_lines) for each in found.context.diagnostics)
     trace = None if traced is None else traced.found[0]
-    return Compiled(written, copy, local, boundary_of(copy), origin, options, remarks, trace)
+    boundary = boundary_of(found.folded)
+    return Compiled(written, found.folded, found.local, boundary, origin, found.options, remarks, trace)
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """A program with collectives on global shapes, and as each device runs it, with the options that made it."""
+
+    folded: ModuleOp
+    local: ModuleOp
+    options: CompileOptions
+    context: SdyContext
+
+
+def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> Partitioned:
+    """Make the communication of a propagated module explicit, and lower it to the program of one device.
+
+    With the optimizer, the module is also partitioned without it, and what sends less is returned; of two that send as
+    much, what needs less memory. Remarks are added to `context`. Raises: SdyError at the first op that is unsupported.
+    """
+    plain = options.without_optimizer()
+    original = None if plain is None else copy_with_regions(propagated)
+    before = tuple(context.diagnostics)
+    run_passes(context, propagated, options.partitions()[1], verify_each=False)
+    verify_module(propagated)
+    found = Partitioned(propagated, lowered(propagated, context, options), options, context)
+    sent = total_bytes_sent(found.local)
+    if plain is None or original is None or not sent or sent < _bytes_sent_with(plain, original):
+        return found
+    other_context = make_context()
+    other_context.diagnostics += before
+    other = partitioned(original, other_context, plain)
+    saved, saving = sent - total_bytes_sent(other.local), "sends"
+    if not saved:
+        saved, saving = peak_bytes(found.local) - peak_bytes(other.local), "holds"
+    if saved <= 0:
+        return found
+    message = f"partitioned without the communication optimizer, so that each device {saving} {saved:,.0f} bytes less"
+    remark(other_context, "SDY-L127", message, main_function(other.folded))
+    return other
+
+
+def _bytes_sent_with(options: CompileOptions, propagated: ModuleOp) -> float:
+    """Return the bytes that each device sends with some options; infinite if an op is unsupported with them."""
+    trial = copy_with_regions(propagated)
+    try:
+        run_passes(make_context(), trial, [*options.partitions()[1], options.lowers()], verify_each=False)
+    except SdyError:
+        return inf  # an op that is supported only after the optimizer has rewritten it
+    return total_bytes_sent(trial)
 
 
 def lowered(global_module: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> ModuleOp:

@@ -43,6 +43,11 @@ class CompileOptions:
             after = partitioning(optimize_communication=self.optimize_communication)
         return self.propagates(dedup_functions_fully=dedup_functions_fully), after
 
+    def without_optimizer(self) -> CompileOptions | None:
+        """Return these options without the optimizer; None if it does not run, or passes are given in place of it."""
+        is_optimized = self.optimize_communication and self.partitioning is None and self.pipeline is None
+        return replace(self, optimize_communication=False) if is_optimized else None
+
     def lowers(self) -> ModulePass:
         """Return the pass from collectives on global tensors to the program of one device; layers stay folded."""
         return LocalPipeline(self.optimize_communication, keep_layers=True)

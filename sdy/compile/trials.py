@@ -6,7 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.compile.compiled import lowered
+from sdy.compile.compiled import partitioned
 from sdy.compile.options import CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import boundary_of
@@ -32,13 +32,12 @@ class TrialPartitions:
     def local(self, module: ModuleOp) -> ModuleOp:
         """Return the program of one device. Raises: SdyError at the first op that is unsupported."""
         context, copy = make_context(), copy_with_regions(module)
-        propagation, partitioning = self._options.partitions()
+        propagation, _ = self._options.partitions()
         with self._origin.named_lines():
             run_passes(context, copy, propagation, verify_each=False)
             text = print_module(copy)
             if text not in self._known:
-                run_passes(context, copy, partitioning, verify_each=False)
-                self._known[text] = lowered(copy, context, self._options)
+                self._known[text] = partitioned(copy, context, self._options).local
         return self._known[text]
 
 

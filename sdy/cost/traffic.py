@@ -40,6 +40,11 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
             yield Traffic(op, kind, times, bytes_sent(kind, group_size(op), result_bytes(op)))
 
 
+def total_bytes_sent(local: ModuleOp) -> float:
+    """Return the bytes that each device sends in a run of a local program."""
+    return sum(each.times * each.bytes_per_run for each in traffic_of(local))
+
+
 def kind_of(op: Operation) -> CollectiveKind | None:
     """Return the kind of a collective of a local program; None for other ops."""
     return CollectiveKind.ALL_TO_ALL if is_ragged_all_to_all(op) else collective_kind(type(op))

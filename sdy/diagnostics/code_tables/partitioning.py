@@ -83,6 +83,10 @@ PARTITIONING: dict[str, Code] = {
         "Permutes that send the same elements are shared, or merged into one if they are between different devices.",
         "Remove sdy-merge-permutes from the pipeline to keep them apart; each device sends no more bytes than before.",
     ),
+    "SDY-L127": Code(
+        "The program is partitioned without the communication optimizer, which would send more or need more memory.",
+        "Nothing is required; `--no-optimizer` partitions it so without the comparison.",
+    ),
     "SDY-V001": Code(
         "No lemma shows that an op of the local program computes what the global program does.",
         "Run `sdy verify`. If it finds no difference, the proof does not support this op yet: docs/guides/proof.md.",

@@ -40,19 +40,20 @@ class Deliveries:
     def _compute(self, layout: Layout, needs: Needs, tensor: TensorSize) -> Delivery:
         price = self.transfers.price
         best = Delivery(sum([price(layout, need, tensor) for need in needs]), layout)
-        if len(needs) < 2 or not self._reuse:
+        others = needs - {layout}  # a user that requires the layout of the producer reads the value as it is
+        if len(others) < 2 or not self._reuse:
             return best  # another home would be the layout of the only user, which costs the same
-        for home in sorted(needs):
+        for home in sorted(others):
             to_home = price(layout, home, tensor)
             if to_home < best.price:
-                total = to_home + sum([price(home, need, tensor) for need in needs])
+                total = to_home + sum([price(home, need, tensor) for need in others])
                 if total < best.price:
                     best = Delivery(total, home)
         return best
 
     def steps(self, layout: Layout, needs: Iterable[Layout], home: Layout, tensor: TensorSize) -> int:
         """Return the number of collectives of a delivery."""
-        pairs = ((layout, home), *((home, need) for need in needs))
+        pairs = ((layout, home), *((home, need) for need in needs if need != layout))
         return sum(self.transfers.cheapest(*pair, tensor).steps for pair in pairs if pair[0] != pair[1])
 
 

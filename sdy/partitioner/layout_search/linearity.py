@@ -10,19 +10,21 @@ from __future__ import annotations
 import cmath
 
 from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.facts.traits import Linearity, combiners_of, linearity, passes_through
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.splats import splat_of
-from sdy.dialects.stablehlo import elementwise, gather_scatter, reduction, slicing
+from sdy.dialects.stablehlo import control, elementwise, gather_scatter, reduction, slicing
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.partitioner.layout_search.node import PartialOperands
 from sdy.partitioner.on_shards.combiners import constant_scalar
 
 PartialSets = tuple[PartialOperands, ...]
 
+PASSING_ON = Block | CallOp | control.ControlFlowOp
 MOST_STEPS = 16  # from a value back to the op that computes it
 
 # Ops that are linear under conditions. Others are by their traits.
@@ -62,16 +64,15 @@ def _linear_in_each(op: Operation) -> PartialSets:
 
 
 def _is_looked_up(value: SSAValue) -> bool:
-    """Return whether a value consists of looked-up elements: a device holds zero in place of those of other devices.
+    """Return whether a device may hold zeros where another device holds elements.
 
+    That is so for looked-up elements, and for values that loops, branches and calls pass on, which one device may hold.
     Zero times infinity, and zero by zero, are NaN.
     """
     for _ in range(MOST_STEPS):
         owner = value.owner
-        if isinstance(owner, gather_scatter.GatherOp):
+        if isinstance(owner, gather_scatter.GatherOp | PASSING_ON):
             return True
-        if isinstance(owner, Block):
-            return False
         is_sum = isinstance(owner, AllReduceOp | elementwise.ConvertOp)  # contributions, in another type
         if not (is_sum or passes_through(owner) or linearity(type(owner)) is Linearity.FIRST):
             return False

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sdy.model.numbered_digits import DigitTuple
 from sdy.partitioner.layout_search.graph import NodeTensor
-from sdy.partitioner.layout_search.node import OpLayout
+from sdy.partitioner.layout_search.node import Assignment, OpLayout, PartialOperands
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState
 
 Grow = Callable[[SearchState, int, OpLayout], LayoutMove]  # grows a move from a node and its new op layout
@@ -19,6 +19,7 @@ MAX_NODES = 300  # of one move
 TOLERANCE = 4.0
 LARGE_SHARE = 0.02  # of the cost of a program: moves from nodes that cost so much may cost any amount on the way
 MAX_RETRIED_VALUES = 8  # of a node that is tried again after it did not join a move
+MAX_PULLED = 16  # ops in a row that pass a partial value on, from its reduction to where it is added
 EPSILON = 1e-6
 
 
@@ -135,31 +136,95 @@ def _costs_up_to(state: SearchState, limit: float, values: Iterable[int], move: 
 
 
 def delayed(state: SearchState, number: int, op_layout: OpLayout) -> LayoutMove:
-    """Return the move in which all linear users of a node use its partial results without a reduction."""
+    """Return the move in which linear users of a node use its partial results without a reduction.
+
+    What they add to the results becomes partial too: linear producers pass partial values on, and of another value one
+    device holds all and the others hold zeros. The move ends where its cost is least.
+    """
     partial = op_layout.layouts[-1].unreduced
     move = {number: op_layout}
     pending = deque([number] if partial else [])
-    while pending:
-        leader = state.graph.nodes[pending.popleft()]
-        for value in leader.values[len(leader.kind.rule.operands) :]:
+    costs = {value: state.cost(value, move) for value in state.touched(move)}  # after the move
+    cost = least = state.change(move)
+    kept = 1
+    while pending and len(move) < MAX_NODES:
+        leader = pending.popleft()
+        for value in state.graph.nodes[leader].values:
+            if not _is_produced_by(state, value, leader):
+                continue
             for end in state.graph.values[value].users:
-                if end.node not in move:
-                    accepting = _op_layout_with_partial(state, end, partial, move)
-                    if accepting is not None:
-                        move[end.node] = accepting
-                        pending.append(end.node)
-    return move
+                joined = () if end.node in move else _accept(state, end, partial, move)
+                if joined:
+                    pending.extend(joined)
+                    added = {each: move[each] for each in joined}
+                    after = {each: state.cost(each, move) for each in state.touched(added)}
+                    cost += sum(sent - costs.get(each, state.costs[each]) for each, sent in after.items())
+                    cost += state.resources.held_change(added)
+                    costs |= after
+                    if cost < least - EPSILON:
+                        least, kept = cost, len(move)
+    return dict(islice(move.items(), kept))
 
 
-def _op_layout_with_partial(
-    state: SearchState, end: NodeTensor, partial: DigitTuple, move: LayoutMove
-) -> OpLayout | None:
-    """Return the op layout in which a node reduces neither an operand nor others that are equally partial."""
+def _is_produced_by(state: SearchState, value: int, node: int) -> bool:
+    producer = state.graph.values[value].producer
+    return producer is not None and producer.node == node
+
+
+def _accept(state: SearchState, end: NodeTensor, partial: DigitTuple, move: dict[int, OpLayout]) -> list[int]:
+    """Add the node of a user to a move, so that it uses a partial value, and the producers of what it adds to it.
+
+    Return the nodes that joined; none if the node is not linear in this operand.
+    """
     node = state.graph.nodes[end.node]
     own = node.values[end.position]
-    partial_operands = tuple(
-        value == own or state.layout(value, move).unreduced == partial
-        for value in node.values[: len(node.kind.rule.operands)]
+
+    def missing(operands: PartialOperands) -> list[int]:
+        """Return the other operands that have to become partial."""
+        values = [value for value, is_partial in zip(node.values, operands, strict=False) if is_partial]
+        return [value for value in values if value != own and state.layout(value, move).unreduced != partial]
+
+    linear = [operands for operands in node.kind.partial_sets if operands[end.position]]
+    for operands in sorted(linear, key=lambda operands: len(missing(operands))):
+        op_layout = _with_partial(state, end.node, partial, operands)
+        if op_layout is not None:
+            move[end.node] = op_layout
+            others = missing(operands)
+            return [end.node, *(joined for value in others for joined in _pull(state, value, partial, move))]
+    return []
+
+
+def _with_partial(state: SearchState, number: int, partial: DigitTuple, operands: PartialOperands) -> OpLayout | None:
+    """Return the op layout of a node with these operands partial, and nothing sharded along the same digits."""
+    node = state.graph.nodes[number]
+    factors = tuple(
+        tuple(digit for digit in digits if digit not in partial) for digits in node.op_layout.assignment.factors
     )
-    accepting = node.op_layout.assignment._replace(partial=partial, partial_operands=partial_operands)
-    return node.kind.op_layout(accepting) if partial_operands in node.kind.partial_sets else None
+    op_layout = node.kind.op_layout(Assignment(factors, partial, operands))
+    return None if op_layout is None or state.resources.exceeds_limits(number, op_layout) else op_layout
+
+
+def _pull(
+    state: SearchState, value: int, partial: DigitTuple, move: dict[int, OpLayout], depth: int = MAX_PULLED
+) -> list[int]:
+    """Add the producer of a value to a move, so that it yields the value partial, if one of its operands can be.
+
+    Return the nodes that joined.
+    """
+    producer = state.graph.values[value].producer
+    if not depth or producer is None or producer.node in move or state.layout(value, move).unreduced == partial:
+        return []
+    number, node = producer.node, state.graph.nodes[producer.node]
+    for operands in node.kind.partial_sets:
+        op_layout = _with_partial(state, number, partial, operands)
+        if op_layout is None:
+            continue
+        move[number] = op_layout
+        own = [each for each, is_partial in zip(node.values, operands, strict=False) if is_partial]
+        sources = [each for each in own if not _is_produced_by(state, each, number)]
+        joined = [number, *(each for source in sources for each in _pull(state, source, partial, move, depth - 1))]
+        if node.is_edge or any(state.layout(source, move).unreduced == partial for source in sources):
+            return joined
+        for each in joined:
+            del move[each]
+    return []

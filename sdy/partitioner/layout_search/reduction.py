@@ -19,7 +19,8 @@ from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
 from sdy.model.shape import StaticShape
 from sdy.partitioner.layout_search.layout import Layout, used
-from sdy.partitioner.layout_search.reshard_price import reshard_price
+from sdy.partitioner.layout_search.reshard_price import first_slices, has_conflict, reshard_price
+from sdy.partitioner.reshard.reduced_slices import reduced_slices
 
 MAX_REDUCTIONS = 1024  # of a value; if there are more, all its digits are reduced the same way
 
@@ -76,13 +77,15 @@ def cheapest_transfer(source: Layout, target: Layout, shape: StaticShape, terms:
     """Return the cheapest transfer that reduces the value; its price is infinite if the target is partial where the
     source is not. A step, which is a collective, costs as much as `step` elements.
     """
-    best = Transfer(inf, None)
+    best, least_effort = Transfer(inf, None), 0
     for reduction, sent, steps, resharded, reshard_steps in _priced_reductions(source, target, shape, terms):
         price = sent + step * steps
         if price <= best.price:
             price += resharded + reshard_steps * step
-            if price < best.price or (price == best.price and _effort(reduction) < _effort(best.reduction)):
-                best = Transfer(price, reduction, steps + reshard_steps)
+            steps += reshard_steps
+            effort = _effort(reduction, target)
+            if (price, steps, effort) < (best.price, best.steps, least_effort):
+                best, least_effort = Transfer(price, reduction, steps), effort
     return best
 
 
@@ -95,12 +98,9 @@ def _priced_reductions(
         return ()
     pending = tuple(digit for digit in source.unreduced if digit not in target.unreduced)
     return tuple(
-        _PricedReduction(
-            each,
-            *_sent_and_steps(each, shape, terms),
-            *_sent_and_steps_of_reshard(each.dims, target.dims, shape, terms),
-        )
+        _priced(each, target.dims, shape, terms)
         for each in _reductions(source, target, pending, shape, terms)
+        if not target.unreduced or not has_conflict(each.dims, target.dims)  # as in `Transfers`
     )
 
 
@@ -128,21 +128,21 @@ def _reductions(
             yield Reduction(sliced, scattered, reduced, dims)
 
 
-def _sent_and_steps(reduction: Reduction, shape: StaticShape, terms: PriceTerms) -> tuple[float, int]:
-    size = terms.elements(shape, reduction.dims)
-    group = prod(terms.count(digits) for digits in reduction.scattered)
-    rest = terms.count(reduction.reduced)
-    sent = bytes_sent(CollectiveKind.REDUCE_SCATTER, group, size) + bytes_sent(CollectiveKind.ALL_REDUCE, rest, size)
-    return sent, (group > 1) + (rest > 1)
-
-
-def _sent_and_steps_of_reshard(
-    source: DigitsPerDim, target: DigitsPerDim, shape: StaticShape, terms: PriceTerms
-) -> tuple[float, int]:
-    if source == target:
-        return 0.0, 0
-    shards, steps = reshard_price(source, target, terms.sizes)
-    return shards * terms.elements(shape, source), steps
+def _priced(reduction: Reduction, target: DigitsPerDim, shape: StaticShape, terms: PriceTerms) -> _PricedReduction:
+    """Price a reduction, and the reshard after it. Of a result that the reshard slices first, slices are reduced."""
+    size: float = terms.elements(shape, reduction.dims)
+    scattered = prod(map(terms.count, reduction.scattered))
+    sent, steps = bytes_sent(CollectiveKind.REDUCE_SCATTER, scattered, size), int(scattered > 1)
+    if reduction.reduced:
+        sliced = () if reduction.dims == target else first_slices(reduction.dims, target, terms.sizes)
+        split = reduced_slices(sliced, reduction.reduced)
+        scattered, left = prod(map(terms.count, split.scattered)), terms.count(split.left)
+        part = size / prod(map(terms.count, split.before)) / scattered
+        sent += bytes_sent(CollectiveKind.REDUCE_SCATTER, scattered, part)
+        sent += bytes_sent(CollectiveKind.ALL_REDUCE, left, part)
+        steps += (scattered > 1) + (left > 1)
+    shards, reshard_steps = reshard_price(reduction.dims, target, terms.sizes)
+    return _PricedReduction(reduction, sent, steps, shards * size, reshard_steps)
 
 
 def _distributed(groups: Sequence[DigitTuple], dims_of_groups: Sequence[int], rank: int) -> DigitsPerDim:
@@ -154,8 +154,7 @@ def _distributed(groups: Sequence[DigitTuple], dims_of_groups: Sequence[int], ra
     return tuple(dims)
 
 
-def _effort(reduction: Reduction | None) -> int:
-    """Return a number that orders reductions of the same price: fewer collectives are better."""
-    if reduction is None:
-        return 0
-    return 2 * bool(reduction.reduced) + 3 * any(reduction.scattered) + any(reduction.sliced)
+def _effort(reduction: Reduction, target: Layout) -> int:
+    """Return a number that orders reductions of the same price and number of collectives: fewer ops are better."""
+    is_resharded = reduction.dims != target.dims
+    return 2 * (bool(reduction.reduced) + is_resharded) + 3 * any(reduction.scattered) + any(reduction.sliced)

@@ -7,13 +7,13 @@ small sizes with the same divisors, so that most transfers are in the cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, prod
+from math import gcd, inf, prod
 
 from sdy.model.numbered_digits import DigitsPerDim, DigitTuple, NumberedDigits
 from sdy.model.shape import StaticShape
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.reduction import PriceTerms, Reduction, Transfer, cheapest_transfer
-from sdy.partitioner.layout_search.reshard_price import reshard_price
+from sdy.partitioner.layout_search.reshard_price import has_conflict, reshard_price
 
 
 class Transfers:
@@ -25,19 +25,28 @@ class Transfers:
         self._known: dict[tuple[Layout, Layout, TensorSize], Transfer] = {}
 
     def price(self, source: Layout, target: Layout, tensor: TensorSize) -> float:
-        """Return the bytes that each device receives; infinite if a value would become partial."""
+        """Return the bytes that each device receives; infinite if partial values would have to be permuted."""
         return 0.0 if source == target else self.cheapest(source, target, tensor).price
 
     def cheapest(self, source: Layout, target: Layout, tensor: TensorSize) -> Transfer:
-        """Return the cheapest transfer of a tensor."""
+        """Return the cheapest transfer of a tensor.
+
+        A value becomes partial along more digits at no cost: one device along them holds it, the others hold zeros.
+        """
         key = source, target, tensor
         found = self._known.get(key)
         if found is None:
-            is_reshard = source.unreduced == target.unreduced
-            found = self._known[key] = self._reshard(*key) if is_reshard else self._reduce(*key)
+            if not set(target.unreduced) <= set(source.unreduced):
+                common = tuple(digit for digit in target.unreduced if digit in source.unreduced)
+                found = self.cheapest(source, Layout(target.dims, common), tensor)
+            else:
+                found = self._reshard(*key) if source.unreduced == target.unreduced else self._reduce(*key)
+            self._known[key] = found
         return found
 
     def _reshard(self, source: Layout, target: Layout, tensor: TensorSize) -> Transfer:
+        if source.unreduced and has_conflict(source.dims, target.dims):
+            return Transfer(inf, None)  # a plan may slice along digits along which devices hold other summands
         shards, steps = reshard_price(source.dims, target.dims, self._digits.sizes)
         shard = self._digits.elements(tensor.shape, source.dims) * tensor.width
         return Transfer(shards * shard + steps * self._patterns.step_bytes, None, steps)

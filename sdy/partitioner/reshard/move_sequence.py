@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, takewhile
+from math import prod
+from operator import itemgetter
 
 from sdy.model.axis import AxisRef
+from sdy.model.collective import AxesPerDim
 from sdy.model.mesh import Mesh
 from sdy.model.numbered_digits import DigitTuple, NumberedDigits, digits_of
 from sdy.model.shape import Shape
@@ -23,6 +27,36 @@ class MoveSequence:
     slots: DimSlots
     start: Filling
     moves: tuple[SlotMove, ...]
+
+    def price(self, shape: Shape) -> tuple[float, int]:
+        """Return the elements of a tensor of `shape` that each device receives, and the number of collectives."""
+        tensor = prod(1 if size is None else size for size in shape)
+        total, count, filling = 0.0, 0, self.start
+        for move in self.moves:
+            before, after = (tensor / self._shards(each) for each in (filling, move.filling))
+            left = [EMPTY if own != EMPTY else digit for digit, own in zip(filling, move.filling, strict=True)]
+            received = {
+                MoveKind.SLICE: 0.0,
+                MoveKind.ALL_TO_ALL: before - before / self._shards(left),
+                MoveKind.PERMUTE: before,
+                MoveKind.GATHER: after - before,
+            }[move.kind]
+            total, count, filling = total + received, count + (move.kind is not MoveKind.SLICE), move.filling
+        return total, count
+
+    def first_slices(self) -> AxesPerDim:
+        """Return the axes by which the first moves slice, those that fill adjacent slots together."""
+        first = [move.filling for move in takewhile(lambda move: move.kind is MoveKind.SLICE, self.moves)]
+        after = first[-1] if first else self.start
+        runs: list[DigitTuple] = []
+        for dim in range(self.slots.rank):
+            slots = [(self.start[slot] == EMPTY != after[slot], after[slot]) for slot in self.slots.of_dim(dim)]
+            for is_new, run in groupby(slots, itemgetter(0)):
+                runs += [tuple(digit for _, digit in run)] if is_new else []
+        return tuple(map(self.digits.join, runs))
+
+    def _shards(self, filling: Sequence[int]) -> int:
+        return prod(size for size, digit in zip(self.slots.sizes, filling, strict=True) if digit != EMPTY)
 
 
 def find_moves(

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from sdy.model.axis import AxisList, AxisRef
-from sdy.model.collective import Collective, CollectivePermute
+from sdy.model.collective import AllSlice, AxesPerDim, Collective, CollectivePermute
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
 from sdy.model.numbered_digits import digits_of
@@ -29,6 +30,7 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.reshard.collective_schedule import gather_and_slice, schedule
 from sdy.partitioner.reshard.dim_split import DimSplit, coarsest_split
 from sdy.partitioner.reshard.move_sequence import MoveSequence, find_moves, merge_slices, with_permute
+from sdy.partitioner.reshard.slot_moves import MoveKind
 from sdy.partitioner.reshard.steps import Plan, PlanStep, Reshape, collective_count, elements_received
 
 
@@ -80,14 +82,47 @@ def _plan_on_one_mesh(
     return min(fixed, found, key=lambda steps: (elements_received(steps, mesh), collective_count(steps)))
 
 
+class PlanPrice(NamedTuple):
+    """The elements that each device receives by a plan, and the number of its collectives.
+
+    `sliced` are the axes by which the plan slices first, those of adjacent slots together.
+    """
+
+    elements: float
+    collectives: int
+    sliced: AxesPerDim
+
+
+def plan_price(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> PlanPrice:
+    """Return the price of the plan of a reshard on one mesh. Faster than to plan, since no dims are split."""
+    sequence = find_moves(source, target, shape, mesh, ())
+    found = None if sequence is None else PlanPrice(*sequence.price(shape), sequence.first_slices())
+    if sequence is not None and found is not None:
+        permutes = any(move.kind is MoveKind.PERMUTE for move in sequence.moves)
+        if not permutes and not _PlanBuilder(sequence, (), target, shape).splits_dims():
+            return found
+    steps = _fixed_schedule(source, target, shape, mesh)
+    sliced = steps[0].action.axes if steps and isinstance(steps[0].action, AllSlice) else ()
+    fixed = PlanPrice(elements_received(steps, mesh), collective_count(steps), sliced)
+    return fixed if found is None or fixed[:2] <= found[:2] else found
+
+
 def _fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
     """Return the fixed schedule if all its shardings divide the dims; else gather and slice, which is always valid."""
     steps: Plan = ()
     if digits_of([*source.axis_refs(), *target.axis_refs()], mesh) is not None:
-        steps = schedule(source, target, shape, mesh)
+        steps = tuple(_without_identities(source, schedule(source, target, shape, mesh)))
     if not steps or any(local_shape(shape, step.sharding, mesh, allow_uneven=False) is None for step in steps):
         steps = gather_and_slice(source, target, shape, mesh)
     return steps
+
+
+def _without_identities(sharding: TensorSharding, steps: Plan) -> Iterator[PlanStep]:
+    """Yield the steps without permutes to the same sharding, which send nothing."""
+    for step in steps:
+        before, sharding = sharding, step.sharding
+        if not isinstance(step.action, CollectivePermute) or replace(before, replicated=()) != sharding:
+            yield step
 
 
 class _PlanBuilder:
@@ -104,19 +139,24 @@ class _PlanBuilder:
 
     def steps(self) -> Iterator[PlanStep]:
         """Yield the steps; dims are split from the first move that requires it to the last one."""
-        unsplit = DimSplit(self._sequence.slots)
-        moves = self._sequence.moves
-        splitting = [index for index in range(len(moves)) if not self._can_perform(unsplit, index)]
+        unsplit, moves, splitting = DimSplit(self._sequence.slots), self._sequence.moves, self.splits_dims()
         if not splitting:
             yield from self._collectives(unsplit, 0, len(moves))
             return
         first, last = splitting[0], splitting[-1] + 1
+        while first and moves[first - 1].kind is moves[first].kind is MoveKind.SLICE:
+            first -= 1  # one slice of all dims
         split = coarsest_split(self._sequence.slots, self._fillings[first], moves[first:last], self._sequence.digits)
         yield from self._collectives(unsplit, 0, first)
         yield self._step(Reshape(), split, first)
         yield from self._collectives(split, first, last)
         yield self._step(Reshape(), unsplit, last)
         yield from self._collectives(unsplit, last, len(moves))
+
+    def splits_dims(self) -> list[int]:
+        """Return the indices of the moves that are collectives only once dims are split."""
+        unsplit = DimSplit(self._sequence.slots)
+        return [index for index in range(len(self._sequence.moves)) if not self._can_perform(unsplit, index)]
 
     def _can_perform(self, split: DimSplit, index: int) -> bool:
         return split.can_perform(self._fillings[index], self._sequence.moves[index : index + 1], self._sequence.digits)

@@ -33,7 +33,9 @@ from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.passes.simplify.merge_equal_ops import MergeEqualOpsPass
 from sdy.passes.simplify.remove_copies import RemoveCopiesPass
 
-TO_SHARDS = ConvertGlobalToLocalPass(regroup_shards=True, keep_zero_signs=True)
+TO_SHARDS = ConvertGlobalToLocalPass(
+    combine_multi_dimension_reduce_scatter=True, regroup_shards=True, keep_zero_signs=True
+)
 
 
 def required_reshards() -> Passes:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, Region, SSAValue
 
@@ -150,8 +150,15 @@ class GraphReader:
         assert layout is not None
         count = max(1, len(values))
         identity = tuple((FactorIndex(dim),) for dim in range(len(shape)))
-        kind = shared_kind(OpShardingRule(shape, (identity,) * count, ()), (), self._digits, ())
+        partial_sets = ((True,) * count,) if values and self._passes_sums(edge) else ()
+        kind = shared_kind(OpShardingRule(shape, (identity,) * count, ()), partial_sets, self._digits, ())
         return LayoutNode(kind, OpLayout(Assignment(layout.dims), (layout,) * count), values, is_edge=True)
+
+    def _passes_sums(self, edge: ValueEdge) -> bool:
+        """Return whether the value of an edge may be partial: the partial values of all its sources are sums."""
+        numbers = (self._number[source.value] for source in edge.sources)
+        is_sum = all(self._bindings[number].kind is ReductionKind.SUM for number in numbers)
+        return bool(edge.sources and edge.targets) and is_sum and element_type_of(edge.value) != i1
 
     def _layout(self, value: SSAValue) -> Layout | None:
         """Return the current layout of a value; None unless it is a tensor of static shape on all devices."""

@@ -14,6 +14,7 @@ Requires and ensures: full explicit reshards.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -28,6 +29,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
 from sdy.model.numbered_digits import NumberedDigits
 from sdy.partitioner.layout_search.layout import MAX_DIGITS
+from sdy.partitioner.layout_search.moves import EPSILON
 from sdy.partitioner.layout_search.search import Saving, search
 from sdy.partitioner.layout_search.state import MemoryBudget, SearchState, Sent, mean_cost
 from sdy.partitioner.layout_search.transfer import Patterns
@@ -52,9 +54,8 @@ class _Rewritten:
     remarks: list[Diagnostic]
 
     def is_within(self, peak: float) -> bool:
-        """Return whether no device holds more than `peak` bytes, and repeated gathers do not send what is saved."""
-        saved = sum(each.saved.bytes for each in self.savings)
-        return self.relief.peak_bytes <= peak and (not self.relief.sent or self.relief.sent <= saved)
+        """Return whether no device holds more than `peak` bytes, and none sends more than before."""
+        return self.relief.peak_bytes <= peak and self.relief.sent <= _bytes_saved(self.savings) + EPSILON
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ class OptimizeCommunicationPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Search, starting from the current shardings, and rewrite the module.
 
-        If the result exceeds the memory limit, or sends more because values are gathered again to stay within it, the
-        search is repeated with higher and higher costs of the bytes that devices hold until a result is within the
-        limit, and once without changing the shardings of ops. The result within the limit that sends less is kept; if
+        If the result exceeds the memory limit, or sends more than before, since values are gathered again, the search
+        is repeated with higher and higher costs of the bytes that devices hold until a result is within the limit, and
+        once without changing the shardings of ops. The result within the limit that sends less is kept; if
         there is none, the module stays unchanged except that equal reshards are shared.
         """
         share_equal_reshards(op)
@@ -122,6 +123,10 @@ class OptimizeCommunicationPass(ModulePass):
             return None
         state = self._state(read, memory)
         savings = search(state)
+        if _bytes_saved(savings) < -EPSILON:  # fewer collectives would send more bytes in all
+            read = GraphReader(module, read.digits).read()
+            state = SearchState(read.graph, read.digits, self._patterns(), memory)
+            savings = search(state)
         remarks = [_remark(read, saving) for saving in savings]  # before the ops that they name change
         Writer(read, state, name).write()
         relief = gather_again(module, memory.max_held_bytes)
@@ -129,10 +134,16 @@ class OptimizeCommunicationPass(ModulePass):
 
     def _state(self, read: ModuleGraph, memory: MemoryBudget) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
-        patterns = Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse)
-        state = SearchState(read.graph, read.digits, patterns, memory)
+        state = SearchState(read.graph, read.digits, self._patterns(), memory)
         step = max(self.step_bytes, round(self.step_percent / 100 * mean_cost(state)))
-        return SearchState(read.graph, read.digits, replace(patterns, step_bytes=step), memory)
+        return SearchState(read.graph, read.digits, self._patterns(step), memory)
+
+    def _patterns(self, step_bytes: int = 0) -> Patterns:
+        return Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse, step_bytes)
+
+
+def _bytes_saved(savings: Sequence[Saving]) -> float:
+    return sum(each.saved.bytes for each in savings)
 
 
 def _restore(module: ModuleOp, original: ModuleOp) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -10,15 +11,16 @@ from xdsl.rewriter import InsertPoint
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.walk import ancestor_in, block_of
-from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
+from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp, ReplicatedToUnreducedOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.collective import AxesPerDim
-from sdy.model.numbered_digits import DigitsPerDim
+from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
+from sdy.partitioner.layout_search.linearity import is_zero
 from sdy.partitioner.layout_search.reduction import Reduction
 from sdy.partitioner.layout_search.state import SearchState
 from sdy.passes.export.optimize.communication_edges import ValueEdge
@@ -63,6 +65,7 @@ class Writer:
                 )
                 if self._dims(copies[need]) != need.dims:
                     set_sharding(copies[need], self._sharding(need.dims))
+                copies[need] = self._on_one_device(copies[need], need.dims, need.unreduced)
             _replace_use(use.source, copies[need])
 
     def _write_transfers(self, number: int, binding: Binding) -> None:
@@ -96,7 +99,18 @@ class Writer:
             grows = elements(tensor.shape, target.dims) > elements(tensor.shape, dims)
             point = self._before_first(value, users) if grows else after_definition(value)
             value = insert(reshard(value, self._sharding(target.dims)), point, location_of(value)).result
-        return value
+        more = tuple(digit for digit in target.unreduced if digit not in source.unreduced)
+        return self._on_one_device(value, target.dims, more)
+
+    def _on_one_device(self, value: SSAValue, dims: DigitsPerDim, partial: DigitTuple) -> SSAValue:
+        """Return the value, partial along some digits: one device along them holds it, the others hold zeros."""
+        if not partial or is_zero(value):
+            return value
+        if sharding_of(value) is None:
+            set_sharding(value, self._sharding(dims))  # the op requires one
+        axes = sort_and_merge(self._state.digits.join(partial), self._state.digits.mesh)
+        sharding = replace(self._sharding(dims), unreduced=axes)
+        return _insert_after_definition(ReplicatedToUnreducedOp(value, axes, sharding), value)
 
     def _before_first(self, value: SSAValue, users: Sequence[Use]) -> InsertPoint:
         """Return the point before the first op of the value's block that uses it, directly or in a region."""

@@ -27,17 +27,21 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import sharding_before_barriers, sharding_of
 from sdy.model.axis import AxisRef
-from sdy.model.collective import AllSlice
+from sdy.model.axis_list import extended, set_difference, sort_and_merge
+from sdy.model.collective import AllSlice, AxesPerDim
+from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
-from sdy.model.sharding import TensorSharding
+from sdy.model.numbered_digits import digits_of
+from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.reshard.plan import plan
-from sdy.partitioner.reshard.steps import PlanStep, Reshape
+from sdy.partitioner.reshard.reduced_slices import reduced_slices
+from sdy.partitioner.reshard.steps import Plan
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 from sdy.passes.export.reshards.reshard_to_collectives import ends_of, is_expressible, step_op
 from sdy.passes.rewriting.insertion import erase, insert
@@ -67,7 +71,7 @@ class _Planner:
     def __init__(self, module: ModuleOp) -> None:
         self._meshes: MeshTable = meshes_of(module)
         self._scopes = ManualScopes(module)
-        self._reductions: dict[AllReduceOp, SSAValue] = {}  # results of repeated all-reduces, reshaped
+        self._reductions: dict[AllReduceOp, SSAValue] = {}  # reduced slices, in place of these
 
     def rewrite(self, reshard: ReshardOp) -> None:
         """Replace `reshard` by collectives, if collectives can express it."""
@@ -86,32 +90,60 @@ class _Planner:
         target_mesh = resolve_mesh(ends.target.mesh, self._meshes)
         steps = plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, manual_axes)
         reduction = _reduction_of(value, reshard)
-        if reduction is not None and [type(step.action) for step in steps[:2]] == [Reshape, AllSlice]:
-            value = self._reductions.get(reduction) or self._reduced_in_shape(reduction, steps[0])
-            steps = steps[1:]
+        count = next((index + 1 for index, step in enumerate(steps[:2]) if isinstance(step.action, AllSlice)), 0)
+        if reduction is not None and count:
+            if reduction not in self._reductions:
+                self._reductions[reduction] = _reduced_in_slices(reduction, steps[:count], ends.mesh)
+            value, steps = self._reductions[reduction], steps[count:]
         for step in steps:
             value = insert(step_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
         return value
 
-    def _reduced_in_shape(self, reduction: AllReduceOp, step: PlanStep) -> SSAValue:
-        """Return the result of `step`, a reshape, of a reduction, with the reshape before the reduction.
-
-        A slice fuses to a reduce-scatter only right after the reduction.
-        """
-        before = sharding_of(reduction.tensor) or fully_closed(step.sharding.mesh, 0)
-        sharding = replace(step.sharding, unreduced=before.unreduced, unreduced_kind=before.unreduced_kind)
-        point = InsertPoint.before(reduction)
-        reshaped = insert(step_op(replace(step, sharding=sharding), reduction.tensor), point, reduction.location)
-        assert reduction.kind is not None  # verified
-        again = AllReduceOp(reshaped.results[0], reduction.reduction_axes.data, step.sharding, reduction.kind)
-        self._reductions[reduction] = insert(again, point, reduction.location).result
-        return again.result
-
     def erase_reductions(self) -> None:
-        """Erase reductions that were repeated, after the last reshard is replaced."""
+        """Erase reductions whose slices are reduced instead, after the last reshard is replaced."""
         for reduction in self._reductions:
-            if reduction.result.first_use is None:
-                erase(reduction)
+            erase(reduction)
+
+
+def _reduced_in_slices(reduction: AllReduceOp, steps: Plan, mesh: Mesh) -> SSAValue:
+    """Insert ops that reduce the slices of a value; return what `steps` do to the result of `reduction`.
+
+    `steps` are a slice, perhaps after a reshape.
+    """
+    *reshape, last = steps
+    action, axes, kind = last.action, reduction.reduction_axes.data, reduction.kind
+    assert isinstance(action, AllSlice)
+    assert kind is not None  # verified
+    digits = digits_of([*axes, *(ref for own in action.axes for ref in own)], mesh)
+    assert digits is not None  # the mesh has digits that both the reduction and the reshard use
+    split = reduced_slices(tuple(map(digits.inside, action.axes)), digits.inside(axes))
+    before, scattered, after = (tuple(map(digits.join, own)) for own in (split.before, split.scattered, split.after))
+    given = sharding_of(reduction.tensor) or fully_closed(last.sharding.mesh, 0)
+    dims = reshape[0].sharding.dims if reshape else reduction.out_sharding.data.dims
+    sharding = replace(last.sharding, dims=dims, unreduced=given.unreduced, unreduced_kind=given.unreduced_kind)
+    value, point = reduction.tensor, InsertPoint.before(reduction)
+
+    def add(op: Operation) -> SSAValue:
+        return insert(op, point, reduction.location).results[0]
+
+    for step in reshape:
+        value = add(step_op(replace(step, sharding=sharding), value))
+    if any(before):
+        sharding = _sharded_further(sharding, before, mesh)
+        value = add(AllSliceOp(value, before, sharding))
+    if any(scattered):
+        left = set_difference(given.unreduced, tuple(ref for own in scattered for ref in own), mesh)
+        sharding = replace(_sharded_further(sharding, scattered, mesh), unreduced=left)
+        value = add(ReduceScatterOp(value, scattered, sharding, kind))
+    if split.left:
+        sharding = replace(sharding, unreduced=last.sharding.unreduced)
+        value = add(AllReduceOp(value, sort_and_merge(digits.join(split.left), mesh), sharding, kind))
+    return add(AllSliceOp(value, after, last.sharding)) if any(after) else value
+
+
+def _sharded_further(sharding: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> TensorSharding:
+    pairs = zip(sharding.dims, axes, strict=True)
+    return replace(sharding, dims=tuple(DimSharding(extended(dim.axes, more, mesh)) for dim, more in pairs))
 
 
 def _reduction_of(value: SSAValue, reshard: ReshardOp) -> AllReduceOp | None:

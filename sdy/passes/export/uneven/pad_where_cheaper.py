@@ -22,7 +22,9 @@ from sdy.passes.export.uneven.pad_uneven_dims import PadUnevenDimsPass, padding_
 from sdy.passes.run import run_passes
 
 _PAD = AlignWindowsPass(), PadUnevenDimsPass()
-MOST_WORK = 0.75  # limit of FLOPs relative to no padding, if padding sends more bytes
+# If padding sends more bytes: the limit of FLOPs relative to no padding, and the FLOPs that each more byte must save.
+# Accelerators compute a few thousand FLOPs in the time in which they send a byte.
+MOST_WORK, FLOPS_PER_BYTE = 0.75, 2000
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class PadWhereCheaperPass(ModulePass):
 
 
 def is_cheaper(padded: Statistics, even: Statistics) -> bool:
-    """Return whether padding sends less, or the same with no more memory, or computes much less."""
+    """Return whether padding sends less, or the same with no more memory, or computes enough less to be faster."""
     sends_less = (padded.bytes_sent, padded.peak_bytes) <= (even.bytes_sent, even.peak_bytes)
-    return sends_less or padded.flops < MOST_WORK * even.flops
+    saved, sent = even.flops - padded.flops, padded.bytes_sent - even.bytes_sent
+    return sends_less or (saved > (1 - MOST_WORK) * even.flops and saved >= FLOPS_PER_BYTE * sent)

@@ -13,7 +13,7 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.shape import local_shape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.reshard.collective_schedule import schedule
-from sdy.partitioner.reshard.plan import plan
+from sdy.partitioner.reshard.plan import plan, plan_price
 from sdy.partitioner.reshard.steps import Plan, collective_count, elements_received
 
 
@@ -28,6 +28,7 @@ def _ratios(sizes: tuple[int, ...], rank: int) -> list[float]:
             steps = plan(source, target, shape, mesh)
             received, lacking = elements_received(steps, mesh), missing_elements(source, target, shape, mesh)
             _check_shard_sizes(steps, source, target, shape, mesh)
+            assert plan_price(source, target, shape, mesh)[:2] == (received, collective_count(steps))
             assert received <= _fixed_cost(source, target, shape, mesh)
             if lacking:
                 ratios.append(received / lacking)

@@ -52,10 +52,32 @@ def test_reshaped_and_sliced_sum_becomes_reduce_scatter() -> None:
     assert [(str(param.axes[0]), param.source, param.target) for param in moved.params.data] == [('"p"', 0, 1)]
 
 
-def test_a_sum_for_two_branches_is_reshaped_once() -> None:
+SLICED = f"""{MESH}
+func.func @main(%x: {TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{}}, {{}}], unreduced={{"q"}}>}})
+    -> ({TENSOR} {{sdy.sharding = #sdy.sharding<@g, [{{"p", "q":(1)2}}, {{}}]>}}) {{
+  %0 = sdy.all_reduce {{"q"}} %x out_sharding=<@g, [{{}}, {{}}]> : {TENSOR}
+  %1 = sdy.reshard %0 <@g, [{{"p", "q":(1)2}}, {{}}]> : {TENSOR}
+  return %1 : {TENSOR}
+}}"""
+
+
+def test_only_what_stays_on_a_device_is_reduced() -> None:
+    module = parse_module(SLICED, "test.mlir")
+    run_passes(make_context(), module, [PlanReshardsPass()])
+    verify_module(module)
+    collectives = [line.split(" out_sharding")[0] for line in str(module).splitlines() if "sdy." in line][2:]
+    assert [line.split(" = ")[1] for line in collectives] == [
+        'sdy.all_slice [{"p"}, {}] %0',
+        'sdy.reduce_scatter [{"q":(1)2}, {}] %1',
+        'sdy.all_reduce {"q":(2)2} %2',
+    ]
+
+
+def test_a_sum_for_two_branches_is_scattered_once() -> None:
     global_module = parse_module(IN_BRANCHES, "test.mlir")
     run_passes(make_context(), global_module, [PlanReshardsPass()])
-    assert len(ops_of(global_module, AllReduceOp)) == 1
+    assert len(ops_of(global_module, ReduceScatterOp)) == 1
+    assert not ops_of(global_module, AllReduceOp)
     local = global_module.clone()
     run_passes(make_context(), local, [LocalPipeline()])
     verify_module(local)

@@ -20,7 +20,7 @@ func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}]>}
   return %3 : tensor<{result}xf32>
 }}"""
 GATHER = CollectiveKind.ALL_GATHER
-EVEN = Statistics({GATHER: CollectiveStatistics(1, 1, 100.0)}, flops=1000, peak_bytes=50)
+EVEN = Statistics({GATHER: CollectiveStatistics(1, 1, 100.0)}, flops=10_000, peak_bytes=50)
 
 
 def remarks_of(line: str, result: int) -> list[str]:
@@ -59,8 +59,9 @@ def test_value_returned_immediately_is_not_padded() -> None:
         (EVEN, True),
         (replace(EVEN, peak_bytes=51), False),
         (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 99.0)}, peak_bytes=500), True),
-        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 101.0)}, flops=800), False),
-        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 101.0)}, flops=700), True),
+        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 101.0)}, flops=8_000), False),
+        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 101.0)}, flops=7_000), True),
+        (replace(EVEN, collectives={GATHER: CollectiveStatistics(1, 1, 102.0)}, flops=7_000), False),
     ],
 )
 def test_bytes_sent_are_compared_first(padded: Statistics, expected: bool) -> None:
