@@ -1,0 +1,218 @@
+"""The training step of a row as a program of `sdy`: layers in loops, recomputation, gradients, optimizer.
+
+Rows of pipelines become the step of one stage, without the idle share of the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import AbstractMesh
+
+import sdy
+from support.measured.layers import Array, Axes, Layout, Weight, product, rms_norm
+from support.measured.models import LayerKind, Sizes, kinds_of_layers
+from support.measured.published import Row
+
+Pytree = dict[str, dict[str, Array]]
+MESH_AXES = ("data", "fsdp", "fsdp_transpose", "context", "expert", "tensor")  # major first
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """The names of what is stored of each layer: on the device and on the host; `everything` if all is."""
+
+    device: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    everything: bool = False
+
+    @staticmethod
+    def of(row: Row) -> Recomputation:
+        """Return what a row says."""
+        text = row["remat"]
+        if text.startswith(("none", "not stated")):
+            return Recomputation(everything=True)
+        if "every second matrix product" in text:  # of q, k, v, out, gate, up, down
+            return Recomputation(("query_proj", "value_proj", "mlpwi_0", "mlpwo", "context", "out_proj"))
+        if "all matrix products" in text:
+            names = ("query_proj", "key_proj", "value_proj", "out_proj", "mlpwi_0", "mlpwi_1", "mlpwo")
+            return Recomputation(names)
+        found = Recomputation()
+        for part in text.removeprefix("saved").split(";")[0].split(" and " if "and k and v" not in text else "\0"):
+            names = tuple(name for words, name in _SAVED if any(word in part for word in words))
+            is_host = "host" in part or "all offloaded" in text or "both offloaded" in text
+            found = replace(found, host=found.host + names) if is_host else replace(found, device=found.device + names)
+        if "k and v projections (device)" in text:
+            return Recomputation(("key_proj", "value_proj"), ("layer_input", "mlpwo"))
+        if "layer input (device)" in text:
+            return Recomputation((), ("context", "mlpwo"))
+        return found
+
+
+_SAVED = (
+    (("layer input",), "layer_input"),
+    (("q, k, v", "q proj"), "query_proj"),
+    (("q, k, v", "k and v"), "key_proj"),
+    (("q, k, v", "k and v"), "value_proj"),
+    (("attention output",), "context"),
+    (("out projection",), "out_proj"),
+    (("MLP output", "expert) output"), "mlpwo"),
+)
+
+
+def layout_of(row: Row) -> Layout:
+    """Return along which axes of its mesh a row shards what."""
+    sizes = {axis: row.count(axis) for axis in MESH_AXES}
+    present = tuple(axis for axis in MESH_AXES if sizes[axis] > 1)
+    mesh = AbstractMesh(tuple(sizes[axis] for axis in present) or (1,), present or ("data",))
+
+    def those(*axes: str) -> Axes:
+        return tuple(axis for axis in axes if axis in present)
+
+    is_megatron = row["sharding"].startswith("megatron")
+    fp8 = row["quantization"].startswith(("fp8", "mxfp8", "float8", "nvfp4"))
+    kind = jnp.int8 if row["quantization"].startswith("int8") else jnp.float8_e4m3fn if fp8 else jnp.bfloat16
+    activation = jnp.float32 if row["activation_dtype"] == "float32" else jnp.bfloat16
+    product_type = kind if activation == jnp.bfloat16 else jnp.float32
+    travels_narrow = "all-gathers in float8" in row["quantization"] or "tensorwise" in row["quantization"]
+    is_replicated = row["sharding"].startswith(("parameters, gradients and moments replicated", "moments sharded"))
+    return Layout(
+        mesh,
+        batch=those("data", "fsdp", "fsdp_transpose", "expert"),
+        sequence=those("context"),
+        between_blocks=those("tensor"),
+        model=() if is_replicated or (is_megatron and not those("fsdp")) else those("fsdp", "context", "expert"),
+        hidden=those("fsdp_transpose"),
+        tensor=those("tensor"),
+        expert=those("expert"),
+        activation=jnp.dtype(activation),
+        product=jnp.dtype(product_type),
+        gathered=jnp.dtype(jnp.float8_e4m3fn if travels_narrow else activation),
+        gradient=jnp.dtype(activation),
+    )
+
+
+@dataclass(frozen=True)
+class Model:
+    """The weights of a model, by kind of layer, and its loss."""
+
+    row: Row
+    layout: Layout
+    sizes: Sizes
+    kinds: Sequence[LayerKind]
+
+    @staticmethod
+    def of(row: Row, stages: int = 1) -> Model:
+        """Return the model of a row; of a pipeline, the layers of one stage."""
+        layout = layout_of(row)
+        kinds = [replace(kind, count=max(1, kind.count // stages)) for kind in kinds_of_layers(row, layout)]
+        return Model(row, layout, Sizes.of(row), kinds)
+
+    def weights(self) -> dict[str, dict[str, Weight]]:
+        """Return all weights; those of layers have one more dim for the layers of a kind."""
+        layout, sizes = self.layout, self.sizes
+        found = {
+            f"layers_{number}": {
+                name: Weight((kind.count, *each.shape), ((), *each.stored), ((), *each.used))
+                for name, each in kind.weights.items()
+            }
+            for number, kind in enumerate(self.kinds)
+        }
+        ends = {
+            "embedding": layout.weight("vd", sizes.vocabulary, sizes.model),
+            "norm": layout.weight("-", sizes.model),
+        }
+        if not sizes.is_tied:
+            ends["head"] = layout.weight("dv", sizes.model, sizes.vocabulary)
+        return found | {"ends": ends}
+
+    def loss(self, tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Array:
+        """Return the mean cross-entropy of the next tokens."""
+        layout, ends, weights = self.layout, tensors["ends"], self.weights()["ends"]
+        table = layout.use(ends["embedding"], weights["embedding"], layout.activation)
+        x = layout.residual(table[tokens])
+        for number, kind in enumerate(self.kinds):
+            x = self._run_layers(kind, x, tensors[f"layers_{number}"], routes)
+        x = layout.whole(rms_norm(x, ends["norm"]))
+        if self.sizes.is_tied:
+            logits = product("bsd,vd->bsv", x, table, layout.activation, layout.activation)
+        else:
+            head = layout.use(ends["head"], weights["head"], layout.activation)
+            logits = product("bsd,dv->bsv", x, head, layout.activation, layout.activation)
+        logits = layout.place(logits, layout.batch, layout.sequence, layout.tensor).astype(jnp.float32)
+        is_target = jax.lax.broadcasted_iota(jnp.int32, logits.shape, 2) == targets[..., None]
+        found = jnp.where(is_target, logits, 0).sum(-1)
+        return (jax.nn.logsumexp(logits, axis=-1) - found).mean()
+
+    def _run_layers(self, kind: LayerKind, x: Array, tensors: dict[str, Array], routes: Array) -> Array:
+        saved = Recomputation.of(self.row)
+        body: Callable[[Array, dict[str, Array]], Array] = partial(kind.run, routes=routes)
+        if not saved.everything:
+            policy = jax.checkpoint_policies.save_only_these_names(*saved.device, *saved.host)
+            body = jax.checkpoint(body, policy=policy, prevent_cse=False)
+        return jax.lax.scan(lambda x, w: (body(x, w), None), x, tensors)[0]
+
+
+def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Array) -> tuple[Array, Array, Array]:
+    """Return a weight and its moments after a step of the optimizer of a row."""
+    gradient = gradient.astype(jnp.float32)
+    if row["optimizer"] == "sgd":
+        return weight - 1e-3 * gradient, first, second
+    new = (0.9 * first + 0.1 * gradient).astype(first.dtype)
+    square = 0.95 * second + 0.05 * gradient * gradient
+    return weight - 1e-3 * (new / (jnp.sqrt(square) + 1e-8) + 0.1 * weight), new, square
+
+
+def step_of(row: Row) -> tuple[Callable[..., object], tuple[object, ...]]:
+    """Return the training step of a row, and the shapes and shardings of its arguments."""
+    stages, rounds = row.count("stage"), row.count("micro_batches")
+    model = Model.of(row, stages)
+    layout, weights = model.layout, model.weights()
+    batch = row.count("global_batch") // rounds
+    length = row.count("sequence")
+
+    def step(tensors: Pytree, first: Pytree, second: Pytree, tokens: Array, targets: Array, routes: Array) -> object:
+        def gradients(tokens: Array, targets: Array) -> Pytree:
+            return jax.grad(model.loss)(tensors, tokens, targets, routes)
+
+        if rounds == 1:
+            found = gradients(tokens[0], targets[0])
+        else:
+            zero = jax.tree.map(jnp.zeros_like, tensors)
+            found, _ = jax.lax.scan(
+                lambda sums, each: (jax.tree.map(jnp.add, sums, gradients(*each)), None), zero, (tokens, targets)
+            )
+        if not row["model"].startswith("qwen3-0.6b"):
+            norm = jnp.sqrt(sum(jnp.sum(jnp.square(each)) for each in jax.tree.leaves(found)))
+            found = jax.tree.map(lambda each: each * jnp.minimum(1.0, 1.0 / norm), found)
+        leaves, tree = jax.tree.flatten(tensors)
+        moments = (jax.tree.leaves(each) for each in (first, second, found))
+        new = [updated(row, *each) for each in zip(leaves, *moments, strict=True)]
+        return [jax.tree.unflatten(tree, part) for part in zip(*new, strict=True)]
+
+    def shapes(kind: jnp.dtype) -> Mapping[str, Mapping[str, jax.ShapeDtypeStruct]]:
+        return {
+            group: {
+                name: jax.ShapeDtypeStruct(each.shape, kind, sharding=layout.sharding(*each.stored))
+                for name, each in named.items()
+            }
+            for group, named in weights.items()
+        }
+
+    wide = jnp.dtype(jnp.float32)
+    first = jnp.dtype(jnp.bfloat16) if row["optimizer_state_dtype"].startswith("mu bfloat16") else wide
+    place = layout.sharding((), layout.batch, layout.sequence)
+    tokens = jax.ShapeDtypeStruct((rounds, batch, length), jnp.int32, sharding=place)
+    chosen = max(model.sizes.chosen, 1)
+    routes = jax.ShapeDtypeStruct((batch, length * chosen), jnp.int32, sharding=layout.sharding(layout.batch, ()))
+    return step, (shapes(wide), shapes(first), shapes(wide), tokens, tokens, routes)
+
+
+def program_of(row: Row) -> sdy.Program[object]:
+    """Return the program of the step of a row. Raises: KeyError if its family has no program."""
+    step, arguments = step_of(row)
+    return sdy.from_jax(jax.jit(step, donate_argnums=(0, 1, 2)), *arguments)
