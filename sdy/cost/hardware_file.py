@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from sdy.cost.hardware import HARDWARE, Hardware, MatrixRates, Network, Switch, Torus
+from sdy.cost.hardware import Hardware, MatrixRates, Network, Switch, Torus
+from sdy.cost.machines import HARDWARE
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.toml_tables import (

@@ -12,7 +12,8 @@ from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun, ScheduledOp, schedule_of
+from sdy.cost.overlap import overlapped_seconds
+from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp, schedule_of
 from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list
 from sdy.model.html_repr import HtmlRepr
@@ -52,6 +53,8 @@ class ProgramCost(HtmlRepr):
     peak_bytes: int
     free_bytes: float
     axes: tuple[str, ...] = ()  # of the mesh, in order
+    host_seconds: float = 0.0  # all transfers between the memories of device and host
+    seconds: float = 0.0  # with collectives beside the ops, as a compiler schedules them
 
     def __repr__(self) -> str:
         """Return one line with the machine, the time without overlap, the bytes sent and the peak memory."""
@@ -73,12 +76,17 @@ class ProgramCost(HtmlRepr):
     @property
     def seconds_overlapped(self) -> float:
         """The total time if communication overlaps with computation completely."""
-        return max(self.op_seconds, self.communication_seconds)
+        return max(self.op_seconds, self.communication_seconds, self.host_seconds)
 
     @property
     def seconds_in_turn(self) -> float:
         """The total time without overlap."""
-        return self.op_seconds + self.communication_seconds
+        return self.op_seconds + self.communication_seconds + self.host_seconds
+
+    @property
+    def exposed_seconds(self) -> float:
+        """The part of `seconds` in which the device waits for collectives or for the host."""
+        return max(0.0, self.seconds - self.op_seconds)
 
     @property
     def fits(self) -> bool:
@@ -127,9 +135,10 @@ def cost_of(
     the most bytes alive at once, are those of the program, if they are known.
     Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
-    compute = memory = seconds = 0.0
+    compute = memory = seconds = host = 0.0
     collectives: dict[tuple[CollectiveKind, str], CollectiveCost] = {}
-    for scheduled in schedule_of(local, mesh, hardware) if schedule is None else schedule:
+    slots = list(schedule_of(local, mesh, hardware) if schedule is None else schedule)
+    for scheduled in slots:
         if scheduled.visit.is_left:
             continue
         match scheduled.work:
@@ -137,13 +146,16 @@ def cost_of(
                 compute += scheduled.visit.times * time.compute_seconds
                 memory += scheduled.visit.times * time.memory_seconds
                 seconds += scheduled.seconds
+            case HostTransfer() as moved:
+                host += scheduled.visit.times * moved.seconds
             case CollectiveRun(kind=kind, axes=axes) as run:
                 key = kind, write_axis_list(axes)
                 collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), run, scheduled.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
     found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
     most = peak_bytes(local) if peak is None else peak
-    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes)
+    scheduled_seconds = overlapped_seconds(slots, pipelines_loops=hardware.kernels.pipelines_loops)
+    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, host, scheduled_seconds)
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

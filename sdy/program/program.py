@@ -17,7 +17,8 @@ from sdy.compile.propagated import summary
 from sdy.compile.signature import FlatSignature, call_of
 from sdy.compile.source_text import argument_names, verify_and_normalize
 from sdy.compile.written_program import WrittenProgram
-from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
+from sdy.cost.hardware import Hardware
+from sdy.cost.machines import DEFAULT_MACHINE
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused

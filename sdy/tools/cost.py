@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from json import dumps
 
-from sdy.cost.hardware import HARDWARE, machine_json
+from sdy.cost.hardware import machine_json
 from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.machines import HARDWARE
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError

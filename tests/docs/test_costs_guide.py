@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sdy.cost.hardware import HARDWARE, Torus
+from sdy.cost.hardware import Torus
 from sdy.cost.hardware_file import read_hardware
+from sdy.cost.machines import HARDWARE
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "costs.md").read_text()

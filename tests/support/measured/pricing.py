@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 import sdy
-from sdy.cost.hardware import HARDWARE, Hardware, Torus
+from sdy.cost.hardware import Hardware, Torus
+from sdy.cost.machines import HARDWARE
 from sdy.cost.program_cost import ProgramCost
 from support.measured.published import Row
 from support.measured.training import program_of
@@ -58,11 +59,9 @@ _VARIANTS: Mapping[str, Callable[[], Hardware]] = {"h100_grand_teton": _grand_te
 def _collective(row: Row, machine: Hardware) -> float | None:
     """Return the seconds of a collective along all axes of a mesh of the devices of one group."""
     devices, size = row.count("devices"), max(row.count("bytes"), 4)
-    torus = machine.network if isinstance(machine.network, Torus) else None
-    shape = row.pod_shape
-    if torus is not None and shape:
-        devices = prod(shape)
-    mesh = AbstractMesh((devices,), ("x",))
+    chip = machine.network.devices_per_chip if isinstance(machine.network, Torus) else 1
+    groups = max(prod(row.pod_shape) // devices, 1)
+    mesh = AbstractMesh((groups, devices, chip), ("groups", "x", "chip"))
     elements = max(size // jnp.dtype(row["dtype"]).itemsize // devices, 1) * devices
 
     def placed(spec: PartitionSpec) -> jax.ShapeDtypeStruct:

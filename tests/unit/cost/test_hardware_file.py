@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sdy.cost.hardware import HARDWARE, Switch
+from sdy.cost.hardware import Switch
 from sdy.cost.hardware_file import read_hardware, resolve_hardware
+from sdy.cost.machines import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 
 V5P = """

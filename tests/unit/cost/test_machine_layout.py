@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hardware import HARDWARE, Switch, Torus
+from sdy.cost.hardware import Switch, Torus
 from sdy.cost.machine_layout import MachineLayout, SwitchGroup, TorusLine, switch_time, torus_time
+from sdy.cost.machines import HARDWARE
 from sdy.grammar.parse import parse_mesh
 from sdy.grammar.write import write_axis_list
 

@@ -8,7 +8,7 @@ from math import inf
 import pytest
 
 import sdy
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines import HARDWARE
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.numbered_digits import NumberedDigits
