@@ -16,6 +16,7 @@ from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.collectives import PartitionIdOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, IotaOp, ReshapeOp, TransposeOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp
 
 BLOCK = 512  # rows and columns of a block of the scores: blocks that the mask empties are skipped
 SAMPLES = 211  # points of the scores, spread evenly
@@ -36,11 +37,12 @@ def visible_share(flow: ValueFlow, select: Step, scores: frozenset[int]) -> floa
     seen = 0
     try:
         for number in range(SAMPLES):
+            device = number * 7919
             index = tuple(
                 int(size * (0.5 + number * step) % size) for size, step in zip(shape, _steps(len(shape)), strict=True)
             )
             corners = product(*(_corners(position, size) for position, size in zip(index, shape, strict=True)))
-            seen += any(bool(_element(flow, select.operands[0], corner)) is is_kept_if_true for corner in corners)
+            seen += any(bool(_element(flow, select.operands[0], corner, device)) is is_kept_if_true for corner in corners)
     except UnknownValueError:
         return 1.0
     return max(seen, 1) / SAMPLES
@@ -82,19 +84,28 @@ _COMPARISONS: Mapping[ComparisonDirection, Callable[[Number, Number], bool]] = {
 }
 
 
-def _element(flow: ValueFlow, value: int, index: Index) -> Number:
-    """Return an element of a value that is computed from positions alone. Raises: UnknownValueError if it is not."""
+def _element(flow: ValueFlow, value: int, index: Index, device: int) -> Number:
+    """Return an element on a device of a value that is computed from positions alone.
+
+    Raises: UnknownValueError if it depends on data.
+    """
     step = flow.producers.get(value)
     if step is None:
         raise UnknownValueError
     op = step.op
 
     def read(number: int, at: Index = index) -> Number:
-        return _element(flow, step.operands[number], at)
+        return _element(flow, step.operands[number], at, device)
 
     match op:
         case ConstantOp():
-            return _constant(op)
+            return _constant(op, index)
+        case PartitionIdOp():
+            return device
+        case DynamicSliceOp():
+            sizes = static_shape(op.operands[0].type) or ()
+            starts = [int(read(dim + 1, ())) % size for dim, size in enumerate(sizes)]
+            return read(0, tuple(at + start for at, start in zip(index, starts, strict=True)))
         case IotaOp():
             return index[op.iota_dimension.value.data]
         case BroadcastInDimOp():
@@ -120,11 +131,15 @@ def _element(flow: ValueFlow, value: int, index: Index) -> Number:
             raise UnknownValueError
 
 
-def _constant(op: ConstantOp) -> Number:
+def _constant(op: ConstantOp, index: Index) -> Number:
     literal = op.value
-    if not isinstance(literal, DenseElementsAttr) or not literal.is_splat:
+    if not isinstance(literal, DenseElementsAttr):
         raise UnknownValueError
-    value = literal.get_values()[0]
+    values = literal.get_values()
+    number = 0
+    for position, size in zip(index, static_shape(op.output.type) or (), strict=True):
+        number = number * size + position
+    value = values[0] if literal.is_splat else values[min(number, len(values) - 1)]
     if not isinstance(value, int | float):
         raise UnknownValueError
     return value

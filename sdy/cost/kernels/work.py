@@ -20,6 +20,7 @@ from sdy.cost.kernels.attention import AttentionKernel, attention_kernels
 from sdy.cost.kernels.fusion_rules import FUSION_RULES, UNFUSED, FusionRules
 from sdy.cost.kernels.value_flow import Step, ValueFlow, is_view, value_flow
 from sdy.dialects.facts.traits import Generates, has_fact, selects_elements
+from sdy.dialects.stablehlo.collectives import PartitionIdOp
 from sdy.dialects.stablehlo.contraction import DotLikeOp
 from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp, TransposeOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
@@ -208,7 +209,7 @@ def _free_values(flow: ValueFlow) -> set[int]:
     """Return the values that depend on no data, such as masks of positions: each reader computes them anew."""
     free: set[int] = set()
     for step in flow.steps:
-        if has_fact(type(step.op), Generates) or isinstance(step.op, ConstantOp | IotaOp):
+        if has_fact(type(step.op), Generates) or isinstance(step.op, ConstantOp | IotaOp | PartitionIdOp):
             free.update(step.results)
         elif step.operands and (is_fusible(type(step.op)) or is_view(step.op)) and free.issuperset(step.operands):
             free.update(step.results)

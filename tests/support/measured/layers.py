@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
+from math import prod
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +47,7 @@ class Layout:
     product: jnp.dtype  # the type of operands of products
     gathered: jnp.dtype  # the type in which weights are gathered
     gradient: jnp.dtype
+    scaling: "Scaling"
 
     def sharding(self, *dims: Axes) -> NamedSharding:
         """Return a sharding with the axes of each dim."""
@@ -70,6 +73,15 @@ class Layout:
         """Place a tensor (batch, sequence, width) as between blocks."""
         return self.place(value, self.batch, self.sequence + self.between_blocks, ())
 
+    def heads(self, value: Array) -> Array:
+        """Place a tensor (batch, sequence, heads, channels)."""
+        tensor = self.tensor if value.shape[2] % _size(self.mesh, self.tensor) == 0 else ()
+        return self.place(value, self.batch, self.sequence, tensor, ())
+
+    def hidden_units(self, value: Array) -> Array:
+        """Place a tensor (batch, sequence, d_ff)."""
+        return self.place(value, self.batch, self.sequence, self.tensor)
+
     def whole(self, value: Array) -> Array:
         """Place a tensor (batch, sequence, width) as within blocks."""
         return self.place(value, self.batch, self.sequence, ())
@@ -92,14 +104,36 @@ class Layout:
         return gathered(stored)
 
 
-def product(spec: str, x: Array, w: Array, kind: jnp.dtype, result: jnp.dtype) -> Array:
+def _size(mesh: AbstractMesh, axes: Axes) -> int:
+    return prod(mesh.shape[axis] for axis in axes)
+
+
+class Scaling(Enum):
+    """How operands of narrow products are scaled: by constants, or by the largest element of a tensor or a row."""
+
+    FIXED = "fixed"
+    TENSOR = "tensor"
+    ROW = "row"
+
+
+def narrowed(x: Array, kind: jnp.dtype, scaling: Scaling) -> Array:
+    """Convert an operand of a product to a narrow type, with the scale that the conversion needs."""
+    if x.dtype == kind or kind.itemsize > 1 or scaling is Scaling.FIXED:
+        return x.astype(kind)
+    axis = None if scaling is Scaling.TENSOR else -1
+    largest = jnp.abs(x).max(axis=axis, keepdims=True).astype(jnp.float32)
+    return (x.astype(jnp.float32) * (127.0 / largest)).astype(kind)
+
+
+def product(spec: str, x: Array, w: Array, kind: jnp.dtype, result: jnp.dtype, scaling: Scaling) -> Array:
     """Multiply by a weight, forward and backward with operands of type `kind`."""
     inputs, out = spec.split("->")
     left, right = inputs.split(",")
     wide = jnp.int32 if kind == jnp.int8 else None
 
     def multiply(spec: str, a: Array, b: Array) -> Array:
-        return jnp.einsum(spec, a.astype(kind), b.astype(kind), preferred_element_type=wide or result).astype(result)
+        a, b = narrowed(a, kind, scaling), narrowed(b, kind, scaling)
+        return jnp.einsum(spec, a, b, preferred_element_type=wide or result).astype(result)
 
     @jax.custom_vjp
     def forward(x: Array, w: Array) -> Array:

@@ -81,7 +81,7 @@ class LayerKind:
         """Multiply by a weight."""
         layout = self.layout
         weight = layout.use(tensors[name], self.weights[name])
-        return product(spec, x, weight, layout.product, layout.activation)
+        return product(spec, x, weight, layout.product, layout.activation, layout.scaling)
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,15 @@ class Attention:
         def run(w: Tensors, x: Array, _: Array) -> Array:
             layout = kind.layout
             y = layout.whole(self.norm(x, w["attention_norm"]))
-            q = kind.times("bsd,dhc->bshc", y, w, "q")
-            k = kind.times("bsd,dhc->bshc", y, w, "k")
-            v = named(kind.times("bsd,dhc->bshc", y, w, "v"), "value_proj")
+            q = layout.heads(kind.times("bsd,dhc->bshc", y, w, "q"))
+            k = layout.heads(kind.times("bsd,dhc->bshc", y, w, "k"))
+            v = named(layout.heads(kind.times("bsd,dhc->bshc", y, w, "v")), "value_proj")
             if self.has_norms:
                 q, k = rms_norm(q, w["q_norm"]), rms_norm(k, w["k_norm"])
             if self.is_rotated:
                 q, k = rotated(q), rotated(k)
             q, k = named(q, "query_proj"), named(k, "key_proj")
-            o = named(attention(layout, q, k, v, Mask(self.window, self.chunk)), "context")
+            o = named(layout.heads(attention(layout, q, k, v, Mask(self.window, self.chunk))), "context")
             out = named(layout.residual(kind.times("bshc,hcd->bsd", o, w, "out")), "out_proj")
             if self.has_norm_after:
                 out = rms_norm(out, w["attention_norm_after"])
@@ -151,10 +151,11 @@ class LatentAttention:
             q = kind.times("bsc,chr->bshr", rms_norm(kind.times("bsd,dc->bsc", y, w, "q_down"), w["q_norm"]), w, "q_up")
             narrow = kind.times("bsd,dc->bsc", y, w, "kv_down")
             wide = kind.times("bsc,chr->bshr", rms_norm(narrow[..., :512], w["kv_norm"]), w, "kv_up")
+            q, wide = kind.layout.heads(q), kind.layout.heads(wide)
             shared = jnp.broadcast_to(rotated(narrow[..., None, 512:]), (*wide.shape[:3], 64))
             q = jnp.concatenate([q[..., :128], rotated(q[..., 128:])], axis=-1)
             k = jnp.concatenate([wide[..., :128], shared], axis=-1)
-            o = named(attention(kind.layout, q, k, wide[..., 128:], Mask()), "context")
+            o = named(kind.layout.heads(attention(kind.layout, q, k, wide[..., 128:], Mask())), "context")
             return x + named(kind.layout.residual(kind.times("bshc,hcd->bsd", o, w, "out")), "out_proj")
 
         kind.parts.append(run)
@@ -201,9 +202,10 @@ class Mlp:
         kind.parts.append(run)
 
     def _dense(self, kind: LayerKind, w: Tensors, y: Array) -> Array:
-        hidden = self.activation(named(kind.times("bsd,df->bsf", y, w, "gate"), "mlpwi_0"))
+        units = kind.layout.hidden_units
+        hidden = self.activation(named(units(kind.times("bsd,df->bsf", y, w, "gate")), "mlpwi_0"))
         if self.is_gated:
-            hidden *= named(kind.times("bsd,df->bsf", y, w, "up"), "mlpwi_1")
+            hidden *= named(units(kind.times("bsd,df->bsf", y, w, "up")), "mlpwi_1")
         return kind.times("bsf,fd->bsd", hidden, w, "down")
 
     def _sparse(self, kind: LayerKind, w: Tensors, y: Array, routes: Array) -> Array:

@@ -45,7 +45,20 @@ def priced(row: Row) -> Priced | None:
 def machine_of(row: Row) -> Hardware | None:
     """Return the machine of a row; None if `sdy` does not know it."""
     name = ALIASES.get(row["machine"], row["machine"])
-    return _VARIANTS[name]() if name in _VARIANTS else HARDWARE.get(name)
+    found = _VARIANTS[name]() if name in _VARIANTS else HARDWARE.get(name)
+    if found is None:
+        return None
+    kernels = found.kernels
+    if row["attention"] == "not stated":
+        kernels = replace(kernels, attention=(0.0, 0.0))
+    if row["id"].endswith("eager") or "Eager" in row["remark"]:
+        kernels = replace(kernels, fusion="eager")
+    if row["sharding"].startswith("torchtitan"):
+        kernels = replace(kernels, pipelines_loops=True)  # it gathers the weights of the next layer during a layer
+    network = found.network
+    if isinstance(network, Torus) and row.pods > 1:
+        network = replace(network, pod_size=row.count("devices") // row.pods)
+    return replace(found, kernels=kernels, network=network)
 
 
 def _grand_teton() -> Hardware:
@@ -122,4 +135,4 @@ def _step(row: Row, machine: Hardware) -> float | None:
 
 
 def _seconds(cost: ProgramCost) -> float:
-    return cost.seconds_overlapped
+    return cost.seconds

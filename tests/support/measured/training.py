@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from jax.sharding import AbstractMesh
 
 import sdy
-from support.measured.layers import Array, Axes, Layout, Weight, product, rms_norm
+from support.measured.host_memory import lowered_transfers
+from support.measured.layers import Array, Axes, Layout, Scaling, Weight, named, product, rms_norm
 from support.measured.models import LayerKind, Sizes, kinds_of_layers
 from support.measured.published import Row
 
@@ -93,7 +94,14 @@ def layout_of(row: Row) -> Layout:
         product=jnp.dtype(product_type),
         gathered=jnp.dtype(jnp.float8_e4m3fn if travels_narrow else activation),
         gradient=jnp.dtype(activation),
+        scaling=_scaling(row["quantization"]),
     )
+
+
+def _scaling(quantization: str) -> Scaling:
+    if "Qwix" in quantization:
+        return Scaling.FIXED
+    return Scaling.ROW if quantization.startswith(("int8", "float8 rowwise", "mxfp8", "nvfp4")) else Scaling.TENSOR
 
 
 @dataclass(frozen=True)
@@ -139,10 +147,10 @@ class Model:
             x = self._run_layers(kind, x, tensors[f"layers_{number}"], routes)
         x = layout.whole(rms_norm(x, ends["norm"]))
         if self.sizes.is_tied:
-            logits = product("bsd,vd->bsv", x, table, layout.activation, layout.activation)
+            logits = product("bsd,vd->bsv", x, table, layout.activation, layout.activation, layout.scaling)
         else:
             head = layout.use(ends["head"], weights["head"], layout.activation)
-            logits = product("bsd,dv->bsv", x, head, layout.activation, layout.activation)
+            logits = product("bsd,dv->bsv", x, head, layout.activation, layout.activation, layout.scaling)
         logits = layout.place(logits, layout.batch, layout.sequence, layout.tensor).astype(jnp.float32)
         is_target = jax.lax.broadcasted_iota(jnp.int32, logits.shape, 2) == targets[..., None]
         found = jnp.where(is_target, logits, 0).sum(-1)
@@ -152,9 +160,21 @@ class Model:
         saved = Recomputation.of(self.row)
         body: Callable[[Array, dict[str, Array]], Array] = partial(kind.run, routes=routes)
         if not saved.everything:
-            policy = jax.checkpoint_policies.save_only_these_names(*saved.device, *saved.host)
+            policy = jax.checkpoint_policies.save_and_offload_only_these_names(
+                names_which_can_be_saved=saved.device,
+                names_which_can_be_offloaded=saved.host,
+                offload_src="device",
+                offload_dst="pinned_host",
+            )
+            inner = body
+            if "layer_input" in saved.host:
+                body = partial(_with_named_input, inner)
             body = jax.checkpoint(body, policy=policy, prevent_cse=False)
         return jax.lax.scan(lambda x, w: (body(x, w), None), x, tensors)[0]
+
+
+def _with_named_input(layer: Callable[[Array, dict[str, Array]], Array], x: Array, w: dict[str, Array]) -> Array:
+    return layer(named(x, "layer_input"), w)
 
 
 def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Array) -> tuple[Array, Array, Array]:
@@ -215,4 +235,5 @@ def step_of(row: Row) -> tuple[Callable[..., object], tuple[object, ...]]:
 def program_of(row: Row) -> sdy.Program[object]:
     """Return the program of the step of a row. Raises: KeyError if its family has no program."""
     step, arguments = step_of(row)
-    return sdy.from_jax(jax.jit(step, donate_argnums=(0, 1, 2)), *arguments)
+    with lowered_transfers():
+        return sdy.from_jax(jax.jit(step, donate_argnums=(0, 1, 2)), *arguments).without_optimizer()
