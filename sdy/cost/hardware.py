@@ -99,6 +99,7 @@ class Kernels:
     launch_seconds: float = 0.0  # of a kernel
     hbm_efficiency: float = 1.0  # the share of the memory bandwidth that copies reach
     matrix_efficiency: float = 1.0  # the share of the rate that large products reach
+    grouped_efficiency: float = 1.0  # the share of that of many small products in one, such as those of experts
     unhidden: float = 0.0  # the share of the shorter of arithmetic and memory accesses of a kernel that is not hidden
     tile: tuple[int, int, int] = (1, 1, 1)
     tile_units: int = 1

@@ -24,7 +24,7 @@ from dataclasses import replace
 
 from sdy.cost.hardware import Hardware, Kernels, MatrixRates, Switch, Torus
 
-_TPU_ATTENTION = (0.7, 0.7)
+_TPU_ATTENTION = (0.6, 0.6)
 _TPU = Kernels(
     fusion="tpu",
     launch_seconds=1.7e-6,
@@ -33,6 +33,7 @@ _TPU = Kernels(
     unhidden=0.28,
     tile=(8, 128, 128),
     attention=_TPU_ATTENTION,
+    grouped_efficiency=0.6,
 )
 _WIDE_TPU = replace(_TPU, tile=(8, 256, 256))  # matrix units of 256 x 256
 _A100 = Kernels(
@@ -120,7 +121,7 @@ HARDWARE = {
             1.64e12,
             32 * 2**30,
             _tpu_rates(9.18e14, int8=1.836e15),
-            _WIDE_TPU,
+            replace(_WIDE_TPU, matrix_efficiency=0.78),
             3.2e10,
         ),
         # A device is one of two cores of a chip, which share its links; the link between them is six times as fast.
@@ -130,7 +131,7 @@ HARDWARE = {
             3.69e12,
             96 * 2**30,
             _tpu_rates(1.1535e15, int8=2.307e15, float8=2.307e15),
-            replace(_WIDE_TPU, matrix_efficiency=0.83),
+            replace(_WIDE_TPU, matrix_efficiency=0.8),
             3.2e10,
         ),
         Hardware(

@@ -114,6 +114,8 @@ def compute_seconds(
     kernels = hardware.kernels
     rate = rate_of(operand_type, hardware.rates)
     efficiency = kernels.attention[work.attention - 1] if work.attention else kernels.matrix_efficiency
+    if product is not None and product.count > 1 and not work.attention:
+        efficiency *= kernels.grouped_efficiency
     padding = 1.0 if product is None else padding_of(product, kernels, is_fused=bool(work.attention))
     return flops * work.flops * padding / (rate * efficiency)
 

@@ -101,9 +101,14 @@ class Attention:
     def add_to(self, kind: LayerKind, model: int) -> None:
         """Add this part to a kind of layers."""
         kind.add("attention_norm", "-", model)
-        kind.add("q", "dhc", model, self.heads, self.channels)
-        kind.add("k", "dhc", model, self.kv_heads, self.channels)
-        kind.add("v", "dhc", model, self.kv_heads, self.channels)
+        is_joined = bool(kind.layout.tensor)  # one product, whose gradient is reduced once
+        each = self.heads // self.kv_heads
+        if is_joined:
+            kind.add("qkv", "dhnc", model, self.kv_heads, each + 2, self.channels)
+        else:
+            kind.add("q", "dhc", model, self.heads, self.channels)
+            kind.add("k", "dhc", model, self.kv_heads, self.channels)
+            kind.add("v", "dhc", model, self.kv_heads, self.channels)
         kind.add("out", "hcd", self.heads, self.channels, model)
         kind.add("q_norm", "-", self.channels)
         kind.add("k_norm", "-", self.channels)
@@ -112,9 +117,12 @@ class Attention:
         def run(w: Tensors, x: Array, _: Array) -> Array:
             layout = kind.layout
             y = layout.whole(self.norm(x, w["attention_norm"]))
-            q = layout.heads(kind.times("bsd,dhc->bshc", y, w, "q"))
-            k = layout.heads(kind.times("bsd,dhc->bshc", y, w, "k"))
-            v = named(layout.heads(kind.times("bsd,dhc->bshc", y, w, "v")), "value_proj")
+            if is_joined:
+                qkv = kind.times("bsd,dhnc->bshnc", y, w, "qkv")
+                q, k, v = qkv[:, :, :, :each].reshape(*y.shape[:2], -1, self.channels), qkv[..., each, :], qkv[..., -1, :]
+            else:
+                q, k, v = (kind.times("bsd,dhc->bshc", y, w, name) for name in "qkv")
+            q, k, v = layout.heads(q), layout.heads(k), named(layout.heads(v), "value_proj")
             if self.has_norms:
                 q, k = rms_norm(q, w["q_norm"]), rms_norm(k, w["k_norm"])
             if self.is_rotated:
@@ -179,9 +187,12 @@ class Mlp:
         kind.add("mlp_norm", "-", model)
         kind.add("mlp_norm_after", "-", model)
         if self.hidden:
-            kind.add("gate", "df", model, self.hidden)
-            if self.is_gated:
-                kind.add("up", "df", model, self.hidden)
+            if self.is_gated and kind.layout.tensor:
+                kind.add("gate_up", "ndf", 2, model, self.hidden)
+            else:
+                kind.add("gate", "df", model, self.hidden)
+                if self.is_gated:
+                    kind.add("up", "df", model, self.hidden)
             kind.add("down", "fd", self.hidden, model)
         if self.experts:
             kind.add("router", "de", model, self.experts)
@@ -203,6 +214,10 @@ class Mlp:
 
     def _dense(self, kind: LayerKind, w: Tensors, y: Array) -> Array:
         units = kind.layout.hidden_units
+        if "gate_up" in w:
+            both = kind.times("bsd,ndf->bsnf", y, w, "gate_up")
+            hidden = self.activation(named(units(both[:, :, 0]), "mlpwi_0")) * named(units(both[:, :, 1]), "mlpwi_1")
+            return kind.times("bsf,fd->bsd", hidden, w, "down")
         hidden = self.activation(named(units(kind.times("bsd,df->bsf", y, w, "gate")), "mlpwi_0"))
         if self.is_gated:
             hidden *= named(units(kind.times("bsd,df->bsf", y, w, "up")), "mlpwi_1")

@@ -54,7 +54,8 @@ def machine_of(row: Row) -> Hardware | None:
     if row["id"].endswith("eager") or "Eager" in row["remark"]:
         kernels = replace(kernels, fusion="eager")
     if row["sharding"].startswith("torchtitan"):
-        kernels = replace(kernels, pipelines_loops=True)  # it gathers the weights of the next layer during a layer
+        # FSDP 2 gathers the weights of the next layer during a layer; attention is FlashAttention 2.
+        kernels = replace(kernels, pipelines_loops=True, attention=_FLASH_ATTENTION_2)
     network = found.network
     if isinstance(network, Torus) and row.pods > 1:
         network = replace(network, pod_size=row.count("devices") // row.pods)
@@ -63,9 +64,12 @@ def machine_of(row: Row) -> Hardware | None:
 
 def _grand_teton() -> Hardware:
     """Return the machine of the rows of torchtitan: 96 GB of slower memory, and 500 W instead of 700 W."""
-    return replace(HARDWARE["h100"], name="h100_grand_teton", hbm_bandwidth=2.4e12, hbm_bytes=96e9)
+    h100 = HARDWARE["h100"]
+    kernels = replace(h100.kernels, matrix_efficiency=0.55)
+    return replace(h100, name="h100_grand_teton", hbm_bandwidth=2.4e12, hbm_bytes=96e9, kernels=kernels)
 
 
+_FLASH_ATTENTION_2 = (0.35, 0.28)
 _VARIANTS: Mapping[str, Callable[[], Hardware]] = {"h100_grand_teton": _grand_teton}
 
 

@@ -173,6 +173,13 @@ class Model:
         return jax.lax.scan(lambda x, w: (body(x, w), None), x, tensors)[0]
 
 
+def replace_batch(model: Model) -> Model:
+    """Return the model of one device of the axis `data`: its batch is not sharded."""
+    layout = replace(model.layout, batch=tuple(axis for axis in model.layout.batch if axis != "data"))
+    kinds = [replace(each, count=kind.count) for each, kind in zip(kinds_of_layers(model.row, layout), model.kinds)]
+    return replace(model, layout=layout, kinds=kinds)
+
+
 def _with_named_input(layer: Callable[[Array, dict[str, Array]], Array], x: Array, w: dict[str, Array]) -> Array:
     return layer(named(x, "layer_input"), w)
 
@@ -190,8 +197,11 @@ def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Arra
 def step_of(row: Row) -> tuple[Callable[..., object], tuple[object, ...]]:
     """Return the training step of a row, and the shapes and shardings of its arguments."""
     stages, rounds = row.count("stage"), row.count("micro_batches")
+    sums_once = "once" in row["sharding"] and row.count("data") > 1  # gradients of each device, to the end of a step
     model = Model.of(row, stages)
-    layout, weights = model.layout, model.weights()
+    layout, weights, devices = model.layout, model.weights(), row.count("data")
+    if sums_once:
+        model = replace_batch(model)
     batch = row.count("global_batch") // rounds
     length = row.count("sequence")
 
@@ -199,13 +209,26 @@ def step_of(row: Row) -> tuple[Callable[..., object], tuple[object, ...]]:
         def gradients(tokens: Array, targets: Array) -> Pytree:
             return jax.grad(model.loss)(tensors, tokens, targets, routes)
 
+        def of_round(tokens: Array, targets: Array) -> Pytree:
+            if not sums_once:
+                return gradients(tokens, targets)
+            parts = (each.reshape(devices, -1, length) for each in (tokens, targets))
+            parts = [layout.place(each, ("data",)) for each in parts]
+            found = jax.vmap(gradients, spmd_axis_name="data")(*parts)
+            return jax.tree.map(lambda each: layout.place(each, ("data",)), found)
+
         if rounds == 1:
-            found = gradients(tokens[0], targets[0])
+            found = of_round(tokens[0], targets[0])
         else:
-            zero = jax.tree.map(jnp.zeros_like, tensors)
+            shape = jax.eval_shape(of_round, tokens[0], targets[0])
+            zero = jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), shape)
+            if sums_once:
+                zero = jax.tree.map(lambda each: layout.place(each, ("data",)), zero)
             found, _ = jax.lax.scan(
-                lambda sums, each: (jax.tree.map(jnp.add, sums, gradients(*each)), None), zero, (tokens, targets)
+                lambda sums, each: (jax.tree.map(jnp.add, sums, of_round(*each)), None), zero, (tokens, targets)
             )
+        if sums_once:
+            found = jax.tree.map(lambda each: each.sum(0), found)
         if not row["model"].startswith("qwen3-0.6b"):
             norm = jnp.sqrt(sum(jnp.sum(jnp.square(each)) for each in jax.tree.leaves(found)))
             found = jax.tree.map(lambda each: each * jnp.minimum(1.0, 1.0 / norm), found)
