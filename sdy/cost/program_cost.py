@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
+from sdy.cost.overlap import overlapped_seconds
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
-from sdy.cost.overlap import overlapped_seconds
 from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp, schedule_of
 from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list

@@ -88,17 +88,18 @@ def op_time(op: Operation, hardware: Hardware, work: Work | None = None) -> OpTi
 class Product(NamedTuple):
     """The sizes of a product of matrices: how many there are, the rows, the columns, and the contracted dim."""
 
-    count: int
+    matrices: int
     rows: int
     columns: int
     depth: int
 
 
-def product_of(op: Operation) -> Product | None:
-    """Return the sizes of a `dot_general`; None for any other op."""
+def product_of(op: Operation, lhs: Sequence[int] | None = None, rhs: Sequence[int] | None = None) -> Product | None:
+    """Return the sizes of a `dot_general`, by default of its own operands; None for any other op."""
     if not isinstance(op, DotGeneralOp):
         return None
-    dims, lhs, rhs = op.dot_dimension_numbers.data, shape_of(op.lhs), shape_of(op.rhs)
+    lhs, rhs = lhs or shape_of(op.lhs), rhs or shape_of(op.rhs)
+    dims = op.dot_dimension_numbers.data
     count = prod(lhs[dim] for dim in dims.lhs_batching_dimensions)
     depth = prod(lhs[dim] for dim in dims.lhs_contracting_dimensions)
     shared = max(count * depth, 1)
@@ -114,7 +115,7 @@ def compute_seconds(
     kernels = hardware.kernels
     rate = rate_of(operand_type, hardware.rates)
     efficiency = kernels.attention[work.attention - 1] if work.attention else kernels.matrix_efficiency
-    if product is not None and product.count > 1 and not work.attention:
+    if product is not None and product.matrices > 1 and not work.attention:
         efficiency *= kernels.grouped_efficiency
     padding = 1.0 if product is None else padding_of(product, kernels, is_fused=bool(work.attention))
     return flops * work.flops * padding / (rate * efficiency)
@@ -132,7 +133,7 @@ def padding_of(product: Product, kernels: Kernels, *, is_fused: bool) -> float:
     padded = prod(tiles) * prod(kernels.tile) / (rows * columns * product.depth)
     if is_fused:
         return padded
-    rounds = product.count * tiles[0] * tiles[1] / kernels.tile_units
+    rounds = product.matrices * tiles[0] * tiles[1] / kernels.tile_units
     return padded * ceil(rounds) / rounds
 
 

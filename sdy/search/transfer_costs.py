@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import DeviceGroup
-from sdy.cost.hardware import Hardware
+from sdy.cost.hardware import Hardware, Switch
 from sdy.cost.machine_layout import MachineLayout
 from sdy.model.axis import AxisList, overlaps
 from sdy.model.axis_list import sharded_size
@@ -34,11 +34,15 @@ from sdy.search.network.cost_network import Table
 
 
 class CollectiveRate(NamedTuple):
-    """The cost of a collective per byte of the global tensor: bytes sent and seconds; and its least seconds."""
+    """The cost of a collective per byte of the global tensor: bytes sent and seconds; and the seconds that it adds.
+
+    `ramped` is the share of the global tensor that a message has if it takes time to reach its full bandwidth, else 0.
+    """
 
     bytes_sent: float
     seconds: float
     latency: float
+    ramped: float = 0.0
 
 
 class TransferRates(NamedTuple):
@@ -65,6 +69,7 @@ class _RateTables(NamedTuple):
 
     seconds: NDArray[np.float64]
     latency: NDArray[np.float64]
+    ramped: NDArray[np.float64]
     accessed: Table
     bytes_sent: Table
     is_possible: NDArray[np.bool_]
@@ -96,8 +101,12 @@ class TransferCosts:
         if key not in self._tables:
             self._tables[key] = self._rate_tables(sources, targets)
         rates = self._tables[key]
-        seconds = np.maximum(rates.seconds * size, objective.latency * rates.latency).sum(axis=0)
-        seconds += rates.accessed * size / self._hardware.hbm_bandwidth
+        seconds = (rates.seconds * size + objective.latency * rates.latency).sum(axis=0)
+        network = self._hardware.network
+        if isinstance(network, Switch) and network.ramp_seconds:
+            ramped = rates.ramped * size
+            seconds += (network.ramp_seconds * ramped / (ramped + network.ramp_bytes)).sum(axis=0)
+        seconds += rates.accessed * size / (self._hardware.hbm_bandwidth * self._hardware.kernels.hbm_efficiency)
         costs = objective.seconds * seconds + objective.bytes_sent * size * rates.bytes_sent
         return np.where(rates.is_possible, costs, inf)
 
@@ -105,17 +114,17 @@ class TransferCosts:
         examples, kinds = _kinds_of_transfers(sources, targets)
         rates = [self._rates(sources[source], targets[target]) for source, target in examples]
         count = max((len(each.collectives) for each in rates if each), default=0)
-        by_step, plain = np.zeros((2, count, len(rates))), np.zeros((2, len(rates)))
+        by_step, plain = np.zeros((3, count, len(rates))), np.zeros((2, len(rates)))
         for kind, each in enumerate(rates):
             if each is None:
                 continue
             plain[:, kind] = each.accessed, sum(rate.bytes_sent for rate in each.collectives)
             for step, rate in enumerate(each.collectives):
-                by_step[:, step, kind] = rate.seconds, rate.latency
-        seconds, latency = by_step[:, :, kinds]
+                by_step[:, step, kind] = rate.seconds, rate.latency, rate.ramped
+        seconds, latency, ramped = by_step[:, :, kinds]
         accessed, bytes_sent = plain[:, kinds]
         is_possible = np.array([each is not None for each in rates])
-        return _RateTables(seconds, latency, accessed, bytes_sent, is_possible[kinds])
+        return _RateTables(seconds, latency, ramped, accessed, bytes_sent, is_possible[kinds])
 
     def _rates(self, source: Layout, target: Layout) -> TransferRates | None:
         """Return the rates of a transfer; None if a value would become partial."""
@@ -184,7 +193,8 @@ class TransferCosts:
         """Return the rate of a collective whose result on one device is a share of the global tensor."""
         time = self._machine.time_of(kind, share, groups)
         sent = bytes_sent(kind, max(map(len, groups), default=1), share)
-        return CollectiveRate(sent, time.bandwidth_seconds, time.latency_seconds)
+        ramped = share if time.ramp_seconds else 0.0
+        return CollectiveRate(sent, time.bandwidth_seconds, time.latency_seconds, ramped)
 
     def _groups(self, axes: AxisList) -> Sequence[DeviceGroup]:
         """Return the groups of devices that differ only in their positions along some axes."""

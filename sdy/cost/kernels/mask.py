@@ -42,7 +42,9 @@ def visible_share(flow: ValueFlow, select: Step, scores: frozenset[int]) -> floa
                 int(size * (0.5 + number * step) % size) for size, step in zip(shape, _steps(len(shape)), strict=True)
             )
             corners = product(*(_corners(position, size) for position, size in zip(index, shape, strict=True)))
-            seen += any(bool(_element(flow, select.operands[0], corner, device)) is is_kept_if_true for corner in corners)
+            seen += any(
+                bool(_element(flow, select.operands[0], corner, device)) is is_kept_if_true for corner in corners
+            )
     except UnknownValueError:
         return 1.0
     return max(seen, 1) / SAMPLES

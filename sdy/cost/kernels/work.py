@@ -61,6 +61,15 @@ def work_of(module: ModuleOp, kernels: Kernels) -> list[tuple[Step, Work] | None
     return works
 
 
+def work_by_op(module: ModuleOp, kernels: Kernels) -> dict[Operation, Work]:
+    """Return the work of each op of a module; of an op that several calls run, the one of the first call."""
+    found: dict[Operation, Work] = {}
+    for each in work_of(module, kernels):
+        if each is not None:
+            found.setdefault(each[0].op, each[1])
+    return found
+
+
 @dataclass
 class _Kernels:
     """The kernels of the steps of a program. Steps are added after their readers."""
@@ -209,8 +218,6 @@ def _free_values(flow: ValueFlow) -> set[int]:
     """Return the values that depend on no data, such as masks of positions: each reader computes them anew."""
     free: set[int] = set()
     for step in flow.steps:
-        if has_fact(type(step.op), Generates) or isinstance(step.op, ConstantOp | IotaOp | PartitionIdOp):
-            free.update(step.results)
-        elif step.operands and (is_fusible(type(step.op)) or is_view(step.op)) and free.issuperset(step.operands):
+        if has_fact(type(step.op), Generates) or isinstance(step.op, ConstantOp | IotaOp | PartitionIdOp) or (step.operands and (is_fusible(type(step.op)) or is_view(step.op)) and free.issuperset(step.operands)):
             free.update(step.results)
     return free

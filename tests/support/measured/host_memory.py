@@ -11,7 +11,7 @@ from jax._src import core, dispatch
 from jax._src.interpreters import mlir
 
 
-def _lower(ctx, *values, devices, srcs, copy_semantics):  # noqa: ANN001, ANN002, ANN202
+def _lower(ctx, *values, devices, srcs, copy_semantics):
     """Lower as for a TPU: each transfer is a custom call that names the memory."""
     moved = zip(values, devices, ctx.avals_out, strict=True)
     return [

@@ -47,7 +47,7 @@ class Layout:
     product: jnp.dtype  # the type of operands of products
     gathered: jnp.dtype  # the type in which weights are gathered
     gradient: jnp.dtype
-    scaling: "Scaling"
+    scaling: Scaling
 
     def sharding(self, *dims: Axes) -> NamedSharding:
         """Return a sharding with the axes of each dim."""

@@ -119,7 +119,11 @@ class Attention:
             y = layout.whole(self.norm(x, w["attention_norm"]))
             if is_joined:
                 qkv = kind.times("bsd,dhnc->bshnc", y, w, "qkv")
-                q, k, v = qkv[:, :, :, :each].reshape(*y.shape[:2], -1, self.channels), qkv[..., each, :], qkv[..., -1, :]
+                q, k, v = (
+                    qkv[:, :, :, :each].reshape(*y.shape[:2], -1, self.channels),
+                    qkv[..., each, :],
+                    qkv[..., -1, :],
+                )
             else:
                 q, k, v = (kind.times("bsd,dhc->bshc", y, w, name) for name in "qkv")
             q, k, v = layout.heads(q), layout.heads(k), named(layout.heads(v), "value_proj")
