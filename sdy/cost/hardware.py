@@ -7,7 +7,7 @@ The machines, with their sources, are in `sdy.cost.machines`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sdy.model.html_repr import HtmlRepr
 
@@ -124,6 +124,25 @@ class Hardware(HtmlRepr):
 
     def __repr__(self) -> str:
         return f"Hardware({self.name})"
+
+    def ideal(self, fusion: str = "none") -> Hardware:
+        """Return the machine with the numbers of its data sheet alone: kernels and collectives reach them at once.
+
+        A hop still takes its time. `fusion` names what its compiler fuses, by default nothing.
+        """
+        network = self.network
+        if isinstance(network, Torus):
+            network = replace(network, launch_seconds=0.0, efficiency=1.0)
+        else:
+            network = replace(
+                network,
+                launch_seconds=0.0,
+                efficiency=1.0,
+                network_efficiency=1.0,
+                reduction_bandwidth=0.0,
+                ramp_seconds=0.0,
+            )
+        return replace(self, network=network, kernels=Kernels(fusion))
 
 
 def machine_json(machine: Hardware) -> dict[str, object]:

@@ -46,10 +46,14 @@ class CollectiveRate(NamedTuple):
 
 
 class TransferRates(NamedTuple):
-    """The collectives of a transfer, and the bytes that its slices access, as a share of the global tensor."""
+    """The collectives of a transfer, and its kernels: how many, and the bytes that each accesses.
+
+    Bytes are shares of those of the global tensor.
+    """
 
     collectives: tuple[CollectiveRate, ...]
     accessed: float = 0.0
+    kernels: int = 0
 
 
 class Objective(NamedTuple):
@@ -71,6 +75,7 @@ class _RateTables(NamedTuple):
     latency: NDArray[np.float64]
     ramped: NDArray[np.float64]
     accessed: Table
+    kernels: Table
     bytes_sent: Table
     is_possible: NDArray[np.bool_]
 
@@ -106,7 +111,9 @@ class TransferCosts:
         if isinstance(network, Switch) and network.ramp_seconds:
             ramped = rates.ramped * size
             seconds += (network.ramp_seconds * ramped / (ramped + network.ramp_bytes)).sum(axis=0)
-        seconds += rates.accessed * size / (self._hardware.hbm_bandwidth * self._hardware.kernels.hbm_efficiency)
+        kernels = self._hardware.kernels
+        seconds += rates.accessed * size / (self._hardware.hbm_bandwidth * kernels.hbm_efficiency)
+        seconds += rates.kernels * kernels.launch_seconds
         costs = objective.seconds * seconds + objective.bytes_sent * size * rates.bytes_sent
         return np.where(rates.is_possible, costs, inf)
 
@@ -114,17 +121,17 @@ class TransferCosts:
         examples, kinds = _kinds_of_transfers(sources, targets)
         rates = [self._rates(sources[source], targets[target]) for source, target in examples]
         count = max((len(each.collectives) for each in rates if each), default=0)
-        by_step, plain = np.zeros((3, count, len(rates))), np.zeros((2, len(rates)))
+        by_step, plain = np.zeros((3, count, len(rates))), np.zeros((3, len(rates)))
         for kind, each in enumerate(rates):
             if each is None:
                 continue
-            plain[:, kind] = each.accessed, sum(rate.bytes_sent for rate in each.collectives)
+            plain[:, kind] = each.accessed, each.kernels, sum(rate.bytes_sent for rate in each.collectives)
             for step, rate in enumerate(each.collectives):
                 by_step[:, step, kind] = rate.seconds, rate.latency, rate.ramped
         seconds, latency, ramped = by_step[:, :, kinds]
-        accessed, bytes_sent = plain[:, kinds]
+        accessed, kernels, bytes_sent = plain[:, kinds]
         is_possible = np.array([each is not None for each in rates])
-        return _RateTables(seconds, latency, ramped, accessed, bytes_sent, is_possible[kinds])
+        return _RateTables(seconds, latency, ramped, accessed, kernels, bytes_sent, is_possible[kinds])
 
     def _rates(self, source: Layout, target: Layout) -> TransferRates | None:
         """Return the rates of a transfer; None if a value would become partial."""
@@ -156,7 +163,7 @@ class TransferCosts:
     def _reduced(self, dims: DigitsPerDim, reduction: Reduction) -> Iterator[TransferRates]:
         share = 1 / self._digits.shards(reduction.dims)
         if any(reduction.sliced):
-            yield TransferRates((), 2 / (self._digits.shards(dims) * self._digits.shards(reduction.sliced)))
+            yield TransferRates((), 2 / (self._digits.shards(dims) * self._digits.shards(reduction.sliced)), 1)
         scattered = tuple(digit for digits in reduction.scattered for digit in digits)
         for kind, digits in (
             (CollectiveKind.REDUCE_SCATTER, scattered),
@@ -174,7 +181,9 @@ class TransferCosts:
                     groups = self._groups(tuple(axis for of_dim in axes for axis in of_dim))
                     # What is gathered along several dims at once must be put in order.
                     ordered = 2 * share if sum(map(bool, axes)) > 1 else 0.0
-                    yield TransferRates((self._rate(CollectiveKind.ALL_GATHER, groups, share),), ordered)
+                    yield TransferRates(
+                        (self._rate(CollectiveKind.ALL_GATHER, groups, share),), ordered, int(ordered > 0)
+                    )
                 case AllToAll(params=params):
                     groups = self._groups(tuple(axis for param in params for axis in param.axes))
                     yield TransferRates((self._rate(CollectiveKind.ALL_TO_ALL, groups, share),))
@@ -182,7 +191,7 @@ class TransferCosts:
                     groups = source_target_pairs(sharding, mesh, step.sharding, mesh)
                     yield TransferRates((self._rate(CollectiveKind.COLLECTIVE_PERMUTE, groups, share),))
                 case AllSlice():
-                    yield TransferRates((), 2 * share)
+                    yield TransferRates((), 2 * share, 1)
                 case Reshape():
                     pass
                 case _:
@@ -239,5 +248,7 @@ def _kinds_of_transfers(
 def _joined(parts: Iterable[TransferRates]) -> TransferRates:
     found = list(parts)
     return TransferRates(
-        tuple(rate for part in found for rate in part.collectives), sum(part.accessed for part in found)
+        tuple(rate for part in found for rate in part.collectives),
+        sum(part.accessed for part in found),
+        sum(part.kernels for part in found),
     )

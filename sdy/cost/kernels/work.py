@@ -218,6 +218,10 @@ def _free_values(flow: ValueFlow) -> set[int]:
     """Return the values that depend on no data, such as masks of positions: each reader computes them anew."""
     free: set[int] = set()
     for step in flow.steps:
-        if has_fact(type(step.op), Generates) or isinstance(step.op, ConstantOp | IotaOp | PartitionIdOp) or (step.operands and (is_fusible(type(step.op)) or is_view(step.op)) and free.issuperset(step.operands)):
+        if (
+            has_fact(type(step.op), Generates)
+            or isinstance(step.op, ConstantOp | IotaOp | PartitionIdOp)
+            or (step.operands and (is_fusible(type(step.op)) or is_view(step.op)) and free.issuperset(step.operands))
+        ):
             free.update(step.results)
     return free
