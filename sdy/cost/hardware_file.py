@@ -97,7 +97,7 @@ def _bandwidth(value: object) -> float:
 def _share(value: object) -> float:
     """Read a number from 0 to 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise WrongEntryError((), f"expected a number from 0 to 1, got {value}")
+        raise ValueError(f"expected a number from 0 to 1, got {value}")
     return float(value)
 
 
@@ -106,7 +106,7 @@ def _list_of(read: Reader, count: int) -> Reader:
 
     def read_list(value: object) -> object:
         if not isinstance(value, list) or len(found := cast("list[object]", value)) != count:
-            raise WrongEntryError((), f"expected a list of {count} numbers, got {value}")
+            raise ValueError(f"expected a list of {count} numbers, got {value}")
         return tuple(read(each) for each in found)
 
     return read_list
@@ -115,7 +115,7 @@ def _list_of(read: Reader, count: int) -> Reader:
 def _fusion(value: object) -> str:
     """Read the name of what a compiler fuses."""
     if not isinstance(value, str) or value not in FUSION_RULES:
-        raise WrongEntryError((), f"expected one of {', '.join(FUSION_RULES)}, got {value}")
+        raise ValueError(f"expected one of {', '.join(FUSION_RULES)}, got {value}")
     return value
 
 
@@ -172,8 +172,8 @@ def _switch(value: object) -> Switch:
     return Switch(**cast("dict[str, Any]", {"hop_seconds": HOP_SECONDS, **found}))
 
 
-def _kernels(value: object) -> Kernels:
-    return Kernels(**cast("dict[str, Any]", read_table(value, _KERNELS, ["kernels"])))
+def _kernels(value: object) -> dict[str, object]:
+    return read_table(value, _KERNELS, ["kernels"])
 
 
 def _rates(value: object) -> MatrixRates:
@@ -204,6 +204,6 @@ def _machine(table: Table, name: str) -> Hardware:
         cast(float, found["hbm_bandwidth"]),
         cast(float, found["hbm_bytes"]),
         cast(MatrixRates, found["rates"]),
-        cast(Kernels, found.get("kernels", Kernels(fusion="tpu" if "torus" in found else "gpu"))),
+        Kernels(**{"fusion": "tpu" if "torus" in found else "gpu"} | cast("dict[str, Any]", found.get("kernels", {}))),
         cast(float, found.get("host_bandwidth", 0.0)),
     )

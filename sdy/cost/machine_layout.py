@@ -49,8 +49,7 @@ class MachineLayout:
         """
         match self._network:
             case Torus() as torus if kind is CollectiveKind.COLLECTIVE_PERMUTE:
-                load = self._permute_load(tuple(groups), torus)
-                return permute_time(result_bytes, load, torus.link_bandwidth, torus.hop_seconds)
+                return self._torus_permute_time(result_bytes, tuple(groups), torus)
             case Torus() as torus:
                 return self._torus_time(kind, result_bytes, groups, torus)
             case Switch() as switch:
@@ -70,6 +69,19 @@ class MachineLayout:
         across_chip = bool(_parts_within(varying, self._chip))
         pods = prod(digit.size for digit in _parts_within(varying, self._pods))
         return torus_time(kind, result_bytes, lines, torus, pods=pods, across_chip=across_chip)
+
+    def _torus_permute_time(self, result_bytes: float, pairs: tuple[DeviceGroup, ...], torus: Torus) -> CollectiveTime:
+        """Return the time of messages on the links, on chips, and between pods, whichever is the longest."""
+        load = self._permute_load(pairs, torus)
+        time = permute_time(result_bytes, load, torus.link_bandwidth * torus.efficiency, torus.hop_seconds)
+        places = [[self._axes.positions[device] for device in pair] for pair in pairs]
+        others = [0.0]
+        if torus.chip_bandwidth and any(self._chip.of(one) != self._chip.of(other) for one, other in places):
+            others.append(result_bytes / torus.chip_bandwidth)
+        if torus.network_bandwidth and any(self._pods.of(one) != self._pods.of(other) for one, other in places):
+            others.append(result_bytes / torus.network_bandwidth)
+        latency = time.latency_seconds + torus.launch_seconds
+        return CollectiveTime(max(time.bandwidth_seconds, *others), latency)
 
     def _permute_load(self, pairs: tuple[DeviceGroup, ...], torus: Torus) -> PermuteLoad:
         known = self._permute_loads.get(pairs)
@@ -270,7 +282,7 @@ def torus_time(
         case CollectiveKind.REDUCE_SCATTER:
             return CollectiveTime(gather(result_bytes * inside * pods), latency)
         case CollectiveKind.ALL_REDUCE:
-            return CollectiveTime(2 * gather(result_bytes), 2 * latency)
+            return CollectiveTime(2 * gather(result_bytes), latency + hops * torus.hop_seconds)
         case CollectiveKind.ALL_TO_ALL:
             longest = max((_exchange_seconds(result_bytes, line, torus) for line in lines), default=0.0)
             between = result_bytes * (1 - 1 / pods) / torus.network_bandwidth if pods > 1 else 0.0

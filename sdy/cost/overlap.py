@@ -43,6 +43,7 @@ class _Clock:
     schedule: Sequence[ScheduledOp]
     pipelines_loops: bool
     now: float = 0.0  # when the last op ends
+    floor: float = 0.0  # before which no collective starts
     links: dict[Resource, float] = field(default_factory=dict[Resource, float])
     ready: dict[int, float] = field(default_factory=dict[int, float])  # by value, if an op has to wait for it
 
@@ -72,15 +73,16 @@ class _Clock:
     def _run_loop(self, start: int, stop: int, times: int) -> None:
         """Run a loop: a few iterations, until each takes as long as the one before."""
         carried = self.schedule[start - 1].carried
-        self.now = self.end
+        self.now = self.floor = self.end
         marks = [self.now]
         for _ in range(min(times, SIMULATED_ITERATIONS)):
             self.ready.update(dict.fromkeys(carried, self.now))
             self.run(start, stop)
             if not self.pipelines_loops:
-                self.now = self.end
+                self.now = self.floor = self.end
             marks.append(self.end)
         self.now = self.end + (times - len(marks) + 1) * (marks[-1] - marks[-2] if len(marks) > 1 else 0.0)
+        self.floor = self.now
 
     def _run_op(self, scheduled: ScheduledOp) -> None:
         if scheduled.visit.is_left:
@@ -90,7 +92,7 @@ class _Clock:
         match scheduled.work:
             case CollectiveRun() | HostTransfer() as moved:
                 resources = [axis.name for axis in moved.axes] if isinstance(moved, CollectiveRun) else [HOST]
-                start = max((waits, *(self.links.get(each, 0.0) for each in resources)))
+                start = max((waits, self.floor, *(self.links.get(each, 0.0) for each in resources)))
                 self.links.update(dict.fromkeys(resources, start + seconds))
                 self.ready.update(dict.fromkeys(scheduled.results, start + seconds))
             case _ if type(scheduled.visit.op) in FLOPS:

@@ -46,6 +46,7 @@ class OpTime:
     memory_seconds: float
     launch_seconds: float = 0.0
     unhidden: float = 0.0
+    is_attention: bool = False  # a part of a kernel of flash attention
 
     @property
     def seconds(self) -> float:
@@ -82,7 +83,8 @@ def op_time(op: Operation, hardware: Hardware, work: Work | None = None) -> OpTi
         compute = compute_seconds(contraction_flops(op), types[0], product_of(op), hardware, work)
     moved = accessed_bytes(op, [tensor_bytes(each) for each in types], work)
     memory = moved / (hardware.hbm_bandwidth * kernels.hbm_efficiency)
-    return OpTime(compute, memory, kernels.launch_seconds * work.launches, kernels.unhidden)
+    launch = kernels.launch_seconds * work.launches
+    return OpTime(compute, memory, launch, kernels.unhidden, bool(work.attention))
 
 
 class Product(NamedTuple):

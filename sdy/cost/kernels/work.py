@@ -81,6 +81,7 @@ class _Kernels:
     _unstored: set[int] = field(default_factory=set[int])  # values that no kernel writes
     _inside: set[tuple[int, Step]] = field(default_factory=set[tuple[int, Step]])  # values that a kernel has computed
     _with_product: set[Step] = field(default_factory=set[Step])  # the kernels that a product was fused into
+    _written_before: set[Step] = field(default_factory=set[Step])  # whose results the kernel of their operand writes
     _attention: dict[Step, AttentionKernel] = field(default_factory=dict[Step, AttentionKernel])
 
     def work(self) -> dict[Step, Work]:
@@ -100,6 +101,8 @@ class _Kernels:
         readers = [reader for result in step.results for reader in self.flow.readers.get(result, ())]
         if attention is not None:
             self._kernels[step] = frozenset((attention.first,))
+            if isinstance(step.op, DotLikeOp) and len(readers) == 1 and self._kernels[readers[0]] == {readers[0]}:
+                self._write_transposed(step, readers[0])
         elif is_view(step.op):
             self._kernels[step] = frozenset()
         elif self._is_read_in_place(step, readers):
@@ -116,6 +119,12 @@ class _Kernels:
         else:
             self._kernels[step] = self._kernel_with_results(step, readers) or frozenset((step,))
 
+    def _write_transposed(self, product: Step, reader: Step) -> None:
+        """Let a kernel of attention write a transposed result in place of the product that only a transposition reads."""
+        if type(reader.op) is TransposeOp and product.results[0] not in self._unstored:
+            self._unstored.update(product.results)
+            self._written_before.add(reader)
+
     def _is_read_in_place(self, step: Step, readers: Sequence[Step]) -> bool:
         """Return whether only products read a transposed value, which read it as it is stored."""
         return (
@@ -127,7 +136,8 @@ class _Kernels:
         if not self.rules.loops or any(reader.is_boundary or reader.frame != step.frame for reader in readers):
             return False
         if isinstance(step.op, DotLikeOp | ConvolutionOp):
-            return self.rules.product_results and self._is_fused_into_result(step, readers)
+            is_transposed = all(type(reader.op) is TransposeOp for reader in readers)
+            return (self.rules.product_results or is_transposed) and self._is_fused_into_result(step, readers)
         if not is_fusible(type(step.op)):
             return False
         if not all(self._takes_in(reader) for reader in readers):
@@ -197,7 +207,7 @@ class _Kernels:
         for step in self.flow.steps:
             kernels = self._kernels[step]
             if step.is_boundary or not kernels or free.issuperset(step.results):
-                found[step] = Work((0,) * len(step.operands), (0,) * len(step.op.results), launches=0)
+                found[step] = Work((0,) * len(step.op.operands), (0,) * len(step.op.results), launches=0)
                 continue
             attention = self._attention.get(step)
             reads: list[int] = []
@@ -206,7 +216,7 @@ class _Kernels:
                 read.update((operand, each) for each in new)
                 reads.append(len(new))
             writes = tuple(int(result not in self._unstored) for result in step.results)
-            launches = int(step in kernels)
+            launches = int(step in kernels and step not in self._written_before)
             if attention is None:
                 found[step] = Work(tuple(reads), writes, launches=launches)
             else:
