@@ -3,7 +3,7 @@
 A collective starts when its operands are ready and the links of its axes are free; ops run in program order, each when
 the collectives that it reads have ended. What a collective reads is computed early, unless that takes a product. All
 collectives that start in an iteration of a loop end in it, unless the compiler pipelines loops: then they may be as late
-as in the iteration before.
+as in the iteration before, as transfers to the host always may.
 """
 
 from __future__ import annotations
@@ -52,6 +52,9 @@ class _Clock:
         """When everything has ended."""
         return max((self.now, *self.links.values()))
 
+    def _ends_of_links(self) -> list[float]:
+        return [time for name, time in self.links.items() if name != HOST]
+
     def run(self, start: int, stop: int) -> None:
         """Run the ops of a part of the schedule once."""
         index = start
@@ -79,7 +82,7 @@ class _Clock:
             self.ready.update(dict.fromkeys(carried, self.now))
             self.run(start, stop)
             if not self.pipelines_loops:
-                self.now = self.floor = self.end
+                self.now = self.floor = max((self.now, *self._ends_of_links()))
             marks.append(self.end)
         self.now = self.end + (times - len(marks) + 1) * (marks[-1] - marks[-2] if len(marks) > 1 else 0.0)
         self.floor = self.now
@@ -92,7 +95,8 @@ class _Clock:
         match scheduled.work:
             case CollectiveRun() | HostTransfer() as moved:
                 resources = [axis.name for axis in moved.axes] if isinstance(moved, CollectiveRun) else [HOST]
-                start = max((waits, self.floor, *(self.links.get(each, 0.0) for each in resources)))
+                floor = self.floor if isinstance(moved, CollectiveRun) else 0.0
+                start = max((waits, floor, *(self.links.get(each, 0.0) for each in resources)))
                 self.links.update(dict.fromkeys(resources, start + seconds))
                 self.ready.update(dict.fromkeys(scheduled.results, start + seconds))
             case _ if type(scheduled.visit.op) in FLOPS:
