@@ -91,8 +91,8 @@ class Kernels:
 
     A product is computed in tiles: its rows, columns and contracted dim are padded to multiples of `tile`, and
     `tile_units` tiles of the result are computed at the same time. `attention` is the share of the rate that flash
-    attention reaches in the forward and in the backward pass; both are 0 if there is no such kernel. `fusion` names what the compiler fuses
-    (`sdy.cost.kernels.fusion_rules`).
+    attention reaches in the forward and in the backward pass; both are 0 if there is no such kernel. `fusion` names
+    what the compiler fuses (`sdy.cost.kernels.fusion_rules`).
     """
 
     fusion: str = "gpu"

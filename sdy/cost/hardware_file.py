@@ -18,6 +18,7 @@ matrix_efficiency = 0.9
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -204,6 +205,8 @@ def _machine(table: Table, name: str) -> Hardware:
         cast(float, found["hbm_bandwidth"]),
         cast(float, found["hbm_bytes"]),
         cast(MatrixRates, found["rates"]),
-        Kernels(**{"fusion": "tpu" if "torus" in found else "gpu"} | cast("dict[str, Any]", found.get("kernels", {}))),
+        replace(
+            Kernels(fusion="tpu" if "torus" in found else "gpu"), **cast("dict[str, Any]", found.get("kernels", {}))
+        ),
         cast(float, found.get("host_bandwidth", 0.0)),
     )

@@ -2,8 +2,8 @@
 
 The mesh is laid out on the machine in its own order: the most minor devices are those of a chip or of a node, the most
 major ones are in different pods. On a torus, each mesh axis of more than one device lies along one torus axis. If the
-mesh has more such axes than the torus, adjacent mesh axes share one, the pairs of fewest devices first. If it has fewer,
-its axes are divided over several torus axes, so that these are as short as possible.
+mesh has more such axes than the torus, adjacent mesh axes share one, the pairs of fewest devices first. If it has
+fewer, its axes are divided over several torus axes, so that these are as short as possible.
 
     mesh x=4, y=2, z=8 on a torus of two axes    x and y share the first axis, of 8 devices; z has the second
     mesh x=32, y=8 on a torus of three axes      x has the first two axes, of 4 and 8 devices; y has the third

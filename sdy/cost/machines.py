@@ -9,13 +9,17 @@ Rates, memory and links are those of data sheets, as in the scaling book of JAX 
 
 What kernels and collectives reach was fitted to groups of published measurements (docs/measured.md):
 
-* TPU: a kernel takes 1.7 us and copies reach 87 % of the memory bandwidth (copies of 2 MB to 8 GB on tpu7x, one on
-  v6e). Large products reach 83 % on tpu7x and 90 % on v6e; the older ones reach 95 % (scaling book, "How to think about
-  TPUs"). An all-gather takes 11 us and 1 us a hop (scaling book), and reaches 89 % of the links (ten on tpu7x).
-* GPU: cuBLASLt products of 1024 to 32768 rows and BabelStream on a100, h100, h200 and gb200; NCCL all-reduces of 1 KB to
-  8 GB on nodes of a100, h100, h200 and gb200; fits of all-gathers and all-to-alls on up to 16 nodes of h100
+* TPU: a kernel takes 1.7 us and copies reach 87 % of the memory bandwidth (ten copies of 2 MB to 8 GB on tpu7x, one on
+  v6e). An all-gather takes 11 us and 1 us a hop (scaling book), and reaches 89 % of the links (nine on tpu7x). Products
+  reach 95 % on the older ones (scaling book, "How to think about TPUs"), 80 % on tpu7x (four products, 13 steps), and
+  78 % on v6e (12 steps; a single product reaches 90 %).
+* GPU: cuBLASLt products of 1024 to 32768 rows and BabelStream on a100, h100, h200 and gb200; NCCL all-reduces of 1 KB
+  to 8 GB on nodes of a100, h100, h200 and gb200; fits of all-gathers and all-to-alls on up to 16 nodes of h100
   (meta-pytorch/autoparallel). Machines without measurements have the numbers of the one that is nearest.
-* Flash attention: tables of FlashAttention 2 and 3 and of cuDNN on h100; TPU: see `_TPU_ATTENTION`.
+* Flash attention: tables of FlashAttention 2 and 3 and of cuDNN on h100; on TPU, 26 steps of llama and gemma. Products
+  of experts: nine steps of mixtures of experts on tpu7x and v5p.
+* The arithmetic and the memory accesses of a kernel hide all but 28 % of the shorter one: the four products of 802816 x
+  192 x 768 on a100, h100, h200 and gb200.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A collective starts when its operands are ready and the links of its axes are free; ops run in program order, each when
 the collectives that it reads have ended. What a collective reads is computed early, unless that takes a product. All
-collectives that start in an iteration of a loop end in it, unless the compiler pipelines loops: then they may be as late
-as in the iteration before, as transfers to the host always may.
+collectives that start in an iteration of a loop end in it, unless the compiler pipelines loops: then they may end in a
+later one, as transfers to the host always may.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The time of ops on one device: each kernel is bound by arithmetic or by memory bandwidth.
 
 An op adds to a kernel the bytes that no other op of it has read, of slices and updates only the elements that they use
-(`accessed_bytes`), and its arithmetic (`sdy.cost.kernels`). Only contractions count as arithmetic: the vector unit, which
-computes the other ops, keeps up with memory.
+(`accessed_bytes`), and its arithmetic (`sdy.cost.kernels`). Only contractions count as arithmetic: the vector unit,
+which computes the other ops, keeps up with memory.
 """
 
 from __future__ import annotations

@@ -24,8 +24,9 @@ class FusionRules:
 
     `loops`: elementwise ops, broadcasts, slices and the like into the ops that read them, reductions among these.
     `outputs`: an op whose result is stored too. `product_operands`, `product_results`: ops before and after a matrix
-    product into its kernel. `attention`: scores, mask, softmax and products of attention into one kernel. `repeats_functions`: functions
-    such as `exp` are computed in every kernel that reads them, if that moves fewer bytes.
+    product into its kernel. `attention`: scores, mask, softmax and products of attention into one kernel.
+    `repeats_functions`: functions such as `exp` are computed in every kernel that reads them, if that moves fewer
+    bytes.
     """
 
     loops: bool = True

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from math import prod
 
 from xdsl.ir import Operation
 
 from sdy.cost.kernels.value_flow import Step, ValueFlow
-from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
@@ -31,25 +33,28 @@ class UnknownValueError(Exception):
 def visible_share(flow: ValueFlow, select: Step, scores: frozenset[int]) -> float:
     """Return the share of the blocks in which `select` keeps some scores; 1 if that depends on data."""
     shape = static_shape(flow.types[select.results[0]])
-    if shape is None or not shape:
+    if not shape:
         return 1.0
     is_kept_if_true = select.operands[1] in scores
     seen = 0
     try:
         for number in range(SAMPLES):
-            device = number * 7919
-            index = tuple(
-                int(size * (0.5 + number * step) % size) for size, step in zip(shape, _steps(len(shape)), strict=True)
-            )
-            corners = product(*(_corners(position, size) for position, size in zip(index, shape, strict=True)))
-            seen += any(
-                bool(_element(flow, select.operands[0], corner, device)) is is_kept_if_true for corner in corners
-            )
+            evaluator = _Evaluator(flow, device=number * 7919)
+            corners = product(*(_corners(at, size) for at, size in zip(_point(number, shape), shape, strict=True)))
+            seen += any(bool(evaluator.element(select.operands[0], each)) is is_kept_if_true for each in corners)
     except UnknownValueError:
         return 1.0
     return max(seen, 1) / SAMPLES
 
 
+def _point(number: int, shape: Sequence[int]) -> Index:
+    """Return one of many points that are spread evenly over a shape."""
+    return tuple(
+        int(size * ((0.5 + number * step) % 1.0)) for size, step in zip(shape, _steps(len(shape)), strict=True)
+    )
+
+
+@cache
 def _steps(count: int) -> list[float]:
     """Return steps that spread points evenly over `count` dims (Roberts's R sequence)."""
     root = 2.0
@@ -86,57 +91,68 @@ _COMPARISONS: Mapping[ComparisonDirection, Callable[[Number, Number], bool]] = {
 }
 
 
-def _element(flow: ValueFlow, value: int, index: Index, device: int) -> Number:
-    """Return an element on a device of a value that is computed from positions alone.
+@dataclass(frozen=True)
+class _Evaluator:
+    """Computes elements of values that depend on positions and the number of the device alone."""
 
-    Raises: UnknownValueError if it depends on data.
-    """
-    step = flow.producers.get(value)
-    if step is None:
-        raise UnknownValueError
-    op = step.op
+    flow: ValueFlow
+    device: int
 
-    def read(number: int, at: Index = index) -> Number:
-        return _element(flow, step.operands[number], at, device)
-
-    match op:
-        case ConstantOp():
+    def element(self, value: int, index: Index) -> Number:
+        """Return an element of a value. Raises: UnknownValueError if it depends on data."""
+        step = self.flow.producers.get(value)
+        if step is None:
+            raise UnknownValueError
+        op = step.op
+        if isinstance(op, ConstantOp):
             return _constant(op, index)
-        case PartitionIdOp():
-            return device
-        case DynamicSliceOp():
-            sizes = static_shape(op.operands[0].type) or ()
-            starts = [int(read(dim + 1, ())) % size for dim, size in enumerate(sizes)]
-            return read(0, tuple(at + start for at, start in zip(index, starts, strict=True)))
-        case IotaOp():
+        if isinstance(op, IotaOp):
             return index[op.iota_dimension.value.data]
-        case BroadcastInDimOp():
-            shape = static_shape(op.operand.type) or ()
-            dims = op.broadcast_dimensions.get_values()
-            return read(0, tuple(index[dim] if size > 1 else 0 for dim, size in zip(dims, shape, strict=True)))
-        case TransposeOp():
-            order = list(op.permutation.get_values())
-            return read(0, tuple(index[order.index(dim)] for dim in range(len(order))))
-        case ReshapeOp():
-            return read(0, _reshaped(index, static_shape(op.result.type) or (), static_shape(op.operand.type) or ()))
+        if isinstance(op, PartitionIdOp):
+            return self.device
+        if isinstance(op, ops.SelectOp):
+            is_true = self.element(step.operands[0], index if static_shape(op.pred.type) else ())
+            return self.element(step.operands[1 if is_true else 2], index)
+        if is_elementwise(op):
+            return _computed(op, [self.element(operand, index) for operand in step.operands])
+        return self.element(step.operands[0], self._index_read(step, index))
+
+    def _index_read(self, step: Step, index: Index) -> Index:
+        """Return the index of the element of the first operand that an op returns at an index."""
+        op = step.op
+        shape = static_shape(op.operands[0].type) or ()
+        match op:
+            case BroadcastInDimOp():
+                dims = op.broadcast_dimensions.get_values()
+                return tuple(index[dim] if size > 1 else 0 for dim, size in zip(dims, shape, strict=True))
+            case TransposeOp():
+                order = list(op.permutation.get_values())
+                return tuple(index[order.index(dim)] for dim in range(len(order)))
+            case ReshapeOp():
+                return _reshaped(index, static_shape(op.result.type) or (), shape)
+            case DynamicSliceOp():
+                starts = [int(self.element(step.operands[dim + 1], ())) % size for dim, size in enumerate(shape)]
+                return tuple(at + start for at, start in zip(index, starts, strict=True))
+            case _:
+                raise UnknownValueError
+
+
+def _computed(op: Operation, values: Sequence[Number]) -> Number:
+    match op:
         case ops.ConvertOp():
-            return read(0)
+            return values[0]
         case ops.NotOp():
-            return not read(0)
+            return not values[0]
         case ops.CompareOp():
-            return _COMPARISONS[op.comparison_direction.data](read(0), read(1))
-        case ops.SelectOp():
-            return read(1) if read(0, index if static_shape(op.pred.type) else ()) else read(2)
+            return _COMPARISONS[op.comparison_direction.data](*values)
         case _ if type(op) in _BINARY:
-            return _BINARY[type(op)](read(0), read(1))
+            return _BINARY[type(op)](*values)
         case _:
             raise UnknownValueError
 
 
 def _constant(op: ConstantOp, index: Index) -> Number:
     literal = op.value
-    if not isinstance(literal, DenseElementsAttr):
-        raise UnknownValueError
     values = literal.get_values()
     number = 0
     for position, size in zip(index, static_shape(op.output.type) or (), strict=True):

@@ -19,18 +19,21 @@ from sdy.cost.hardware import Kernels
 from sdy.cost.kernels.attention import AttentionKernel, attention_kernels
 from sdy.cost.kernels.fusion_rules import FUSION_RULES, UNFUSED, FusionRules
 from sdy.cost.kernels.value_flow import Step, ValueFlow, is_view, value_flow
+from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.facts.traits import Generates, has_fact, selects_elements
 from sdy.dialects.stablehlo.collectives import PartitionIdOp
 from sdy.dialects.stablehlo.contraction import DotLikeOp
-from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp, TransposeOp
+from sdy.dialects.stablehlo.shape import ConstantOp, TransposeOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
+
+LARGE_CONSTANT = 4096  # bytes
 
 
 class Work(NamedTuple):
     """The work of one op: how often each operand is read from memory, and whether each result is written.
 
-    `flops` is the share of the arithmetic that runs: less than 1 if a mask lets a kernel skip blocks. `launches`: whether
-    a kernel ends with the op. `attention`: 1 in the forward pass of a flash kernel, 2 in the backward pass.
+    `flops` is the share of the arithmetic that runs: less than 1 if a mask lets a kernel skip blocks. `launches`:
+    whether a kernel ends with the op. `attention`: 1 in the forward pass of a flash kernel, 2 in the backward pass.
     """
 
     reads: tuple[int, ...]
@@ -101,7 +104,7 @@ class _Kernels:
         readers = [reader for result in step.results for reader in self.flow.readers.get(result, ())]
         if attention is not None:
             self._kernels[step] = frozenset((attention.first,))
-            if isinstance(step.op, DotLikeOp) and len(readers) == 1 and self._kernels[readers[0]] == {readers[0]}:
+            if isinstance(step.op, DotLikeOp) and len(readers) == 1 and readers[0] in self._kernels[readers[0]]:
                 self._write_transposed(step, readers[0])
         elif is_view(step.op):
             self._kernels[step] = frozenset()
@@ -115,12 +118,15 @@ class _Kernels:
         elif readers and self._is_fused(step, readers):
             self.fused.add(step)
             self._unstored.update(step.results)
-            self._kernels[step] = frozenset().union(*(self._kernels[reader] for reader in readers))
+            self._kernels[step] = self._kernels_of(readers)
         else:
             self._kernels[step] = self._kernel_with_results(step, readers) or frozenset((step,))
 
+    def _kernels_of(self, steps: Sequence[Step]) -> frozenset[Step]:
+        return frozenset[Step]().union(*(self._kernels[step] for step in steps))
+
     def _write_transposed(self, product: Step, reader: Step) -> None:
-        """Let a kernel of attention write a transposed result in place of the product that only a transposition reads."""
+        """Let a kernel of attention write its result transposed, if only a transposition reads it."""
         if type(reader.op) is TransposeOp and product.results[0] not in self._unstored:
             self._unstored.update(product.results)
             self._written_before.add(reader)
@@ -142,7 +148,7 @@ class _Kernels:
             return False
         if not all(self._takes_in(reader) for reader in readers):
             return False
-        count = len(frozenset().union(*(self._kernels[reader] for reader in readers)))
+        count = len(self._kernels_of(readers))
         if count <= 1:
             return True
         if is_expensive(type(step.op)) and not self.rules.repeats_functions:
@@ -166,7 +172,7 @@ class _Kernels:
 
     def _is_fused_into_result(self, step: Step, readers: Sequence[Step]) -> bool:
         """Return whether a product is computed by the kernel of the ops that read it, which has no other product."""
-        kernels = frozenset().union(*(self._kernels[reader] for reader in readers))
+        kernels = self._kernels_of(readers)
         if len(kernels) != 1 or not all(is_fusible(type(reader.op)) for reader in readers):
             return False
         (kernel,) = kernels
@@ -189,7 +195,7 @@ class _Kernels:
         inside = [reader for reader in readers if not (reader.is_boundary and not reader.results)]
         if not inside or any(reader.frame != step.frame or not self._takes_in(reader) for reader in inside):
             return None
-        kernels = frozenset().union(*(self._kernels[reader] for reader in inside))
+        kernels = self._kernels_of(inside)
         if len(kernels) != 1:
             return None
         (kernel,) = kernels
@@ -228,10 +234,14 @@ def _free_values(flow: ValueFlow) -> set[int]:
     """Return the values that depend on no data, such as masks of positions: each reader computes them anew."""
     free: set[int] = set()
     for step in flow.steps:
-        if (
-            has_fact(type(step.op), Generates)
-            or isinstance(step.op, ConstantOp | IotaOp | PartitionIdOp)
-            or (step.operands and (is_fusible(type(step.op)) or is_view(step.op)) and free.issuperset(step.operands))
-        ):
+        is_computed = is_fusible(type(step.op)) or is_view(step.op)
+        if _is_generated(step.op) or (step.operands and is_computed and free.issuperset(step.operands)):
             free.update(step.results)
     return free
+
+
+def _is_generated(op: Operation) -> bool:
+    """Return whether an op computes its result from nothing. The elements of large constants are read from memory."""
+    if isinstance(op, ConstantOp):
+        return op.value.is_splat or tensor_bytes(op.output.type) <= LARGE_CONSTANT
+    return has_fact(type(op), Generates) or isinstance(op, PartitionIdOp)

@@ -1,7 +1,8 @@
 """The parts of a transformer, on shapes only: products with sharded weights, norms, attention, MLPs and experts.
 
-`Layout` says along which mesh axes tensors are sharded. Weights are float32 and sharded (or replicated), converted to the
-type of the product and gathered before it; their gradients are scattered in that type.
+`Layout` says along which mesh axes tensors are sharded. Weights are float32 and sharded (or replicated), converted to
+the type in which they travel and gathered before each product; their gradients are scattered in the type of
+activations.
 """
 
 from __future__ import annotations

@@ -176,7 +176,10 @@ class Model:
 def replace_batch(model: Model) -> Model:
     """Return the model of one device of the axis `data`: its batch is not sharded."""
     layout = replace(model.layout, batch=tuple(axis for axis in model.layout.batch if axis != "data"))
-    kinds = [replace(each, count=kind.count) for each, kind in zip(kinds_of_layers(model.row, layout), model.kinds)]
+    kinds = [
+        replace(each, count=kind.count)
+        for each, kind in zip(kinds_of_layers(model.row, layout), model.kinds, strict=True)
+    ]
     return replace(model, layout=layout, kinds=kinds)
 
 
