@@ -2,7 +2,7 @@
 
 Bandwidths and rates are those of the data sheets. Link bandwidths are for one direction, which is half of the usual
 figure. What collectives, copies and products reach of them, and how long they take however small, is measured.
-The machines, with their sources, are in `sdy.cost.machines`.
+The machines, with their sources, are in `sdy.cost.machines.table`.
 """
 
 from __future__ import annotations

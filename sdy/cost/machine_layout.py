@@ -256,7 +256,7 @@ def torus_time(
     gather, inside of their pods. `across_chip`: whether a group has all devices of a chip; otherwise there are as many
     groups, which share the links.
 
-    >>> from sdy.cost.machines import HARDWARE
+    >>> from sdy.cost.machines.table import HARDWARE
     >>> torus = HARDWARE["tpu_v4p"].network
     >>> round(torus_time(CollectiveKind.ALL_GATHER, 9e6, [TorusLine(4, wraps=True)], torus).bandwidth_seconds, 6)
     0.000112

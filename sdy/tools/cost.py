@@ -6,8 +6,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from json import dumps
 
 from sdy.cost.hardware import machine_json
-from sdy.cost.hardware_file import resolve_hardware
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.file import resolve_hardware
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sdy.cost.hardware import Torus
-from sdy.cost.hardware_file import read_hardware
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.file import read_hardware
+from sdy.cost.machines.table import HARDWARE
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "costs.md").read_text()

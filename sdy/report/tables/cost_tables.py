@@ -74,7 +74,7 @@ def machines_table(machines: Iterable[Hardware]) -> FittedTable:
             *_network_texts(each.network),
             f"{each.hbm_bytes / 1e9:g} GB",
             f"{each.hbm_bandwidth / 1e12:g} TB/s",
-            f"{each.rates.bits16 / 1e12:g} TFLOP/s",
+            f"{each.rates.bits16 / 1e12:.4g} TFLOP/s",
         )
         for each in machines
     )

@@ -12,7 +12,7 @@ from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 import sdy
 from sdy.cost.hardware import Hardware, Torus
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.program_cost import ProgramCost
 from support.measured.published import Row
 from support.measured.training import program_of

@@ -9,7 +9,6 @@ import pytest
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Switch, Torus
-from sdy.cost.hardware_file import resolve_hardware
 from sdy.cost.machine_layout import (
     CollectiveTime,
     PermuteLoad,
@@ -19,7 +18,8 @@ from sdy.cost.machine_layout import (
     switch_time,
     torus_time,
 )
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.file import resolve_hardware
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.grammar.parse import parse_mesh, parse_sharding
 from sdy.model.shape import local_shape

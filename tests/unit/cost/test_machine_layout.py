@@ -9,7 +9,7 @@ import pytest
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Switch, Torus
 from sdy.cost.machine_layout import MachineLayout, SwitchGroup, TorusLine, switch_time, torus_digits, torus_time
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.grammar.parse import parse_mesh
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh_digits import Digit

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sdy.cost.hardware import Hardware, Torus
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.dialects.module_text import parse_module

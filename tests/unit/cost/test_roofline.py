@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import MatrixRates
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.program_cost import CollectiveCost, cost_of
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime, op_time, rate_of

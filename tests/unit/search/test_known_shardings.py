@@ -11,7 +11,7 @@ import pytest
 
 import sdy
 from sdy.cost.hardware import Torus
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.search.plans.plan import ShardingPlan
 
 Plan = ShardingPlan[sdy.Program[Any]]

@@ -11,7 +11,7 @@ from sdy.advice.edits import Edit, edited
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.trials import folded_cost
 from sdy.cost.hardware import Hardware
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import functions_of, main_function

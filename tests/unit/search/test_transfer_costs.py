@@ -10,7 +10,7 @@ import pytest
 
 import sdy
 from sdy.cost.hardware import Switch, Torus
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.numbered_digits import NumberedDigits

@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.quantities import seconds_text
 from sdy.tools.cost import parser
 from sdy.tools.main import main

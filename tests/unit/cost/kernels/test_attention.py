@@ -13,7 +13,7 @@ import pytest
 import sdy
 from sdy.cost.hardware import Kernels
 from sdy.cost.kernels.work import Work, work_of
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 
 LENGTH, HEADS, CHANNELS = 2048, 4, 128
 TENSOR = jax.ShapeDtypeStruct((2, LENGTH, HEADS, CHANNELS), jnp.bfloat16)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sdy.cost.hardware import Kernels, Switch, Torus
-from sdy.cost.hardware_file import read_hardware, resolve_hardware
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.file import read_hardware, resolve_hardware
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 
 V5P = """

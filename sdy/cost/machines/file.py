@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from sdy.cost.hardware import Hardware, Kernels, MatrixRates, Network, Switch, Torus
 from sdy.cost.kernels.fusion_rules import FUSION_RULES
-from sdy.cost.machines import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.toml_tables import (
