@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from jax._src import core, dispatch
@@ -23,7 +23,7 @@ def _lower(ctx, *values, devices, srcs, copy_semantics):
 
 
 @contextmanager
-def lowered_transfers() -> Iterator[None]:
+def lowered_transfers() -> Generator[None]:
     """Keep the transfers between the memories of device and host in the programs that JAX lowers meanwhile."""
     lowerings = mlir._platform_specific_lowerings["cpu"]  # pyright: ignore[reportPrivateUsage]
     before = lowerings.get(dispatch.device_put_p)

@@ -4,6 +4,8 @@
 the type in which they travel and gathered before each product; their gradients are scattered in the type of
 activations.
 """
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
@@ -206,7 +208,7 @@ def attention(layout: Layout, q: Array, k: Array, v: Array, mask: Mask) -> Array
     if layout.sequence:
         k, v = (layout.place(each, layout.batch, (), layout.tensor) for each in (k, v))
     q = q.reshape(batch, length, groups, heads // groups, channels)
-    out = _attention(mask, q, k, v)
+    out: Array = _attention(mask, q, k, v)
     return out.reshape(batch, length, heads, v.shape[-1])
 
 

@@ -1,10 +1,13 @@
 """The decoders of the table, by family: the kinds of their layers, and what each computes."""
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -289,11 +292,11 @@ def _gemma(sizes: Sizes, row: Row) -> Groups:
     kv_heads, channels = (int(wide[1]), int(wide[2])) if wide else (sizes.kv_heads, sizes.channels)
     experts = (sizes.experts, sizes.chosen, sizes.expert_hidden)
     mlp = Mlp(sizes.hidden, *experts, activation=gelu, has_norm_after=True)
-    after = {"has_norms": True, "has_norm_after": True}
+    normed = partial(Attention, sizes.heads, has_norms=True, has_norm_after=True)
     everywhere = sizes.layers // 6
     return [
-        (sizes.layers - everywhere, (Attention(sizes.heads, sizes.kv_heads, sizes.channels, window, **after), mlp)),
-        (everywhere, (Attention(sizes.heads, kv_heads, channels, **after), mlp)),
+        (sizes.layers - everywhere, (normed(sizes.kv_heads, sizes.channels, window), mlp)),
+        (everywhere, (normed(kv_heads, channels), mlp)),
     ]
 
 

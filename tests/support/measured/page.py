@@ -23,4 +23,5 @@ HEAD = """# Predicted and measured times
 
 | | rows | median error | median size | 90 % within |
 |---|---|---|---|---|"""
-TAIL = "Of {pairs} pairs of steps that differ in sharding alone, the order of {right} is right; {missing} rows have no program."
+TAIL = """Of {pairs} pairs of steps that differ in sharding alone, the order of {right} is right; {missing} rows have no
+program."""

@@ -1,4 +1,6 @@
 """The seconds that `sdy` predicts for a row of the table, by the public interface alone."""
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 

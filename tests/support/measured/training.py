@@ -2,6 +2,8 @@
 
 Rows of pipelines become the step of one stage, without the idle share of the pipeline.
 """
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
@@ -197,69 +199,90 @@ def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Arra
     return weight - 1e-3 * (new / (jnp.sqrt(square) + 1e-8) + 0.1 * weight), new, square
 
 
-def step_of(row: Row) -> tuple[Callable[..., object], tuple[object, ...]]:
-    """Return the training step of a row, and the shapes and shardings of its arguments."""
-    stages, rounds = row.count("stage"), row.count("micro_batches")
-    sums_once = "once" in row["sharding"] and row.count("data") > 1  # gradients of each device, to the end of a step
-    model = Model.of(row, stages)
-    layout, weights, devices = model.layout, model.weights(), row.count("data")
-    if sums_once:
-        model = replace_batch(model)
-    batch = row.count("global_batch") // rounds
-    length = row.count("sequence")
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A training step of a row; of a pipeline, that of the first stage.
 
-    def step(tensors: Pytree, first: Pytree, second: Pytree, tokens: Array, targets: Array, routes: Array) -> object:
-        def gradients(tokens: Array, targets: Array) -> Pytree:
-            return jax.grad(model.loss)(tensors, tokens, targets, routes)
+    `sums_once`: each device adds up the gradients of all micro-batches on its own, and they are summed at the end.
+    """
 
-        def of_round(tokens: Array, targets: Array) -> Pytree:
-            if not sums_once:
-                return gradients(tokens, targets)
-            parts = (each.reshape(devices, -1, length) for each in (tokens, targets))
-            parts = [layout.place(each, ("data",)) for each in parts]
-            found = jax.vmap(gradients, spmd_axis_name="data")(*parts)
-            return jax.tree.map(lambda each: layout.place(each, ("data",)), found)
+    row: Row
+    model: Model
+    sums_once: bool
 
-        if rounds == 1:
-            found = of_round(tokens[0], targets[0])
-        else:
-            shape = jax.eval_shape(of_round, tokens[0], targets[0])
-            zero = jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), shape)
-            if sums_once:
-                zero = jax.tree.map(lambda each: layout.place(each, ("data",)), zero)
-            found, _ = jax.lax.scan(
-                lambda sums, each: (jax.tree.map(jnp.add, sums, of_round(*each)), None), zero, (tokens, targets)
-            )
-        if sums_once:
-            found = jax.tree.map(lambda each: each.sum(0), found)
-        if not row["model"].startswith("qwen3-0.6b"):
+    @staticmethod
+    def of(row: Row) -> Step:
+        """Return the step of a row."""
+        sums_once = "once" in row["sharding"] and row.count("data") > 1
+        model = Model.of(row, row.count("stage"))
+        return Step(row, replace_batch(model) if sums_once else model, sums_once)
+
+    def __call__(
+        self, tensors: Pytree, first: Pytree, second: Pytree, tokens: Array, targets: Array, routes: Array
+    ) -> list[Pytree]:
+        """Return the new weights and moments."""
+        found = self._gradients(tensors, tokens, targets, routes)
+        if not self.row["model"].startswith("qwen3-0.6b"):
             norm = jnp.sqrt(sum(jnp.sum(jnp.square(each)) for each in jax.tree.leaves(found)))
             found = jax.tree.map(lambda each: each * jnp.minimum(1.0, 1.0 / norm), found)
         leaves, tree = jax.tree.flatten(tensors)
         moments = (jax.tree.leaves(each) for each in (first, second, found))
-        new = [updated(row, *each) for each in zip(leaves, *moments, strict=True)]
+        new = [updated(self.row, *each) for each in zip(leaves, *moments, strict=True)]
         return [jax.tree.unflatten(tree, part) for part in zip(*new, strict=True)]
 
-    def shapes(kind: jnp.dtype) -> Mapping[str, Mapping[str, jax.ShapeDtypeStruct]]:
-        return {
-            group: {
-                name: jax.ShapeDtypeStruct(each.shape, kind, sharding=layout.sharding(*each.stored))
-                for name, each in named.items()
-            }
-            for group, named in weights.items()
-        }
+    def _gradients(self, tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Pytree:
+        """Return the sum of the gradients of all micro-batches, in a loop if there are several."""
+        of_round = partial(self._gradients_of_round, tensors, routes)
+        if len(tokens) == 1:
+            found = of_round(tokens[0], targets[0])
+        else:
+            shapes = jax.eval_shape(of_round, tokens[0], targets[0])
+            zero = jax.tree.map(lambda each: self._of_devices(jnp.zeros(each.shape, each.dtype)), shapes)
+            found = jax.lax.scan(
+                lambda sums, each: (jax.tree.map(jnp.add, sums, of_round(*each)), None), zero, (tokens, targets)
+            )[0]
+        return jax.tree.map(lambda each: each.sum(0), found) if self.sums_once else found
 
-    wide = jnp.dtype(jnp.float32)
-    first = jnp.dtype(jnp.bfloat16) if row["optimizer_state_dtype"].startswith("mu bfloat16") else wide
-    place = layout.sharding((), layout.batch, layout.sequence)
-    tokens = jax.ShapeDtypeStruct((rounds, batch, length), jnp.int32, sharding=place)
-    chosen = max(model.sizes.chosen, 1)
-    routes = jax.ShapeDtypeStruct((batch, length * chosen), jnp.int32, sharding=layout.sharding(layout.batch, ()))
-    return step, (shapes(wide), shapes(first), shapes(wide), tokens, tokens, routes)
+    def _gradients_of_round(self, tensors: Pytree, routes: Array, tokens: Array, targets: Array) -> Pytree:
+        def gradients(tokens: Array, targets: Array) -> Pytree:
+            return jax.grad(self.model.loss)(tensors, tokens, targets, routes)
+
+        if not self.sums_once:
+            return gradients(tokens, targets)
+        devices = self.row.count("data")
+        parts = [self._of_devices(each.reshape(devices, -1, each.shape[-1])) for each in (tokens, targets)]
+        return jax.tree.map(self._of_devices, jax.vmap(gradients, spmd_axis_name="data")(*parts))
+
+    def _of_devices(self, value: Array) -> Array:
+        """Place a value with a dim of the devices, if gradients have one."""
+        return self.model.layout.place(value, ("data",)) if self.sums_once else value
+
+    def arguments(self) -> tuple[object, ...]:
+        """Return the shapes and shardings of the arguments."""
+        row, layout, weights = self.row, self.model.layout, self.model.weights()
+        rounds, length = row.count("micro_batches"), row.count("sequence")
+        batch = row.count("global_batch") // rounds
+
+        def shapes(kind: jnp.dtype) -> Mapping[str, Mapping[str, jax.ShapeDtypeStruct]]:
+            return {
+                group: {
+                    name: jax.ShapeDtypeStruct(each.shape, kind, sharding=layout.sharding(*each.stored))
+                    for name, each in named.items()
+                }
+                for group, named in weights.items()
+            }
+
+        wide = jnp.dtype(jnp.float32)
+        first = jnp.dtype(jnp.bfloat16) if row["optimizer_state_dtype"].startswith("mu bfloat16") else wide
+        place = layout.sharding((), layout.batch, layout.sequence)
+        tokens = jax.ShapeDtypeStruct((rounds, batch, length), jnp.int32, sharding=place)
+        chosen = max(self.model.sizes.chosen, 1)
+        routes = jax.ShapeDtypeStruct((batch, length * chosen), jnp.int32, sharding=layout.sharding(layout.batch, ()))
+        return shapes(wide), shapes(first), shapes(wide), tokens, tokens, routes
 
 
 def program_of(row: Row) -> sdy.Program[object]:
     """Return the program of the step of a row. Raises: KeyError if its family has no program."""
-    step, arguments = step_of(row)
+    step = Step.of(row)
     with lowered_transfers():
-        return sdy.from_jax(jax.jit(step, donate_argnums=(0, 1, 2)), *arguments).without_optimizer()
+        return sdy.from_jax(jax.jit(step, donate_argnums=(0, 1, 2)), *step.arguments()).without_optimizer()
