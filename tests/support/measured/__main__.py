@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -45,4 +46,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    gc.disable()  # what tracing makes lives on in caches anyway
     sys.exit(main(sys.argv[1:]))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from support.measured.errors import error_groups, ordered_pairs, summary
 from support.measured.pricing import Priced
+
+
+TEMPLATE = Path(__file__).with_name("page.md")
 
 
 def written_page(found: Sequence[Priced], missing: int) -> str:
@@ -16,12 +20,5 @@ def written_page(found: Sequence[Priced], missing: int) -> str:
         for count, middle, size, most in [summary(group)]
     ]
     right, pairs = ordered_pairs(found)
-    return "\n".join([HEAD, *rows, "", TAIL.format(right=right, pairs=pairs, missing=missing), ""])
-
-
-HEAD = """# Predicted and measured times
-
-| | rows | median error | median size | 90 % within |
-|---|---|---|---|---|"""
-TAIL = """Of {pairs} pairs of steps that differ in sharding alone, the order of {right} is right; {missing} rows have no
-program."""
+    text = TEMPLATE.read_text(encoding="utf-8")
+    return text.format(rows="\n".join(rows), right=right, pairs=pairs, missing=missing)

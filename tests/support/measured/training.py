@@ -281,8 +281,25 @@ class Step:
         return shapes(wide), shapes(first), shapes(wide), tokens, tokens, routes
 
 
+# The columns that no program depends on. Rows that agree in all others have the same program.
+_NOT_IN_PROGRAM = frozenset(
+    (
+        *("id", "machine", "topology", "attention", "step_seconds", "seconds_from", "tokens_per_second_per_device"),
+        *("tflops_per_device", "rate_counts", "count_check", "source", "confidence", "remark", "chips"),
+        "virtual_stages",
+    )
+)
+_programs: dict[tuple[str, ...], sdy.Program[object]] = {}
+
+
 def program_of(row: Row) -> sdy.Program[object]:
     """Return the program of the step of a row. Raises: KeyError if its family has no program."""
-    step = Step.of(row)
+    key = tuple(cell for column, cell in row.cells.items() if column not in _NOT_IN_PROGRAM)
+    if key not in _programs:
+        _programs[key] = _lowered(Step.of(row))
+    return _programs[key]
+
+
+def _lowered(step: Step) -> sdy.Program[object]:
     with lowered_transfers():
         return sdy.from_jax(jax.jit(step, donate_argnums=(0, 1, 2)), *step.arguments()).without_optimizer()

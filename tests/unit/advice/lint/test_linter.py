@@ -48,7 +48,7 @@ def test_a_finding_says_where_what_it_costs_and_how_to_fix_it() -> None:
     )
     assert finding.to_json()["line"] == 3
     assert str(finding.diagnostic().message) == (
-        '%arg1 is replicated along "y", which could shard it: 1.02 ns, 384 bytes of memory'
+        '%arg1 is replicated along "y", which could shard it: 1.7 µs, 384 bytes of memory'
     )
 
 
