@@ -14,8 +14,10 @@ from support.measured.training import Recomputation, layout_of, program_of
 STEP = {
     "id": "tiny", "model": "tiny", "family": "llama", "d_model": "256", "d_ff": "512", "layers": "4", "heads": "4",
     "kv_heads": "2", "head_dim": "64", "vocab": "1024", "tied": "0", "model_details": "swiglu", "optimizer": "adamw",
-    "weight_dtype": "float32", "activation_dtype": "bfloat16", "optimizer_state_dtype": "float32", "sequence": "1024",
-    "micro_batches": "1", "global_batch": "8", "devices": "8", "machine": "tpu_v6e", "topology": "2x4", "fsdp": "8", "tensor": "1",
+    "weight_dtype": "float32", "activation_dtype": "bfloat16", "optimizer_state_dtype": "float32",
+    "sequence": "1024",
+    "micro_batches": "1", "global_batch": "8", "devices": "8", "machine": "tpu_v6e", "topology": "2x4",
+    "fsdp": "8", "tensor": "1",
     "sharding": "maxtext", "remat": "saved: layer input (offloaded to host); rest recomputed", "quantization": "none",
     "attention": "flash, causal", "step_seconds": "0.01", "confidence": "high",
 }  # fmt: skip

@@ -17,7 +17,6 @@ from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.compile.compiled import Compiled
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.data_flow import op_of

@@ -8,7 +8,6 @@ from pathlib import Path
 from support.measured.errors import error_groups, ordered_pairs, summary
 from support.measured.pricing import Priced
 
-
 TEMPLATE = Path(__file__).with_name("page.md")
 
 
