@@ -135,8 +135,9 @@ def _step(row: Row, machine: Hardware) -> float | None:
     if row["family"] == "qwen3.5":  # gated delta nets
         return None
     seconds = _seconds(program_of(row).cost(machine))
-    stages, rounds = row.count("stage"), row.count("micro_batches")
-    chunks = row.count("virtual_stages")
+    stages, chunks = row.count("stage"), row.count("virtual_stages")
+    # Without accumulation, a pipeline divides the batch of a device into single sequences.
+    rounds = max(row.count("micro_batches"), row.count("micro_batch_per_device"))
     return seconds * (1 + (stages - 1) / (chunks * rounds))
 
 
