@@ -49,10 +49,8 @@ def test_the_file_of_a_machine_describes_tpu_v5p() -> None:
 
 def test_the_measured_keys_of_a_machine_are_those_of_the_table() -> None:
     first, measured = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-    tables = {
-        name: body
-        for name, body in re.findall(r"^\[(\w+)\][^\n]*\n(.*?)(?=^\[|\Z)", measured, re.MULTILINE | re.DOTALL)
-    }
+    pattern = re.compile(r"^\[(\w+)\][^\n]*\n(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+    tables = dict(pattern.findall(measured))
     text = first.replace("[torus]\n", f"[torus]\n{tables['torus']}") + f"[kernels]\n{tables['kernels']}"
     machine = read_hardware(text, "v5e")
     assert machine.kernels == HARDWARE["tpu_v5e"].kernels

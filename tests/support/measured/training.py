@@ -96,12 +96,12 @@ def layout_of(row: Row) -> Layout:
         product=jnp.dtype(product_type),
         gathered=jnp.dtype(jnp.float8_e4m3fn if travels_narrow else activation),
         gradient=jnp.dtype(activation),
-        scaling=_scaling(row["quantization"]),
+        scaling=_scaling(row["quantization"], is_megatron=is_megatron),
     )
 
 
-def _scaling(quantization: str) -> Scaling:
-    if "Qwix" in quantization:
+def _scaling(quantization: str, *, is_megatron: bool) -> Scaling:
+    if "Qwix" in quantization or is_megatron:  # Transformer Engine scales in the kernels that write the operands
         return Scaling.FIXED
     return Scaling.ROW if quantization.startswith(("int8", "float8 rowwise", "mxfp8", "nvfp4")) else Scaling.TENSOR
 
@@ -213,7 +213,8 @@ class Step:
     @staticmethod
     def of(row: Row) -> Step:
         """Return the step of a row."""
-        sums_once = "once" in row["sharding"] and row.count("data") > 1
+        is_accumulated = "once" in row["sharding"] or row["sharding"].startswith("megatron")
+        sums_once = is_accumulated and row.count("data") > 1
         model = Model.of(row, row.count("stage"))
         return Step(row, replace_batch(model) if sums_once else model, sums_once)
 
