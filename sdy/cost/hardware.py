@@ -24,7 +24,7 @@ class Torus:
     hop_seconds: float
     wrap_multiple: int  # an axis whose size is a multiple of this is a ring, any other a line
     is_bidirectional: bool = True  # both directions of a ring are used at the same time
-    launch_seconds: float = 0.0  # of a collective, beside its hops
+    start_seconds: float = 0.0  # of a collective, beside its hops
     efficiency: float = 1.0  # the share of the link bandwidth that a collective reaches
     devices_per_chip: int = 1  # which share its links
     chip_bandwidth: float = 0.0  # bytes a second from one device of a chip to another
@@ -49,7 +49,7 @@ class Switch:
     node_bandwidth: float  # bytes a second that a device sends to other devices of its node
     network_bandwidth: float  # bytes a second that a device sends to other nodes
     hop_seconds: float  # for each device of the node in a collective
-    launch_seconds: float = 0.0  # of a collective, beside its hops
+    start_seconds: float = 0.0  # of a collective, beside its hops
     efficiency: float = 1.0  # the share of the bandwidth that a collective reaches inside a node
     network_efficiency: float = 1.0  # and between nodes
     network_hop_seconds: float = 0.0  # for each device of other nodes
@@ -87,7 +87,7 @@ class MatrixRates:
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """What kernels reach on a device. The defaults are those of an ideal device, at the rates of the data sheet.
+    """The rates that kernels reach on a device. The defaults are those of an ideal device, at the rates of the data sheet.
 
     A product is computed in tiles: its rows, columns and contracted dim are padded to multiples of `tile`, and
     `tile_units` tiles of the result are computed at the same time. `attention` is the share of the rate that flash
@@ -96,7 +96,7 @@ class Kernels:
     """
 
     fusion: str = "gpu"
-    launch_seconds: float = 0.0  # of a kernel
+    start_seconds: float = 0.0  # of a kernel
     hbm_efficiency: float = 1.0  # the share of the memory bandwidth that copies reach
     matrix_efficiency: float = 1.0  # the share of the rate that large products reach
     grouped_efficiency: float = 1.0  # the share of that of many small products in one, such as those of experts
@@ -133,11 +133,11 @@ class Hardware(HtmlRepr):
         """
         network = self.network
         if isinstance(network, Torus):
-            network = replace(network, launch_seconds=0.0, efficiency=1.0)
+            network = replace(network, start_seconds=0.0, efficiency=1.0)
         else:
             network = replace(
                 network,
-                launch_seconds=0.0,
+                start_seconds=0.0,
                 efficiency=1.0,
                 network_efficiency=1.0,
                 reduction_bandwidth=0.0,

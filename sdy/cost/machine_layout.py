@@ -80,7 +80,7 @@ class MachineLayout:
             others.append(result_bytes / torus.chip_bandwidth)
         if torus.network_bandwidth and any(self._pods.of(one) != self._pods.of(other) for one, other in places):
             others.append(result_bytes / torus.network_bandwidth)
-        latency = time.latency_seconds + torus.launch_seconds
+        latency = time.latency_seconds + torus.start_seconds
         return CollectiveTime(max(time.bandwidth_seconds, *others), latency)
 
     def _permute_load(self, pairs: tuple[DeviceGroup, ...], torus: Torus) -> PermuteLoad:
@@ -193,7 +193,7 @@ def _parts_within(varying: Sequence[Digit], axis: Digit) -> list[Digit]:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveTime:
-    """The seconds that the bytes take, and those that a collective takes however few they are: of launch and hops.
+    """The seconds that the bytes take, and those that a collective takes however few they are: of start and hops.
 
     Let V be the bytes that all devices of a group have together, and W the bandwidth of a device along one axis in both
     directions. On closed rings, an all-gather and a reduce-scatter take V / (W axes), and an all-reduce the sum of
@@ -267,7 +267,7 @@ def torus_time(
     if inside * pods == 1:
         return CollectiveTime(0.0, 0.0)
     hops = sum(_hops(line, torus) * line.stride for line in lines)
-    latency = torus.launch_seconds + hops * torus.hop_seconds
+    latency = torus.start_seconds + hops * torus.hop_seconds
     sharing = torus.devices_per_chip // chip
 
     def gather(global_bytes: float) -> float:
@@ -300,7 +300,7 @@ def switch_time(kind: CollectiveKind, result_bytes: float, group: SwitchGroup, s
     devices = group.count * group.members
     share_inside, share_outside = 1 - 1 / group.members, 1 - 1 / group.count
     node, network = switch.node_bandwidth * switch.efficiency, switch.network_bandwidth * switch.network_efficiency
-    latency = switch.launch_seconds * (devices > 1)
+    latency = switch.start_seconds * (devices > 1)
     latency += switch.hop_seconds * group.members * (group.members > 1)
     latency += (switch.network_hop_seconds or switch.hop_seconds) * (devices - group.members)
 

@@ -22,7 +22,7 @@ HOST = "\0host"
 
 
 class Overlap(Enum):
-    """How collectives overlap with ops: not at all, as a compiler schedules them, or completely."""
+    """The overlap of collectives with ops: none, that of a schedule of a compiler, or a perfect one."""
 
     NONE = "none"
     COMPILER = "compiler"

@@ -39,19 +39,19 @@ _LEAST_ROWS = 8  # of a product; fewer are a product of a matrix and vectors, wh
 class OpTime:
     """The seconds that the arithmetic of an op takes and those that its bytes take, which overlap.
 
-    `unhidden` is the share of the shorter one that does not; `launch_seconds` comes on top.
+    `unhidden` is the share of the shorter one that does not; `start_seconds` comes on top.
     """
 
     compute_seconds: float
     memory_seconds: float
-    launch_seconds: float = 0.0
+    start_seconds: float = 0.0
     unhidden: float = 0.0
     is_attention: bool = False  # a part of a kernel of flash attention
 
     @property
     def seconds(self) -> float:
         """The seconds of one run."""
-        return roofline(self.compute_seconds, self.memory_seconds, self.unhidden) + self.launch_seconds
+        return roofline(self.compute_seconds, self.memory_seconds, self.unhidden) + self.start_seconds
 
     @property
     def is_compute_bound(self) -> bool:
@@ -83,8 +83,8 @@ def op_time(op: Operation, hardware: Hardware, work: Work | None = None) -> OpTi
         compute = compute_seconds(contraction_flops(op), types[0], product_of(op), hardware, work)
     moved = accessed_bytes(op, [tensor_bytes(each) for each in types], work)
     memory = moved / (hardware.hbm_bandwidth * kernels.hbm_efficiency)
-    launch = kernels.launch_seconds * work.launches
-    return OpTime(compute, memory, launch, kernels.unhidden, bool(work.attention))
+    start = kernels.start_seconds * work.starts
+    return OpTime(compute, memory, start, kernels.unhidden, bool(work.attention))
 
 
 class Product(NamedTuple):

@@ -173,7 +173,7 @@ class ProgramNetwork:
                 compute[label] = compute_seconds(flops, op.operands[0].type, product, self._hardware, work)
         memory = moved / (self._hardware.hbm_bandwidth * kernels.hbm_efficiency)
         overlapped = np.maximum(compute, memory) + kernels.unhidden * np.minimum(compute, memory)
-        return self._times[op] * (overlapped + kernels.launch_seconds * work.launches)
+        return self._times[op] * (overlapped + kernels.start_seconds * work.starts)
 
     def _local_product(self, op: Operation, op_layout: OpLayout) -> Product | None:
         if not isinstance(op, DotGeneralOp):

@@ -113,7 +113,7 @@ class TransferCosts:
             seconds += (network.ramp_seconds * ramped / (ramped + network.ramp_bytes)).sum(axis=0)
         kernels = self._hardware.kernels
         seconds += rates.accessed * size / (self._hardware.hbm_bandwidth * kernels.hbm_efficiency)
-        seconds += rates.kernels * kernels.launch_seconds
+        seconds += rates.kernels * kernels.start_seconds
         costs = objective.seconds * seconds + objective.bytes_sent * size * rates.bytes_sent
         return np.where(rates.is_possible, costs, inf)
 

@@ -57,8 +57,8 @@ def test_the_measured_keys_of_a_machine_are_those_of_the_table() -> None:
     assert isinstance(machine.network, Torus)
     known = HARDWARE["tpu_v5e"].network
     assert isinstance(known, Torus)
-    assert (machine.network.launch_seconds, machine.network.efficiency, machine.network.pod_size) == (
-        known.launch_seconds,
+    assert (machine.network.start_seconds, machine.network.efficiency, machine.network.pod_size) == (
+        known.start_seconds,
         known.efficiency,
         known.pod_size,
     )

@@ -127,14 +127,14 @@ class LintedProgram:
     def op_seconds(self) -> Mapping[tuple[Span | None, str], float]:
         """The seconds of the ops of the local program that smaller shards would take less of, by location and name.
 
-        Collectives and launches of kernels are left out.
+        Collectives and starts of kernels are left out.
         """
         found: dict[tuple[Span | None, str], float] = {}
         for slot in self.facts.schedule:
             if slot.seconds and isinstance(slot.work, OpTime):
                 key = span_of(slot.visit.op), slot.visit.op.name
-                launches = slot.visit.times * slot.work.launch_seconds
-                found[key] = found.get(key, 0.0) + slot.seconds - launches
+                starts = slot.visit.times * slot.work.start_seconds
+                found[key] = found.get(key, 0.0) + slot.seconds - starts
         return found
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the compilers of each kind of machine fuse.
+"""The fusions that the compilers of each kind of machine make.
 
 | rules | loops | outputs | product operands | product results | attention | repeats functions |
 |---|---|---|---|---|---|---|
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FusionRules:
-    """What a compiler fuses.
+    """The fusions that a compiler makes.
 
     `loops`: elementwise ops, broadcasts, slices and the like into the ops that read them, reductions among these.
     `outputs`: an op whose result is stored too. `product_operands`, `product_results`: ops before and after a matrix

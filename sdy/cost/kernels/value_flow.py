@@ -1,7 +1,7 @@
 """The ops of a program in the order in which they run, and which of them read each value.
 
 Calls are expanded, and values that a loop passes through unchanged are those outside of it, so that a reader is found
-wherever the program is cut into functions. Values are numbers: a function that is called twice has two numbers each.
+wherever the program is split into functions. Values are numbers: a function that is called twice has two numbers each.
 """
 
 from __future__ import annotations

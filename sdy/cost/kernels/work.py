@@ -1,4 +1,4 @@
-"""The work that each op of a program adds to the kernels that a compiler makes: bytes, arithmetic and launches.
+"""The work that each op of a program adds to the kernels that a compiler makes: bytes, arithmetic and starts.
 
 A kernel reads each value that it needs once and writes its results once; values inside of it move no bytes. The
 accounts are per op, so that their sum is that of the kernels: of the ops of a kernel that read a value, the first one
@@ -32,14 +32,14 @@ LARGE_CONSTANT = 4096  # bytes
 class Work(NamedTuple):
     """The work of one op: how often each operand is read from memory, and whether each result is written.
 
-    `flops` is the share of the arithmetic that runs: less than 1 if a mask lets a kernel skip blocks. `launches`:
+    `flops` is the share of the arithmetic that runs: less than 1 if a mask lets a kernel skip blocks. `starts`:
     whether a kernel ends with the op. `attention`: 1 in the forward pass of a flash kernel, 2 in the backward pass.
     """
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     flops: float = 1.0
-    launches: int = 1
+    starts: int = 1
     attention: int = 0
 
 
@@ -213,7 +213,7 @@ class _Kernels:
         for step in self.flow.steps:
             kernels = self._kernels[step]
             if step.is_boundary or not kernels or free.issuperset(step.results):
-                found[step] = Work((0,) * len(step.op.operands), (0,) * len(step.op.results), launches=0)
+                found[step] = Work((0,) * len(step.op.operands), (0,) * len(step.op.results), starts=0)
                 continue
             attention = self._attention.get(step)
             reads: list[int] = []
@@ -222,11 +222,11 @@ class _Kernels:
                 read.update((operand, each) for each in new)
                 reads.append(len(new))
             writes = tuple(int(result not in self._unstored) for result in step.results)
-            launches = int(step in kernels and step not in self._written_before)
+            starts = int(step in kernels and step not in self._written_before)
             if attention is None:
-                found[step] = Work(tuple(reads), writes, launches=launches)
+                found[step] = Work(tuple(reads), writes, starts=starts)
             else:
-                found[step] = Work(tuple(reads), writes, attention.share, launches, attention.direction)
+                found[step] = Work(tuple(reads), writes, attention.share, starts, attention.direction)
         return found
 
 

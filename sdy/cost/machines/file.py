@@ -126,7 +126,7 @@ _TORUS: Readers = {
     "wrap_multiple": positive_count,
     "hop_seconds": positive_number,
     "bidirectional": boolean_value,
-    "launch_seconds": positive_number,
+    "start_seconds": positive_number,
     "efficiency": _share,
     "devices_per_chip": positive_count,
     "chip_bandwidth": _bandwidth,
@@ -138,7 +138,7 @@ _SWITCH: Readers = {
     "node_bandwidth": _bandwidth,
     "network_bandwidth": _bandwidth,
     "hop_seconds": positive_number,
-    "launch_seconds": positive_number,
+    "start_seconds": positive_number,
     "efficiency": _share,
     "network_efficiency": _share,
     "network_hop_seconds": positive_number,
@@ -149,7 +149,7 @@ _SWITCH: Readers = {
 _RATES: Readers = dict.fromkeys(("bits16", "bits32", "float8", "int8", "float4"), positive_number)
 _KERNELS: Readers = {
     "fusion": _fusion,
-    "launch_seconds": positive_number,
+    "start_seconds": positive_number,
     "hbm_efficiency": _share,
     "matrix_efficiency": _share,
     "grouped_efficiency": _share,

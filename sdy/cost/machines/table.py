@@ -31,7 +31,7 @@ from sdy.cost.hardware import Hardware, Kernels, MatrixRates, Switch, Torus
 _TPU_ATTENTION = (0.6, 0.6)
 _TPU = Kernels(
     fusion="tpu",
-    launch_seconds=1.7e-6,
+    start_seconds=1.7e-6,
     hbm_efficiency=0.87,
     matrix_efficiency=0.95,
     unhidden=0.28,
@@ -42,7 +42,7 @@ _TPU = Kernels(
 _WIDE_TPU = replace(_TPU, tile=(8, 256, 256))  # matrix units of 256 x 256
 _A100 = Kernels(
     fusion="gpu",
-    launch_seconds=5e-6,
+    start_seconds=5e-6,
     hbm_efficiency=0.82,
     matrix_efficiency=0.81,
     unhidden=0.28,
@@ -51,9 +51,9 @@ _A100 = Kernels(
     attention=(0.6, 0.5),
 )
 _HOPPER = replace(
-    _A100, launch_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.45, 0.38)
+    _A100, start_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.45, 0.38)
 )
-_BLACKWELL = replace(_HOPPER, launch_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.45, 0.35))
+_BLACKWELL = replace(_HOPPER, start_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.45, 0.35))
 
 
 def _tpu_rates(bits16: float, int8: float, float8: float = 0.0) -> MatrixRates:
@@ -66,7 +66,7 @@ def _torus(axis_count: int, link_bandwidth: float, wrap_multiple: int, pod_size:
         link_bandwidth,
         hop_seconds=1e-6,
         wrap_multiple=wrap_multiple,
-        launch_seconds=11e-6,
+        start_seconds=11e-6,
         efficiency=0.89,
         pod_size=pod_size,
         network_bandwidth=network,

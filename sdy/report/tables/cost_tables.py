@@ -31,7 +31,7 @@ def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple
     times = [
         ("arithmetic of dots and convolutions", cost.compute_seconds),
         ("memory traffic of kernels", cost.memory_seconds),
-        ("ops (for each kernel, the larger of the two, and its launch)", cost.op_seconds),
+        ("ops (for each kernel, the larger of the two, and its start)", cost.op_seconds),
         ("collectives", cost.communication_seconds),
         ("time without overlap", cost.seconds_in_turn),
         ("time with perfect overlap", cost.seconds_overlapped),

@@ -244,7 +244,7 @@ def test_reduce_scatter_on_a_switch_takes_as_long_as_the_all_gather_back() -> No
     assert scatter == gather
 
 
-# What is measured: curves, launches, chips of several devices, pods.
+# What is measured: curves, starts, chips of several devices, pods.
 
 
 def test_a_device_at_the_corner_of_lines_receives_all_but_its_own_shard() -> None:
@@ -252,8 +252,8 @@ def test_a_device_at_the_corner_of_lines_receives_all_but_its_own_shard() -> Non
     assert time.bandwidth_seconds == pytest.approx(3e9 / (2 * 4.5e10))  # over one link of each line
 
 
-def test_a_collective_takes_a_launch_and_reaches_a_share_of_the_links() -> None:
-    torus = replace(BOTH_WAYS, launch_seconds=1e-5, efficiency=0.5, hop_seconds=1e-6)
+def test_a_collective_takes_a_start_and_reaches_a_share_of_the_links() -> None:
+    torus = replace(BOTH_WAYS, start_seconds=1e-5, efficiency=0.5, hop_seconds=1e-6)
     ideal = torus_time(GATHER, 1e9, [_ring(4)], BOTH_WAYS)
     time = torus_time(GATHER, 1e9, [_ring(4)], torus)
     assert time.bandwidth_seconds == pytest.approx(2 * ideal.bandwidth_seconds)
@@ -294,7 +294,7 @@ def test_large_messages_take_longer_to_get_going() -> None:
 
 
 def test_latency_grows_with_the_devices_of_a_node_and_of_other_nodes() -> None:
-    switch = replace(_switch("h100"), launch_seconds=1e-6, hop_seconds=4e-6, network_hop_seconds=1e-7)
+    switch = replace(_switch("h100"), start_seconds=1e-6, hop_seconds=4e-6, network_hop_seconds=1e-7)
     assert switch_time(GATHER, 1.0, SwitchGroup(1, 8), switch).latency_seconds == pytest.approx(33e-6)
     assert switch_time(GATHER, 1.0, SwitchGroup(4, 8), switch).latency_seconds == pytest.approx(33e-6 + 24e-7)
 

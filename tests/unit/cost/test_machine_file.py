@@ -48,7 +48,7 @@ MEASURED = (
     + """
 [kernels]
 fusion = "tpu"
-launch_seconds = 2e-6
+start_seconds = 2e-6
 hbm_efficiency = 0.9
 matrix_efficiency = 0.8
 grouped_efficiency = 0.5
@@ -63,12 +63,12 @@ pipelines_loops = true
 
 def test_a_file_holds_what_kernels_and_collectives_reach() -> None:
     text = MEASURED.replace(
-        "wrap_multiple = 4", "wrap_multiple = 4\nlaunch_seconds = 1e-5\nefficiency = 0.8\npod_size = 64"
+        "wrap_multiple = 4", "wrap_multiple = 4\nstart_seconds = 1e-5\nefficiency = 0.8\npod_size = 64"
     )
     machine = read_hardware('host_bandwidth = "15GB/s"' + text, "chip.toml")
     assert machine.kernels == Kernels(
         "tpu",
-        launch_seconds=2e-6,
+        start_seconds=2e-6,
         hbm_efficiency=0.9,
         matrix_efficiency=0.8,
         grouped_efficiency=0.5,
@@ -79,7 +79,7 @@ def test_a_file_holds_what_kernels_and_collectives_reach() -> None:
         pipelines_loops=True,
     )
     assert isinstance(machine.network, Torus)
-    assert (machine.network.launch_seconds, machine.network.efficiency, machine.network.pod_size) == (1e-5, 0.8, 64)
+    assert (machine.network.start_seconds, machine.network.efficiency, machine.network.pod_size) == (1e-5, 0.8, 64)
     assert machine.host_bandwidth == 15e9
 
 

@@ -68,7 +68,7 @@ def test_equal_layouts_cost_nothing_and_small_ones_at_least_the_latency() -> Non
     whole, sharded = Layout(((), ())), Layout(((0,), ()))
     assert COSTS.table([whole, sharded], [whole, sharded], SIZE, Objective()).diagonal().tolist() == [0.0, 0.0]
     tiny = float(COSTS.table([sharded], [whole], 64, Objective())[0, 0])
-    assert tiny == pytest.approx(network.launch_seconds + 3 * network.hop_seconds, rel=1e-3)
+    assert tiny == pytest.approx(network.start_seconds + 3 * network.hop_seconds, rel=1e-3)
     assert COSTS.table([sharded], [whole], 64, Objective(latency=0.1))[0, 0] == pytest.approx(tiny / 10, rel=1e-3)
 
 

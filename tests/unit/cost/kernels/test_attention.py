@@ -63,7 +63,7 @@ def test_scores_mask_softmax_and_product_are_one_kernel(function: Function, shar
     parts = [each for each in works(function) if each.attention]
     assert {each.attention for each in parts} == {1}
     assert all(each.flops == pytest.approx(share, abs=0.03) for each in parts)
-    assert sum(each.launches for each in parts) == 1
+    assert sum(each.starts for each in parts) == 1
 
 
 def test_a_mask_that_is_added_skips_no_blocks() -> None:

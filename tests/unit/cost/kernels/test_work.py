@@ -1,4 +1,4 @@
-"""The bytes, launches and arithmetic that ops add to kernels, counted by hand for each kind of target."""
+"""The bytes, starts and arithmetic that ops add to kernels, counted by hand for each kind of target."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def moved(text: str, fusion: str) -> float:
     return sum(size for op, _, size in accounts(text, fusion) if op.name != "stablehlo.while")
 
 
-def launches(text: str, fusion: str) -> int:
-    return sum(work.launches for _, work, _ in accounts(text, fusion))
+def starts(text: str, fusion: str) -> int:
+    return sum(work.starts for _, work, _ in accounts(text, fusion))
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def launches(text: str, fusion: str) -> int:
 )
 def test_a_chain_reads_its_inputs_once_and_writes_its_output(fusion: str, tensors: int, kernels: int) -> None:
     assert moved(CHAIN, fusion) == tensors * SIZE
-    assert launches(CHAIN, fusion) == kernels
+    assert starts(CHAIN, fusion) == kernels
 
 
 def test_two_kernels_compute_an_op_if_that_moves_no_more_bytes() -> None:
     cheap = SHARED.replace("OP", "abs")
     assert moved(cheap, "gpu") == 3 * SIZE + 4  # a twice, a result and the sum
-    assert launches(cheap, "gpu") == 2
+    assert starts(cheap, "gpu") == 2
 
 
 def test_only_some_targets_repeat_functions() -> None:
@@ -131,14 +131,14 @@ def test_a_kernel_may_have_several_outputs(fusion: str, tensors: int) -> None:
 def test_a_product_reads_transposed_operands_and_on_a_tpu_it_is_fused_with_what_is_around_it() -> None:
     matrix = 64 * 64 * 4
     assert moved(PRODUCT, "gpu") == (2 + 3 + 3) * matrix
-    assert launches(PRODUCT, "gpu") == 3
+    assert starts(PRODUCT, "gpu") == 3
     assert moved(PRODUCT, "tpu") == 3 * matrix
-    assert launches(PRODUCT, "tpu") == 1
+    assert starts(PRODUCT, "tpu") == 1
 
 
 def test_calls_do_not_end_kernels() -> None:
     assert moved(CALLED, "cpu") == 2 * SIZE
-    assert launches(CALLED, "cpu") == 1
+    assert starts(CALLED, "cpu") == 1
 
 
 def test_values_that_depend_on_no_data_are_computed_in_loops() -> None:
