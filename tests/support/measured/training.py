@@ -214,7 +214,7 @@ class Step:
     def of(row: Row) -> Step:
         """Return the step of a row."""
         is_accumulated = "once" in row["sharding"] or row["sharding"].startswith("megatron")
-        sums_once = is_accumulated and row.count("data") > 1
+        sums_once = is_accumulated and row.count("data") > 1 and not row.count("experts", 0)
         model = Model.of(row, row.count("stage"))
         return Step(row, replace_batch(model) if sums_once else model, sums_once)
 
