@@ -87,12 +87,12 @@ class MatrixRates:
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The rates that kernels reach on a device. The defaults are those of an ideal device, at the rates of the data sheet.
+    """The rates that kernels reach on a device. The defaults are those of an ideal one, as in its data sheet.
 
     A product is computed in tiles: its rows, columns and contracted dim are padded to multiples of `tile`, and
     `tile_units` tiles of the result are computed at the same time. `attention` is the share of the rate that flash
     attention reaches in the forward and in the backward pass; both are 0 if there is no such kernel. `fusion` names
-    what the compiler fuses (`sdy.cost.kernels.fusion_rules`).
+    the fusions of the compiler (`sdy.cost.kernels.fusion_rules`).
     """
 
     fusion: str = "gpu"
