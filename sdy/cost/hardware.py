@@ -121,7 +121,7 @@ class Hardware(HtmlRepr):
     rates: MatrixRates
     kernels: Kernels = IDEAL_KERNELS
     host_bandwidth: float = 0.0  # bytes a second in one direction to the memory of the host; 0: not known
-    error: float = 0.0  # 90 % of the published training steps are predicted within this share; 0: there are none
+    error: float = 0.0  # within which 90 % of published steps without pipelines are predicted; 0: there are none
 
     def __repr__(self) -> str:
         return f"Hardware({self.name})"

@@ -38,7 +38,7 @@ def test_a_file_holds_the_numbers_of_a_machine() -> None:
     assert isinstance(known.network, Torus)
     network = replace(known.network, pod_size=0, network_bandwidth=0.0)
     expected = replace(
-        known, name="chip.toml", network=network, hbm_bytes=96e9, hbm_bandwidth=2.8e12, host_bandwidth=0.0
+        known, name="chip.toml", network=network, hbm_bytes=96e9, hbm_bandwidth=2.8e12, host_bandwidth=0.0, error=0.0
     )
     assert read_hardware(V5P, "chip.toml") == expected
 
