@@ -135,14 +135,7 @@ class Hardware(HtmlRepr):
         if isinstance(network, Torus):
             network = replace(network, start_seconds=0.0, efficiency=1.0)
         else:
-            network = replace(
-                network,
-                start_seconds=0.0,
-                efficiency=1.0,
-                network_efficiency=1.0,
-                reduction_bandwidth=0.0,
-                ramp_seconds=0.0,
-            )
+            network = Switch(network.node_size, network.node_bandwidth, network.network_bandwidth, network.hop_seconds)
         return replace(self, network=network, kernels=Kernels(fusion))
 
 

@@ -32,9 +32,8 @@ class MachineLayout:
     def __init__(self, mesh: Mesh, network: Network) -> None:
         self._network = network
         self._axes = GroupAxes(mesh)
-        self._torus_axes, self._chip, self._pods = _no_torus()
-        if isinstance(network, Torus):
-            self._torus_axes, self._chip, self._pods = torus_digits([axis.size for axis in mesh.axes], network)
+        torus = network if isinstance(network, Torus) else Torus(1, 0.0, 0.0, 1)
+        self._torus_axes, self._chip, self._pods = torus_digits([axis.size for axis in mesh.axes], torus)
         self._permute_loads: dict[tuple[DeviceGroup, ...], PermuteLoad] = {}
 
     def axes_of(self, groups: Sequence[DeviceGroup]) -> AxisList:
@@ -125,13 +124,6 @@ class MachineLayout:
         widest = max(nodes, key=lambda group: len(set(group)))
         count = len(set(widest))
         return switch_time(kind, result_bytes, SwitchGroup(count, -(-len(widest) // count)), switch)
-
-
-_ONE = Digit(1, 1)
-
-
-def _no_torus() -> tuple[list[Digit], Digit, Digit]:
-    return [], _ONE, _ONE
 
 
 def torus_digits(axis_sizes: Sequence[int], torus: Torus) -> tuple[list[Digit], Digit, Digit]:

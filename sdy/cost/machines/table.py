@@ -198,15 +198,7 @@ HARDWARE = {
         # (rocm.blogs.amd.com, mi300x-rccl-xgmi).
         Hardware(
             "mi300x",
-            Switch(
-                8,
-                node_bandwidth=4.48e11,
-                network_bandwidth=5e10,
-                hop_seconds=3.8e-6,
-                efficiency=0.75,
-                network_efficiency=0.85,
-                network_hop_seconds=0.5e-6,
-            ),
+            replace(_NVLINK, node_bandwidth=4.48e11, efficiency=0.75, reduction_bandwidth=0.0, ramp_seconds=0.0),
             5.3e12,
             192e9,
             MatrixRates(int8=2.615e15, float8=2.615e15, bits16=1.307e15, bits32=6.54e14),
