@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install fmt lint type test pages slow bench images reference docs playground package corpus ci
+.PHONY: help install fmt lint type test pages slow bench measured images reference docs playground package corpus ci
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ slow: ## run the slow tests
 
 bench: ## run the benchmarks in tests/benchmarks
 	pytest -m benchmark -n0 -s tests/benchmarks
+
+MEASURED = ../shared/measured
+measured: ## compare predicted with published times in the folder MEASURED, and write docs/measured.md
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests python -m support.measured $(MEASURED) --write docs/measured.md
 
 corpus: ## regenerate tests/corpus/README.md: known bugs, and what XLA and Shardy make of them
 	cd tests && python -m support.corpus_page

@@ -55,7 +55,7 @@ def _write(program: Program[object], path: Path, machine: str | None) -> None:
     # Imported here, because pytest imports this module in every run.
     from sdy.advice.contract import contract_of
     from sdy.advice.contract_file import write_contract
-    from sdy.cost.hardware import DEFAULT_MACHINE
+    from sdy.cost.machines.table import DEFAULT_MACHINE
 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(

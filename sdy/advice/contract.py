@@ -10,7 +10,7 @@ from sdy.advice.causes_once import CausesOnce
 from sdy.advice.collectives import Collective
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.cost.machines.table import DEFAULT_MACHINE
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
 from sdy.diagnostics.wording import counted, first_names, similar_name_hint
 from sdy.dialects.ir.symbols import functions_of

@@ -24,7 +24,7 @@ from typing import cast
 
 from sdy.advice.contract import CollectiveBound, Contract
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.cost.machines.table import DEFAULT_MACHINE
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Span
 from sdy.diagnostics.toml_tables import (

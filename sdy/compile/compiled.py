@@ -146,7 +146,7 @@ class Compiled(ShardedBoundary[R]):
         Raises: SdyError SDY-T209 if no machine has this name, SDY-T230 if its file is malformed; ValueError if
         `free_bytes` is not a number of bytes.
         """
-        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.cost.machines.file import resolve_hardware
         from sdy.cost.program_cost import cost_of
 
         free = None if free_bytes is None else byte_count(free_bytes)

@@ -1,34 +1,35 @@
 """The machines that programs can be costed on: links, memory and arithmetic of one device.
 
-Bandwidths and rates are those of the data sheets, rounded as in the scaling book of JAX
-(jax-ml.github.io/scaling-book). Link bandwidths are for one direction, which is half of the usual figure. Sources by
-device:
-
-* TPU v4p, v5e, v5p, v6e: the pages "TPU v4" to "TPU v6e" of cloud.google.com/tpu/docs; scaling book, "How to think
-  about TPUs".
-* B200, H100 SXM, A100 SXM 80 GB: NVIDIA's data sheets (a DGX B200 has eight B200), dense rates; scaling book, "How to
-  think about GPUs".
-
-A hop takes about a microsecond on the links of a TPU (scaling book, "Sharded matrices"). No figure is published for
-NVLink with its switch; a microsecond is used for it too, as an order of magnitude.
+Bandwidths and rates are those of the data sheets. Link bandwidths are for one direction, which is half of the usual
+figure. What collectives, copies and products reach of them, and how long they take however small, is measured.
+The machines, with their sources, are in `sdy.cost.machines.table`.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sdy.model.html_repr import HtmlRepr
 
 
 @dataclass(frozen=True, slots=True)
 class Torus:
-    """Devices in a grid, each linked to its two neighbours along every axis."""
+    """Chips in a grid, each linked to its two neighbours along every axis. A chip may hold several devices.
+
+    More devices than `pod_size` (0: no limit) are several tori, between which each device sends `network_bandwidth`.
+    """
 
     axis_count: int
     link_bandwidth: float  # bytes a second, of one link in one direction
     hop_seconds: float
     wrap_multiple: int  # an axis whose size is a multiple of this is a ring, any other a line
     is_bidirectional: bool = True  # both directions of a ring are used at the same time
+    start_seconds: float = 0.0  # of a collective, beside its hops
+    efficiency: float = 1.0  # the share of the link bandwidth that a collective reaches
+    devices_per_chip: int = 1  # which share its links
+    chip_bandwidth: float = 0.0  # bytes a second from one device of a chip to another
+    pod_size: int = 0
+    network_bandwidth: float = 0.0
 
     @property
     def send_bandwidth(self) -> float:
@@ -47,12 +48,23 @@ class Switch:
     node_size: int
     node_bandwidth: float  # bytes a second that a device sends to other devices of its node
     network_bandwidth: float  # bytes a second that a device sends to other nodes
-    hop_seconds: float
+    hop_seconds: float  # for each device of the node in a collective
+    start_seconds: float = 0.0  # of a collective, beside its hops
+    efficiency: float = 1.0  # the share of the bandwidth that a collective reaches inside a node
+    network_efficiency: float = 1.0  # and between nodes
+    network_hop_seconds: float = 0.0  # for each device of other nodes
+    reduction_bandwidth: float = 0.0  # bytes of the result a second of an all-reduce by the switch of a node; 0: none
+    ramp_seconds: float = 0.0  # that large messages take longer to get going than small ones
+    ramp_bytes: float = 0.0  # the size of a message that needs half of that
 
     @property
     def send_bandwidth(self) -> float:
         """The bytes a second that a device sends over its fastest link."""
         return max(self.node_bandwidth, self.network_bandwidth)
+
+    def ramp(self, result_bytes: float) -> float:
+        """Return the seconds that a message takes to reach its full bandwidth."""
+        return self.ramp_seconds * result_bytes / (result_bytes + self.ramp_bytes) if self.ramp_seconds else 0.0
 
 
 Network = Torus | Switch
@@ -62,13 +74,40 @@ Network = Torus | Switch
 class MatrixRates:
     """Operations per second of the matrix unit, by element type.
 
-    32-bit floats are multiplied at the default precision: bfloat16 on a TPU, TF32 on a GPU.
+    32-bit floats are multiplied at the default precision: bfloat16 on a TPU, TF32 on a GPU. 0 for 4-bit floats: they
+    are multiplied as 8-bit floats.
     """
 
     int8: float
     float8: float
     bits16: float
     bits32: float
+    float4: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """The rates that kernels reach on a device. The defaults are those of an ideal one, as in its data sheet.
+
+    A product is computed in tiles: its rows, columns and contracted dim are padded to multiples of `tile`, and
+    `tile_units` tiles of the result are computed at the same time. `attention` is the share of the rate that flash
+    attention reaches in the forward and in the backward pass; both are 0 if there is no such kernel. `fusion` names
+    the fusions of the compiler (`sdy.cost.kernels.fusion_rules`).
+    """
+
+    fusion: str = "gpu"
+    start_seconds: float = 0.0  # of a kernel
+    hbm_efficiency: float = 1.0  # the share of the memory bandwidth that copies reach
+    matrix_efficiency: float = 1.0  # the share of the rate that large products reach
+    grouped_efficiency: float = 1.0  # the share of that of many small products in one, such as those of experts
+    unhidden: float = 0.0  # the share of the shorter of arithmetic and memory accesses of a kernel that is not hidden
+    tile: tuple[int, int, int] = (1, 1, 1)
+    tile_units: int = 1
+    attention: tuple[float, float] = (1.0, 1.0)
+    pipelines_loops: bool = False  # collectives of one iteration of a loop may run in another
+
+
+IDEAL_KERNELS = Kernels()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,56 +119,27 @@ class Hardware(HtmlRepr):
     hbm_bandwidth: float  # bytes a second
     hbm_bytes: float
     rates: MatrixRates
+    kernels: Kernels = IDEAL_KERNELS
+    host_bandwidth: float = 0.0  # bytes a second in one direction to the memory of the host; 0: not known
+    error: float = 0.0  # within which 90 % of published steps without pipelines are predicted; 0: there are none
 
     def __repr__(self) -> str:
         return f"Hardware({self.name})"
+
+    def ideal(self, fusion: str = "none") -> Hardware:
+        """Return the machine with the numbers of its data sheet alone: kernels and collectives reach them at once.
+
+        A hop still takes its time. `fusion` names what its compiler fuses, by default nothing.
+        """
+        network = self.network
+        if isinstance(network, Torus):
+            network = replace(network, start_seconds=0.0, efficiency=1.0)
+        else:
+            network = Switch(network.node_size, network.node_bandwidth, network.network_bandwidth, network.hop_seconds)
+        return replace(self, network=network, kernels=Kernels(fusion))
 
 
 def machine_json(machine: Hardware) -> dict[str, object]:
     """Return a machine as plain data."""
     kind = "torus" if isinstance(machine.network, Torus) else "switch"
     return {**asdict(machine), "network": {"kind": kind, **asdict(machine.network)}}
-
-
-def _tpu_rates(bits16: float, int8: float) -> MatrixRates:
-    """Return the rates of a TPU. None of those in the table has a separate rate for 8-bit floats."""
-    return MatrixRates(int8, float8=bits16, bits16=bits16, bits32=bits16)
-
-
-def _torus(axis_count: int, link_bandwidth: float, wrap_multiple: int) -> Torus:
-    return Torus(axis_count, link_bandwidth, hop_seconds=1e-6, wrap_multiple=wrap_multiple)
-
-
-HARDWARE = {
-    device.name: device
-    for device in (
-        # Cubes of 4x4x4 are joined by optical switches, which close an axis whose size is a multiple of 4 to a ring.
-        Hardware("tpu_v4p", _torus(3, 4.5e10, wrap_multiple=4), 1.2e12, 32e9, _tpu_rates(2.75e14, int8=2.75e14)),
-        Hardware("tpu_v5p", _torus(3, 9e10, wrap_multiple=4), 2.8e12, 96e9, _tpu_rates(4.59e14, int8=9.18e14)),
-        # Only an axis of a full pod, 16x16, is a ring.
-        Hardware("tpu_v5e", _torus(2, 4.5e10, wrap_multiple=16), 8.1e11, 16e9, _tpu_rates(1.97e14, int8=3.94e14)),
-        Hardware("tpu_v6e", _torus(2, 9e10, wrap_multiple=16), 1.6e12, 32e9, _tpu_rates(9.2e14, int8=1.84e15)),
-        Hardware(
-            "b200",
-            Switch(8, node_bandwidth=9e11, network_bandwidth=5e10, hop_seconds=1e-6),
-            8e12,
-            180e9,
-            MatrixRates(int8=4.5e15, float8=4.5e15, bits16=2.25e15, bits32=1.1e15),
-        ),
-        Hardware(
-            "h100",
-            Switch(8, node_bandwidth=4.5e11, network_bandwidth=5e10, hop_seconds=1e-6),
-            3.4e12,
-            80e9,
-            MatrixRates(int8=1.98e15, float8=1.98e15, bits16=9.9e14, bits32=4.95e14),
-        ),
-        Hardware(
-            "a100",
-            Switch(8, node_bandwidth=3e11, network_bandwidth=2.5e10, hop_seconds=1e-6),
-            2e12,
-            80e9,
-            MatrixRates(int8=6.24e14, float8=3.12e14, bits16=3.12e14, bits32=1.56e14),
-        ),
-    )
-}
-DEFAULT_MACHINE = "tpu_v5e"  # for reports that need a machine and are not given one

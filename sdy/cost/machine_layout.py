@@ -1,10 +1,12 @@
 """The position of a mesh's devices on a machine, and the links that a group of them uses to communicate.
 
-The mesh is laid out on the machine in its own order. On a torus, each mesh axis of more than one device lies along one
-torus axis. If the mesh has more such axes than the torus, adjacent mesh axes share one, the pairs of fewest devices
-first. With a switch, the minor devices of the mesh belong to the same node.
+The mesh is laid out on the machine in its own order: the most minor devices are those of a chip or of a node, the most
+major ones are in different pods. On a torus, each mesh axis of more than one device lies along one torus axis. If the
+mesh has more such axes than the torus, adjacent mesh axes share one, the pairs of fewest devices first. If it has
+fewer, its axes are divided over several torus axes, so that these are as short as possible.
 
     mesh x=4, y=2, z=8 on a torus of two axes    x and y share the first axis, of 8 devices; z has the second
+    mesh x=32, y=8 on a torus of three axes      x has the first two axes, of 4 and 8 devices; y has the third
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from itertools import product
+from math import gcd, prod
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.device_groups import DeviceGroup
@@ -29,8 +32,8 @@ class MachineLayout:
     def __init__(self, mesh: Mesh, network: Network) -> None:
         self._network = network
         self._axes = GroupAxes(mesh)
-        axis_count = network.axis_count if isinstance(network, Torus) else 1
-        self._torus_axes = _torus_axes([axis.size for axis in mesh.axes], axis_count)
+        torus = network if isinstance(network, Torus) else Torus(1, 0.0, 0.0, 1)
+        self._torus_axes, self._chip, self._pods = torus_digits([axis.size for axis in mesh.axes], torus)
         self._permute_loads: dict[tuple[DeviceGroup, ...], PermuteLoad] = {}
 
     def axes_of(self, groups: Sequence[DeviceGroup]) -> AxisList:
@@ -45,23 +48,39 @@ class MachineLayout:
         """
         match self._network:
             case Torus() as torus if kind is CollectiveKind.COLLECTIVE_PERMUTE:
-                load = self._permute_load(tuple(groups), torus)
-                return permute_time(result_bytes, load, torus.link_bandwidth, torus.hop_seconds)
+                return self._torus_permute_time(result_bytes, tuple(groups), torus)
             case Torus() as torus:
-                return torus_time(kind, result_bytes, self._torus_lines(groups, torus), torus)
+                return self._torus_time(kind, result_bytes, groups, torus)
             case Switch() as switch:
                 return self._switch_time(kind, result_bytes, groups, switch)
 
-    def _torus_lines(self, groups: Sequence[DeviceGroup], torus: Torus) -> list[TorusLine]:
+    def _torus_time(
+        self, kind: CollectiveKind, result_bytes: float, groups: Sequence[DeviceGroup], torus: Torus
+    ) -> CollectiveTime:
         varying = [self._axes.digits[ref] for ref in self._axes.varying_digits(groups)]
         lines: list[TorusLine] = []
         for axis in self._torus_axes:
-            inside = [digit for digit in varying if axis.stride <= digit.stride < axis.stride * axis.size]
+            inside = _parts_within(varying, axis)
             if inside:
                 size = prod(digit.size for digit in inside)
                 extent = inside[0].stride * inside[0].size // axis.stride
                 lines.append(TorusLine(size, extent == axis.size and torus.wraps(axis.size), extent // size))
-        return lines
+        across_chip = bool(_parts_within(varying, self._chip))
+        pods = prod(digit.size for digit in _parts_within(varying, self._pods))
+        return torus_time(kind, result_bytes, lines, torus, pods=pods, across_chip=across_chip)
+
+    def _torus_permute_time(self, result_bytes: float, pairs: tuple[DeviceGroup, ...], torus: Torus) -> CollectiveTime:
+        """Return the time of messages on the links, on chips, and between pods, whichever is the longest."""
+        load = self._permute_load(pairs, torus)
+        time = permute_time(result_bytes, load, torus.link_bandwidth * torus.efficiency, torus.hop_seconds)
+        places = [[self._axes.positions[device] for device in pair] for pair in pairs]
+        others = [0.0]
+        if torus.chip_bandwidth and any(self._chip.of(one) != self._chip.of(other) for one, other in places):
+            others.append(result_bytes / torus.chip_bandwidth)
+        if torus.network_bandwidth and any(self._pods.of(one) != self._pods.of(other) for one, other in places):
+            others.append(result_bytes / torus.network_bandwidth)
+        latency = time.latency_seconds + torus.start_seconds
+        return CollectiveTime(max(time.bandwidth_seconds, *others), latency)
 
     def _permute_load(self, pairs: tuple[DeviceGroup, ...], torus: Torus) -> PermuteLoad:
         known = self._permute_loads.get(pairs)
@@ -107,18 +126,66 @@ class MachineLayout:
         return switch_time(kind, result_bytes, SwitchGroup(count, -(-len(widest) // count)), switch)
 
 
-def _torus_axes(axis_sizes: Sequence[int], max_count: int) -> list[Digit]:
-    """Join adjacent mesh axes until at most `max_count` torus axes are left; return these, major first."""
+def torus_digits(axis_sizes: Sequence[int], torus: Torus) -> tuple[list[Digit], Digit, Digit]:
+    """Return the torus axes that a mesh takes, major first, the devices of a chip, and the pods.
+
+    Each is a digit of the position of a device in the mesh.
+    """
     sizes = [size for size in axis_sizes if size > 1]
-    while len(sizes) > max_count:
+    chip = pods = 1
+    if sizes and sizes[-1] % torus.devices_per_chip == 0:
+        chip = torus.devices_per_chip
+        sizes[-1] //= chip
+    count = prod(sizes) * chip
+    if torus.pod_size and count > torus.pod_size and count % torus.pod_size == 0:
+        pods = count // torus.pod_size
+        left = pods
+        for index, size in enumerate(sizes):
+            taken = gcd(size, left)
+            sizes[index], left = size // taken, left // taken
+            if left == 1:
+                break
+    sizes = [size for size in sizes if size > 1]
+    while len(sizes) > torus.axis_count:
         first = min(range(len(sizes) - 1), key=lambda index: sizes[index] * sizes[index + 1])
         sizes[first : first + 2] = [sizes[first] * sizes[first + 1]]
-    return [Digit(size, prod(sizes[index + 1 :])) for index, size in enumerate(sizes)]
+    sizes = _divided(sizes, torus.axis_count)
+    digits = [Digit(size, chip * prod(sizes[index + 1 :])) for index, size in enumerate(sizes)]
+    return digits, Digit(chip, 1), Digit(pods, count // pods)
+
+
+def _divided(sizes: Sequence[int], count: int) -> list[int]:
+    """Divide sizes into at most `count` factors, of which the largest is as small as possible."""
+    best = list(sizes)
+    for parts in product(range(1, count + 1), repeat=len(sizes)):
+        if sum(parts) <= count:
+            found = [factor for size, part in zip(sizes, parts, strict=True) for factor in _factors(size, part)]
+            if max(found, default=1) < max(best, default=1):
+                best = found
+    return best
+
+
+def _factors(size: int, count: int) -> list[int]:
+    """Return at most `count` factors of a size, as equal as possible, the smallest first."""
+    if count == 1 or size == 1:
+        return [size]
+    first = max(factor for factor in range(1, int(size ** (1 / count) + 1e-9) + 1) if size % factor == 0)
+    return [*([first] if first > 1 else []), *_factors(size // first, count - 1)]
+
+
+def _parts_within(varying: Sequence[Digit], axis: Digit) -> list[Digit]:
+    """Return the parts of digits that lie along an axis, major first."""
+    found: list[Digit] = []
+    for digit in varying:
+        low, high = max(digit.stride, axis.stride), min(digit.stride * digit.size, axis.stride * axis.size)
+        if low < high:
+            found.append(Digit(high // low, low))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveTime:
-    """The seconds that the bytes take and those that the hops take, which overlap.
+    """The seconds that the bytes take, and those that a collective takes however few they are: of start and hops.
 
     Let V be the bytes that all devices of a group have together, and W the bandwidth of a device along one axis in both
     directions. On closed rings, an all-gather and a reduce-scatter take V / (W axes), and an all-reduce the sum of
@@ -128,15 +195,16 @@ class CollectiveTime:
 
     bandwidth_seconds: float
     latency_seconds: float
+    ramp_seconds: float = 0.0  # until a message has its full bandwidth
 
     @property
     def seconds(self) -> float:
-        """The larger of the two times."""
-        return max(self.bandwidth_seconds, self.latency_seconds)
+        """The sum of these times."""
+        return self.bandwidth_seconds + self.latency_seconds + self.ramp_seconds
 
     @property
     def is_latency_bound(self) -> bool:
-        """Return whether the latency is larger, so that fewer bytes would not be faster."""
+        """Return whether the latency is larger, so that fewer bytes would be hardly faster."""
         return self.latency_seconds > self.bandwidth_seconds
 
 
@@ -165,30 +233,52 @@ class PermuteLoad:
     messages: int
 
 
-def torus_time(kind: CollectiveKind, result_bytes: float, lines: Sequence[TorusLine], torus: Torus) -> CollectiveTime:
+def torus_time(
+    kind: CollectiveKind,
+    result_bytes: float,
+    lines: Sequence[TorusLine],
+    torus: Torus,
+    *,
+    pods: int = 1,
+    across_chip: bool = False,
+) -> CollectiveTime:
     """Return the time of a collective other than a collective-permute along `lines`, one per torus axis.
 
-    `result_bytes` is the size of the result on one device.
+    `result_bytes` is the size of the result on one device. Groups of devices on different pods first reduce, or last
+    gather, inside of their pods. `across_chip`: whether a group has all devices of a chip; otherwise there are as many
+    groups, which share the links.
 
-    >>> from sdy.cost.hardware import HARDWARE
+    >>> from sdy.cost.machines.table import HARDWARE
     >>> torus = HARDWARE["tpu_v4p"].network
-    >>> round(torus_time(CollectiveKind.ALL_GATHER, 9e6, [TorusLine(4, wraps=True)], torus).seconds, 9)
-    0.0001
+    >>> round(torus_time(CollectiveKind.ALL_GATHER, 9e6, [TorusLine(4, wraps=True)], torus).bandwidth_seconds, 6)
+    0.000112
     """
     lines = [line for line in lines if line.size > 1]
-    if not lines:
+    chip = torus.devices_per_chip if across_chip else 1
+    inside = prod(line.size for line in lines) * chip
+    if inside * pods == 1:
         return CollectiveTime(0.0, 0.0)
-    latency = sum(_hops(line, torus) * line.stride for line in lines) * torus.hop_seconds
+    hops = sum(_hops(line, torus) * line.stride for line in lines)
+    latency = torus.start_seconds + hops * torus.hop_seconds
+    sharing = torus.devices_per_chip // chip
+
+    def gather(global_bytes: float) -> float:
+        in_pod = _gather_seconds(global_bytes, lines, torus) * sharing / torus.efficiency
+        on_chip = global_bytes * (1 - 1 / chip) / torus.chip_bandwidth if chip > 1 else 0.0
+        between = global_bytes * (1 - 1 / pods) / inside / torus.network_bandwidth if pods > 1 else 0.0
+        return max(in_pod, on_chip) + between
+
     match kind:
         case CollectiveKind.ALL_GATHER:
-            return CollectiveTime(_gather_seconds(result_bytes, lines, torus), latency)
+            return CollectiveTime(gather(result_bytes), latency)
         case CollectiveKind.REDUCE_SCATTER:
-            global_bytes = result_bytes * prod(line.size for line in lines)
-            return CollectiveTime(_gather_seconds(global_bytes, lines, torus), latency)
+            return CollectiveTime(gather(result_bytes * inside * pods), latency)
         case CollectiveKind.ALL_REDUCE:
-            return CollectiveTime(2 * _gather_seconds(result_bytes, lines, torus), 2 * latency)
+            return CollectiveTime(2 * gather(result_bytes), latency + hops * torus.hop_seconds)
         case CollectiveKind.ALL_TO_ALL:
-            return CollectiveTime(max(_exchange_seconds(result_bytes, line, torus) for line in lines), latency)
+            longest = max((_exchange_seconds(result_bytes, line, torus) for line in lines), default=0.0)
+            between = result_bytes * (1 - 1 / pods) / torus.network_bandwidth if pods > 1 else 0.0
+            return CollectiveTime(max(longest * torus.devices_per_chip / torus.efficiency, between), latency)
         case CollectiveKind.COLLECTIVE_PERMUTE:
             raise ValueError("use permute_time for a collective-permute")
 
@@ -201,11 +291,14 @@ def switch_time(kind: CollectiveKind, result_bytes: float, group: SwitchGroup, s
     """
     devices = group.count * group.members
     share_inside, share_outside = 1 - 1 / group.members, 1 - 1 / group.count
-    latency = switch.hop_seconds * ((group.members > 1) + (group.count > 1))
+    node, network = switch.node_bandwidth * switch.efficiency, switch.network_bandwidth * switch.network_efficiency
+    latency = switch.start_seconds * (devices > 1)
+    latency += switch.hop_seconds * group.members * (group.members > 1)
+    latency += (switch.network_hop_seconds or switch.hop_seconds) * (devices - group.members)
 
     def gather(global_bytes: float) -> float:
-        between_nodes = global_bytes * share_outside / (group.members * switch.network_bandwidth)
-        return max(global_bytes * share_inside / switch.node_bandwidth, between_nodes)
+        between_nodes = global_bytes * share_outside / (group.members * network)
+        return max(global_bytes * share_inside / node, between_nodes)
 
     match kind:
         case CollectiveKind.ALL_GATHER:
@@ -213,10 +306,13 @@ def switch_time(kind: CollectiveKind, result_bytes: float, group: SwitchGroup, s
         case CollectiveKind.REDUCE_SCATTER:
             return CollectiveTime(gather(result_bytes * devices), latency)
         case CollectiveKind.ALL_REDUCE:
-            return CollectiveTime(2 * gather(result_bytes), 2 * latency)
+            reduced = 2 * gather(result_bytes)
+            if switch.reduction_bandwidth and group.count == 1 and devices > 1:
+                reduced = min(reduced, result_bytes / switch.reduction_bandwidth)
+            return CollectiveTime(reduced, latency, switch.ramp(result_bytes) if devices > 1 else 0.0)
         case CollectiveKind.ALL_TO_ALL:
-            inside = result_bytes * (group.members - 1) / devices / switch.node_bandwidth
-            between_nodes = result_bytes * share_outside / switch.network_bandwidth
+            inside = result_bytes * (group.members - 1) / devices / node
+            between_nodes = result_bytes * share_outside / network
             return CollectiveTime(max(inside, between_nodes), latency)
         case CollectiveKind.COLLECTIVE_PERMUTE:
             raise ValueError("use permute_time for a collective-permute")
@@ -233,10 +329,17 @@ def _hops(line: TorusLine, torus: Torus) -> int:
 
 
 def _gather_seconds(global_bytes: float, lines: Sequence[TorusLine], torus: Torus) -> float:
-    """Return the time of an all-gather in which each line takes a share of the bytes so that all end at once."""
+    """Return the time of an all-gather in which each line takes a share of the bytes so that all end at once.
+
+    It is never less than a device at the end of all lines needs to receive what the others have.
+    """
+    if not lines:
+        return 0.0
     alone = (_hops(line, torus) * global_bytes / line.size * line.stride / torus.link_bandwidth for line in lines)
-    speed = sum(1 / seconds if seconds else 0.0 for seconds in alone)
-    return 1 / speed if speed else 0.0
+    speed = sum(1 / seconds for seconds in alone)
+    received = global_bytes * (1 - 1 / prod(line.size for line in lines))
+    links = sum((2 if line.wraps and torus.is_bidirectional else 1) / line.stride for line in lines)
+    return max(1 / speed, received / (links * torus.link_bandwidth))
 
 
 def _exchange_seconds(result_bytes: float, line: TorusLine, torus: Torus) -> float:

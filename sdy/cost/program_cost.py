@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
+from sdy.cost.overlap import Overlap, overlapped_seconds
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun, ScheduledOp, schedule_of
+from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp, schedule_of
 from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list
 from sdy.model.html_repr import HtmlRepr
@@ -46,18 +47,19 @@ class ProgramCost(HtmlRepr):
 
     hardware: Hardware
     collectives: tuple[CollectiveCost, ...]
-    compute_seconds: float  # all contractions at the peak rate
-    memory_seconds: float  # the bytes of all ops at the full memory bandwidth
-    op_seconds: float  # the sum of the larger one of each op
+    compute_seconds: float  # all contractions
+    memory_seconds: float  # the bytes of all kernels at the memory bandwidth
+    op_seconds: float  # the sum of the time of each kernel
     peak_bytes: int
     free_bytes: float
     axes: tuple[str, ...] = ()  # of the mesh, in order
+    host_seconds: float = 0.0  # all transfers between the memories of device and host
+    seconds: float = 0.0  # with collectives beside the ops, as a compiler schedules them
+    attention_seconds: float = 0.0  # the part of the ops that kernels of flash attention take
 
     def __repr__(self) -> str:
-        """Return one line with the machine, the time without overlap, the bytes sent and the peak memory."""
-        numbers = (
-            f"{seconds_text(self.seconds_in_turn)}, {self.bytes_sent:,.0f} bytes sent, {self.peak_bytes:,} peak bytes"
-        )
+        """Return one line with the machine, the time, the bytes sent and the peak memory."""
+        numbers = f"{seconds_text(self.seconds)}, {self.bytes_sent:,.0f} bytes sent, {self.peak_bytes:,} peak bytes"
         return f"ProgramCost({self.hardware.name}: {numbers})"
 
     @property
@@ -73,12 +75,27 @@ class ProgramCost(HtmlRepr):
     @property
     def seconds_overlapped(self) -> float:
         """The total time if communication overlaps with computation completely."""
-        return max(self.op_seconds, self.communication_seconds)
+        return max(self.op_seconds, self.communication_seconds, self.host_seconds)
 
     @property
     def seconds_in_turn(self) -> float:
         """The total time without overlap."""
-        return self.op_seconds + self.communication_seconds
+        return self.op_seconds + self.communication_seconds + self.host_seconds
+
+    def seconds_with(self, overlap: Overlap) -> float:
+        """Return the total time with an overlap of collectives and ops."""
+        match overlap:
+            case Overlap.NONE:
+                return self.seconds_in_turn
+            case Overlap.COMPILER:
+                return self.seconds
+            case Overlap.PERFECT:
+                return self.seconds_overlapped
+
+    @property
+    def exposed_seconds(self) -> float:
+        """The part of `seconds` in which the device waits for collectives or for the host."""
+        return max(0.0, self.seconds - self.op_seconds)
 
     @property
     def fits(self) -> bool:
@@ -95,7 +112,12 @@ class ProgramCost(HtmlRepr):
             "compute_seconds": self.compute_seconds,
             "memory_seconds": self.memory_seconds,
             "op_seconds": self.op_seconds,
+            "attention_seconds": self.attention_seconds,
+            "host_seconds": self.host_seconds,
             "communication_seconds": self.communication_seconds,
+            "seconds": self.seconds,
+            "exposed_seconds": self.exposed_seconds,
+            "error": self.hardware.error,
             "seconds_overlapped": self.seconds_overlapped,
             "seconds_in_turn": self.seconds_in_turn,
             "collectives": [
@@ -127,9 +149,10 @@ def cost_of(
     the most bytes alive at once, are those of the program, if they are known.
     Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
-    compute = memory = seconds = 0.0
+    compute = memory = seconds = host = attention = 0.0
     collectives: dict[tuple[CollectiveKind, str], CollectiveCost] = {}
-    for scheduled in schedule_of(local, mesh, hardware) if schedule is None else schedule:
+    slots = list(schedule_of(local, mesh, hardware) if schedule is None else schedule)
+    for scheduled in slots:
         if scheduled.visit.is_left:
             continue
         match scheduled.work:
@@ -137,13 +160,17 @@ def cost_of(
                 compute += scheduled.visit.times * time.compute_seconds
                 memory += scheduled.visit.times * time.memory_seconds
                 seconds += scheduled.seconds
+                attention += scheduled.seconds if time.is_attention else 0.0
+            case HostTransfer() as moved:
+                host += scheduled.visit.times * moved.seconds
             case CollectiveRun(kind=kind, axes=axes) as run:
                 key = kind, write_axis_list(axes)
                 collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), run, scheduled.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
     found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
     most = peak_bytes(local) if peak is None else peak
-    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes)
+    scheduled_seconds = overlapped_seconds(slots, pipelines_loops=hardware.kernels.pipelines_loops)
+    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, host, scheduled_seconds, attention)
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

@@ -9,17 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import groups_of
 from sdy.cost.executions import Visit, visits
 from sdy.cost.hardware import Hardware
+from sdy.cost.kernels.work import Work, work_of
 from sdy.cost.machine_layout import MachineLayout
 from sdy.cost.roofline import NO_TIME, OpTime, op_time
+from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.cost.traffic import group_size, kind_of, result_bytes
-from sdy.dialects.stablehlo.control import ControlFlowOp
+from sdy.dialects.stablehlo.call_targets import moves_to_other_memory
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
 
@@ -36,12 +37,27 @@ class CollectiveRun:
 
 
 @dataclass(frozen=True, slots=True)
+class HostTransfer:
+    """The cost of one transfer between the memories of device and host: its bytes, and the seconds."""
+
+    bytes_sent: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduledOp:
-    """An op of the schedule. `work` is the cost of one run; `start` is when its first run begins, in seconds."""
+    """An op of the schedule. `work` is the cost of one run; `start` is when its first run begins, in seconds.
+
+    `reads` and `results` are the numbers of its values (`sdy.cost.kernels.value_flow`), `carried` those that change in
+    each iteration of the loop that the op is.
+    """
 
     visit: Visit
     start: float
-    work: OpTime | CollectiveRun
+    work: OpTime | CollectiveRun | HostTransfer
+    reads: tuple[int, ...] = ()
+    results: tuple[int, ...] = ()
+    carried: tuple[int, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -62,8 +78,13 @@ def schedule_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Iterator[Sch
     """
     costs = _OpCosts(mesh, hardware)
     now = 0.0
-    for visit in visits(local):
-        scheduled = ScheduledOp(visit, now, costs.of(visit.op))
+    works = work_of(local, hardware.kernels)
+    for visit, found in zip(visits(local), works, strict=True):
+        if found is None:
+            scheduled = ScheduledOp(visit, now, costs.of(visit.op, None))
+        else:
+            step, work = found
+            scheduled = ScheduledOp(visit, now, costs.of(visit.op, work), step.operands, step.results, step.carried)
         yield scheduled
         now = scheduled.end
 
@@ -75,20 +96,26 @@ class _OpCosts:
         self._mesh = mesh
         self._hardware = hardware
         self._layout = MachineLayout(mesh, hardware.network)
-        self._known: dict[Operation, OpTime | CollectiveRun] = {}
+        self._known: dict[tuple[Operation, Work | None], OpTime | CollectiveRun | HostTransfer] = {}
 
-    def of(self, op: Operation) -> OpTime | CollectiveRun:
-        found = self._known.get(op)
+    def of(self, op: Operation, work: Work | None) -> OpTime | CollectiveRun | HostTransfer:
+        """Return the cost of an op; of one without work, only if it is a collective."""
+        key = op, work
+        found = self._known.get(key)
         if found is None:
-            found = self._known[op] = self._compute(op)
+            found = self._known[key] = self._compute(op, work)
         return found
 
-    def _compute(self, op: Operation) -> OpTime | CollectiveRun:
+    def _compute(self, op: Operation, work: Work | None) -> OpTime | CollectiveRun | HostTransfer:
         kind = kind_of(op)
         if kind is not None:
             return self._collective_run(op, kind)
-        # The bodies of reductions and similar ops are part of the op around them.
-        return op_time(op, self._hardware) if isinstance(op.parent_op(), FuncOp | ControlFlowOp) else NO_TIME
+        if work is None:
+            return NO_TIME
+        if self._hardware.host_bandwidth and moves_to_other_memory(op):
+            size = tensor_bytes(op.results[0].type)
+            return HostTransfer(size, size / self._hardware.host_bandwidth)
+        return op_time(op, self._hardware, work)
 
     def _collective_run(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
         groups = groups_of(op, self._mesh)

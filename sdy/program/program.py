@@ -17,7 +17,8 @@ from sdy.compile.propagated import summary
 from sdy.compile.signature import FlatSignature, call_of
 from sdy.compile.source_text import argument_names, verify_and_normalize
 from sdy.compile.written_program import WrittenProgram
-from sdy.cost.hardware import DEFAULT_MACHINE, Hardware
+from sdy.cost.hardware import Hardware
+from sdy.cost.machines.table import DEFAULT_MACHINE
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -169,7 +170,7 @@ class Program(WrittenProgram[R]):
         `sdy.compare_partitioners` returns.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.cost.machines.file import resolve_hardware
         from sdy.report.html.page import html_page
 
         compared = [each.to_json() for each in partitioners]
@@ -281,7 +282,7 @@ class Program(WrittenProgram[R]):
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
-        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.cost.machines.file import resolve_hardware
         from sdy.search.plans.search_plan import search_plan
         from sdy.search.search_request import SECONDS, search_request
 
@@ -299,7 +300,7 @@ class Program(WrittenProgram[R]):
         those before it. `mesh` is by default that of the program.
         Raises: SdyError SDY-T254 if a tactic matches no value, SDY-T255 if it cannot shard any, or as `search`.
         """
-        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.cost.machines.file import resolve_hardware
         from sdy.search.plans.apply_tactics import apply_tactics
 
         return apply_tactics(self, steps, mesh, resolve_hardware(on))
@@ -310,7 +311,7 @@ class Program(WrittenProgram[R]):
         Raises: SdyError SDY-T209 if no machine has this name.
         """
         from sdy.advice.partition_summary import PartitionSummary
-        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.cost.machines.file import resolve_hardware
 
         return PartitionSummary(*self._explained(), resolve_hardware(on))
 
@@ -320,7 +321,7 @@ class Program(WrittenProgram[R]):
         Write the result with `json.dump`. Ops run one after another, so the trace ends at `cost(on).seconds_in_turn`.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        from sdy.cost.hardware_file import resolve_hardware
+        from sdy.cost.machines.file import resolve_hardware
         from sdy.report.schedule_trace import schedule_trace
 
         return schedule_trace(self.partition(), resolve_hardware(on))

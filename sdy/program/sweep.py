@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
 from sdy.compile.options import CompileOptions
-from sdy.cost.hardware import DEFAULT_MACHINE
-from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.machines.file import resolve_hardware
+from sdy.cost.machines.table import DEFAULT_MACHINE
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.fast_ops import copy_with_regions

@@ -17,7 +17,7 @@ from sdy.cost.executions import runs_of_regions
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory_curve import memory_curve
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun, ScheduledOp, schedule_of
+from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp, schedule_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.grammar.write import write_axis_list
@@ -25,7 +25,7 @@ from sdy.model.mesh import Mesh
 from sdy.report.explanation.value_names import line_of
 
 Event = dict[str, object]
-_LOOPS, _COMPUTE = "loops", "compute"
+_LOOPS, _COMPUTE, _HOST = "loops", "compute", "host memory"
 _PROCESS = 0
 
 
@@ -62,10 +62,11 @@ def link_axes(sending: CollectiveRun) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ref.name for ref in sending.axes))
 
 
-def _tracks(slots: Iterable[ScheduledOp], mesh: Mesh) -> Tracks:
+def _tracks(slots: Sequence[ScheduledOp], mesh: Mesh) -> Tracks:
     used = {axis for slot in slots if isinstance(slot.work, CollectiveRun) for axis in link_axes(slot.work)}
     links = (_links(axis.name) for axis in mesh.axes if axis.name in used)
-    return Tracks((_LOOPS, _COMPUTE, *links))
+    host = [_HOST] if any(isinstance(slot.work, HostTransfer) for slot in slots) else []
+    return Tracks((_LOOPS, _COMPUTE, *links, *host))
 
 
 def _links(axis: str) -> str:
@@ -94,6 +95,10 @@ def _slices(slot: ScheduledOp, tracks: Tracks, source_lines: Mapping[int, str]) 
             }
             for axis in link_axes(sending):
                 yield _slice(tracks.number(_links(axis)), name, slot, arguments)
+
+        case HostTransfer() as moved:
+            arguments = _arguments(op, runs, source_lines) | {"bytes sent": round(runs * moved.bytes_sent)}
+            yield _slice(tracks.number(_HOST), "transfer", slot, arguments)
 
 
 def _slice(thread: int, name: str, slot: ScheduledOp, arguments: Event) -> Event:

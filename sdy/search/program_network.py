@@ -19,8 +19,11 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.cost.executions import execution_counts
 from sdy.cost.hardware import Hardware
-from sdy.cost.roofline import FREE_OPS, accessed_bytes, rate_of
+from sdy.cost.kernels.work import work_by_op
+from sdy.cost.roofline import FREE_OPS, Product, accessed_bytes, compute_seconds, product_of
 from sdy.cost.tensor_bytes import tensor_bytes
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutNode, NodeTensor
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import OpLayout
@@ -72,6 +75,7 @@ class ProgramNetwork:
         self._times = execution_counts(module)
         self._transfers = transfers
         self._hardware = hardware
+        self._works = work_by_op(module, hardware.kernels)
         self._objective = objective
         self._numbers = read.number_of_value()
         self._shared: dict[int, _End] = {}  # by value, if it has several users
@@ -154,16 +158,34 @@ class ProgramNetwork:
 
     def _seconds(self, op: Operation, node: LayoutNode, op_layouts: Sequence[OpLayout]) -> NDArray[np.float64]:
         """Return the time that an op takes with each op layout, over all its executions."""
-        if isinstance(op, FREE_OPS):
+        work = self._works.get(op)
+        if isinstance(op, FREE_OPS) or work is None:
             return np.zeros(len(op_layouts))
+        kernels = self._hardware.kernels
         sizes = [tensor_bytes(value.type) for value in (*op.operands, *op.results)]
-        moved, flops = np.zeros(len(op_layouts)), np.zeros(len(op_layouts))
+        moved, compute = np.zeros(len(op_layouts)), np.zeros(len(op_layouts))
         for label, op_layout in enumerate(op_layouts):
             shards = [self._digits.shards(layout.dims) for layout in op_layout.layouts]
-            moved[label] = accessed_bytes(op, [size / count for size, count in zip(sizes, shards, strict=True)])
-            flops[label] = node.flops / self._digits.shards(op_layout.assignment.factors)
-        rate = rate_of(op.operands[0].type, self._hardware.rates) if node.flops else 1.0
-        return self._times[op] * np.maximum(moved / self._hardware.hbm_bandwidth, flops / rate)
+            moved[label] = accessed_bytes(op, [size / count for size, count in zip(sizes, shards, strict=True)], work)
+            if node.flops:
+                flops = node.flops / self._digits.shards(op_layout.assignment.factors)
+                product = self._local_product(op, op_layout)
+                compute[label] = compute_seconds(flops, op.operands[0].type, product, self._hardware, work)
+        memory = moved / (self._hardware.hbm_bandwidth * kernels.hbm_efficiency)
+        overlapped = np.maximum(compute, memory) + kernels.unhidden * np.minimum(compute, memory)
+        return self._times[op] * (overlapped + kernels.start_seconds * work.starts)
+
+    def _local_product(self, op: Operation, op_layout: OpLayout) -> Product | None:
+        if not isinstance(op, DotGeneralOp):
+            return None
+        local = [
+            [
+                -(-size // self._digits.shards((digits,)))
+                for size, digits in zip(shape_of(operand), layout.dims, strict=True)
+            ]
+            for operand, layout in zip(op.operands, op_layout.layouts, strict=False)
+        ]
+        return product_of(op, *local)
 
     def _boundary_seconds(self, edge: ValueEdge, op_layouts: Sequence[OpLayout]) -> NDArray[np.float64]:
         """Return a tiny cost of the memory of an argument or a result: of equal layouts, the smaller one is chosen."""

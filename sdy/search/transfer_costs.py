@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import DeviceGroup
-from sdy.cost.hardware import Hardware
+from sdy.cost.hardware import Hardware, Switch
 from sdy.cost.machine_layout import MachineLayout
 from sdy.model.axis import AxisList, overlaps
 from sdy.model.axis_list import sharded_size
@@ -34,18 +34,26 @@ from sdy.search.network.cost_network import Table
 
 
 class CollectiveRate(NamedTuple):
-    """The cost of a collective per byte of the global tensor: bytes sent and seconds; and its least seconds."""
+    """The cost of a collective per byte of the global tensor: bytes sent and seconds; and the seconds that it adds.
+
+    `ramped` is the share of the global tensor that a message has if it takes time to reach its full bandwidth, else 0.
+    """
 
     bytes_sent: float
     seconds: float
     latency: float
+    ramped: float = 0.0
 
 
 class TransferRates(NamedTuple):
-    """The collectives of a transfer, and the bytes that its slices access, as a share of the global tensor."""
+    """The collectives of a transfer, and its kernels: how many, and the bytes that each accesses.
+
+    Bytes are shares of those of the global tensor.
+    """
 
     collectives: tuple[CollectiveRate, ...]
     accessed: float = 0.0
+    kernels: int = 0
 
 
 class Objective(NamedTuple):
@@ -65,7 +73,9 @@ class _RateTables(NamedTuple):
 
     seconds: NDArray[np.float64]
     latency: NDArray[np.float64]
+    ramped: NDArray[np.float64]
     accessed: Table
+    kernels: Table
     bytes_sent: Table
     is_possible: NDArray[np.bool_]
 
@@ -96,8 +106,14 @@ class TransferCosts:
         if key not in self._tables:
             self._tables[key] = self._rate_tables(sources, targets)
         rates = self._tables[key]
-        seconds = np.maximum(rates.seconds * size, objective.latency * rates.latency).sum(axis=0)
-        seconds += rates.accessed * size / self._hardware.hbm_bandwidth
+        seconds = (rates.seconds * size + objective.latency * rates.latency).sum(axis=0)
+        network = self._hardware.network
+        if isinstance(network, Switch) and network.ramp_seconds:
+            ramped = rates.ramped * size
+            seconds += (network.ramp_seconds * ramped / (ramped + network.ramp_bytes)).sum(axis=0)
+        kernels = self._hardware.kernels
+        seconds += rates.accessed * size / (self._hardware.hbm_bandwidth * kernels.hbm_efficiency)
+        seconds += rates.kernels * kernels.start_seconds
         costs = objective.seconds * seconds + objective.bytes_sent * size * rates.bytes_sent
         return np.where(rates.is_possible, costs, inf)
 
@@ -105,17 +121,17 @@ class TransferCosts:
         examples, kinds = _kinds_of_transfers(sources, targets)
         rates = [self._rates(sources[source], targets[target]) for source, target in examples]
         count = max((len(each.collectives) for each in rates if each), default=0)
-        by_step, plain = np.zeros((2, count, len(rates))), np.zeros((2, len(rates)))
+        by_step, plain = np.zeros((3, count, len(rates))), np.zeros((3, len(rates)))
         for kind, each in enumerate(rates):
             if each is None:
                 continue
-            plain[:, kind] = each.accessed, sum(rate.bytes_sent for rate in each.collectives)
+            plain[:, kind] = each.accessed, each.kernels, sum(rate.bytes_sent for rate in each.collectives)
             for step, rate in enumerate(each.collectives):
-                by_step[:, step, kind] = rate.seconds, rate.latency
-        seconds, latency = by_step[:, :, kinds]
-        accessed, bytes_sent = plain[:, kinds]
+                by_step[:, step, kind] = rate.seconds, rate.latency, rate.ramped
+        seconds, latency, ramped = by_step[:, :, kinds]
+        accessed, kernels, bytes_sent = plain[:, kinds]
         is_possible = np.array([each is not None for each in rates])
-        return _RateTables(seconds, latency, accessed, bytes_sent, is_possible[kinds])
+        return _RateTables(seconds, latency, ramped, accessed, kernels, bytes_sent, is_possible[kinds])
 
     def _rates(self, source: Layout, target: Layout) -> TransferRates | None:
         """Return the rates of a transfer; None if a value would become partial."""
@@ -147,7 +163,7 @@ class TransferCosts:
     def _reduced(self, dims: DigitsPerDim, reduction: Reduction) -> Iterator[TransferRates]:
         share = 1 / self._digits.shards(reduction.dims)
         if any(reduction.sliced):
-            yield TransferRates((), 2 / (self._digits.shards(dims) * self._digits.shards(reduction.sliced)))
+            yield TransferRates((), 2 / (self._digits.shards(dims) * self._digits.shards(reduction.sliced)), 1)
         scattered = tuple(digit for digits in reduction.scattered for digit in digits)
         for kind, digits in (
             (CollectiveKind.REDUCE_SCATTER, scattered),
@@ -165,7 +181,9 @@ class TransferCosts:
                     groups = self._groups(tuple(axis for of_dim in axes for axis in of_dim))
                     # What is gathered along several dims at once must be put in order.
                     ordered = 2 * share if sum(map(bool, axes)) > 1 else 0.0
-                    yield TransferRates((self._rate(CollectiveKind.ALL_GATHER, groups, share),), ordered)
+                    yield TransferRates(
+                        (self._rate(CollectiveKind.ALL_GATHER, groups, share),), ordered, int(ordered > 0)
+                    )
                 case AllToAll(params=params):
                     groups = self._groups(tuple(axis for param in params for axis in param.axes))
                     yield TransferRates((self._rate(CollectiveKind.ALL_TO_ALL, groups, share),))
@@ -173,7 +191,7 @@ class TransferCosts:
                     groups = source_target_pairs(sharding, mesh, step.sharding, mesh)
                     yield TransferRates((self._rate(CollectiveKind.COLLECTIVE_PERMUTE, groups, share),))
                 case AllSlice():
-                    yield TransferRates((), 2 * share)
+                    yield TransferRates((), 2 * share, 1)
                 case Reshape():
                     pass
                 case _:
@@ -184,7 +202,8 @@ class TransferCosts:
         """Return the rate of a collective whose result on one device is a share of the global tensor."""
         time = self._machine.time_of(kind, share, groups)
         sent = bytes_sent(kind, max(map(len, groups), default=1), share)
-        return CollectiveRate(sent, time.bandwidth_seconds, time.latency_seconds)
+        ramped = share if time.ramp_seconds else 0.0
+        return CollectiveRate(sent, time.bandwidth_seconds, time.latency_seconds, ramped)
 
     def _groups(self, axes: AxisList) -> Sequence[DeviceGroup]:
         """Return the groups of devices that differ only in their positions along some axes."""
@@ -229,5 +248,7 @@ def _kinds_of_transfers(
 def _joined(parts: Iterable[TransferRates]) -> TransferRates:
     found = list(parts)
     return TransferRates(
-        tuple(rate for part in found for rate in part.collectives), sum(part.accessed for part in found)
+        tuple(rate for part in found for rate in part.collectives),
+        sum(part.accessed for part in found),
+        sum(part.kernels for part in found),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.program import Program
 from sdy.search.plans.apply_tactics import AppliedTactics

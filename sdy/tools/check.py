@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sdy.advice.contract import Breach, Contract, contract_of, diagnostics_of
 from sdy.advice.contract_file import read_contract, write_contract
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import default_machine, print_json

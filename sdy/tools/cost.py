@@ -5,8 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from json import dumps
 
-from sdy.cost.hardware import HARDWARE, machine_json
-from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.hardware import machine_json
+from sdy.cost.machines.file import resolve_hardware
+from sdy.cost.machines.table import HARDWARE
+from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -49,6 +51,12 @@ def parser() -> ArgumentParser:
         type=_byte_count,
         metavar="N",
         help="device memory that the program may use, such as 300e6, 14GB or 16GiB (default: all memory of the device)",
+    )
+    parser.add_argument(
+        "--overlap",
+        choices=[each.value for each in Overlap],
+        default=Overlap.COMPILER.value,
+        help="how collectives overlap with ops: not at all, as a compiler schedules them, or perfectly",
     )
     add_json_argument(parser)
     parser.add_argument(
@@ -96,7 +104,7 @@ def _cost_file(arguments: Namespace) -> int:
     if arguments.json:
         print_json(found.to_json())
     else:
-        print_tables(console_of(arguments), *cost_tables(found))
+        print_tables(console_of(arguments), *cost_tables(found, Overlap(arguments.overlap)))
     return SUCCESS
 
 

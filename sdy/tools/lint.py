@@ -12,7 +12,7 @@ from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import LintReport, one_of_similar
 from sdy.advice.lint.rules import RULES
 from sdy.advice.lint.settings import LintSettings, read_settings
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.toml_tables import nearest_pyproject
 from sdy.program.program import Program

@@ -8,8 +8,8 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import sdy
-from sdy.cost.hardware import HARDWARE
-from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.machines.file import resolve_hardware
+from sdy.cost.machines.table import HARDWARE
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS

@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
 from sdy.program.sweep import SECONDS as SWEEP_SECONDS

@@ -15,7 +15,7 @@ import pytest
 from support.jax_programs.shared_models import MISSING, MODELS, STEMS
 
 import sdy
-from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module

@@ -17,7 +17,7 @@ from support.search_networks import network_of_all_layouts
 from xdsl.ir import Operation
 
 import sdy
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum

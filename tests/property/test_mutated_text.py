@@ -19,7 +19,7 @@ from support.text.programs import programs, runnable_programs
 from xdsl.ir import Operation
 
 from sdy.cost.flops import flops_of
-from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.program_cost import cost_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_function

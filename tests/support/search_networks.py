@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.search.layout_choices import OpLayoutChoices
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule

@@ -16,7 +16,7 @@ from sdy.advice.lint.price import Cost
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.compile.compiled import Compiled
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.schedule import CollectiveRun
+from sdy.cost.roofline import OpTime
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.data_flow import op_of
@@ -125,12 +125,16 @@ class LintedProgram:
 
     @cached_property
     def op_seconds(self) -> Mapping[tuple[Span | None, str], float]:
-        """The seconds of the ops of the local program, without collectives, by location and name."""
+        """The seconds of the ops of the local program that smaller shards would take less of, by location and name.
+
+        Collectives and starts of kernels are left out.
+        """
         found: dict[tuple[Span | None, str], float] = {}
         for slot in self.facts.schedule:
-            if slot.seconds and not isinstance(slot.work, CollectiveRun):
+            if slot.seconds and isinstance(slot.work, OpTime):
                 key = span_of(slot.visit.op), slot.visit.op.name
-                found[key] = found.get(key, 0.0) + slot.seconds
+                starts = slot.visit.times * slot.work.start_seconds
+                found[key] = found.get(key, 0.0) + slot.seconds - starts
         return found
 
     @cached_property

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.cost.machines.table import DEFAULT_MACHINE
 from sdy.diagnostics.toml_tables import (
     Reader,
     Table,

@@ -22,6 +22,7 @@ IDENTITY_CALLS = frozenset(
         "xla.sdy.FuncResultSharding",
     )
 )
+_MEMORY_CALLS = frozenset(("annotate_device_placement", "MoveToDevice", "MoveToHost"))
 # Targets by which JAX calls Python functions: callbacks, by their number, and `custom_partitioning`, by a key.
 _ON_SHARDS = frozenset(f"xla_ffi_partitioned_python_{platform}_callback" for platform in ("cpu", "gpu"))
 CALLBACKS = _ON_SHARDS | {f"xla_ffi_python_{platform}_callback" for platform in ("cpu", "gpu")}
@@ -35,6 +36,11 @@ PYTHON_CALLS = CALLBACKS | {CUSTOM_PARTITIONING}
 def is_identity_call(op: Operation) -> bool:
     """Return whether the op is a custom call that returns its operands."""
     return isinstance(op, CustomCallOp) and op.call_target_name.data in IDENTITY_CALLS
+
+
+def moves_to_other_memory(op: Operation) -> bool:
+    """Return whether the op is a custom call that moves its operand between the memories of device and host."""
+    return isinstance(op, CustomCallOp) and op.call_target_name.data in _MEMORY_CALLS
 
 
 def is_callback_on_shards(op: Operation) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdy.cost.hardware import Hardware, Network, Switch, Torus
+from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
 
 
-def cost_tables(cost: ProgramCost) -> tuple[FittedTable, FittedTable, FittedTable]:
+def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple[FittedTable, FittedTable, FittedTable]:
     """Return the tables of the collectives by mesh axes, of the time by cause, and of the memory."""
     collectives = (
         (
@@ -26,14 +27,21 @@ def cost_tables(cost: ProgramCost) -> tuple[FittedTable, FittedTable, FittedTabl
         for each in cost.collectives
     )
     columns = ("kind", "axes", "ops", "runs", "bytes sent", "time", "bound by")
-    times = (
+    seconds = cost.seconds_with(overlap)
+    times = [
         ("arithmetic of dots and convolutions", cost.compute_seconds),
-        ("memory traffic of operands and results", cost.memory_seconds),
-        ("ops (for each op, the larger of the two)", cost.op_seconds),
+        ("memory traffic of kernels", cost.memory_seconds),
+        ("ops (for each kernel, the larger of the two, and its start)", cost.op_seconds),
         ("collectives", cost.communication_seconds),
-        ("total, fully overlapped", cost.seconds_overlapped),
-        ("total, without overlap", cost.seconds_in_turn),
-    )
+        ("time without overlap", cost.seconds_in_turn),
+        ("time with perfect overlap", cost.seconds_overlapped),
+        (_OVERLAPS[overlap] + _error_text(cost.hardware.error), seconds),
+        ("of that, waiting for collectives or the host", max(0.0, seconds - cost.op_seconds)),
+    ]
+    if cost.attention_seconds:
+        times.insert(3, ("of that, attention as flash kernels", cost.attention_seconds))
+    if cost.host_seconds:
+        times.insert(-4, ("transfers to and from the host", cost.host_seconds))
     memory = (
         ("peak live bytes", bytes_text(cost.peak_bytes)),
         ("free bytes", bytes_text(cost.free_bytes)),
@@ -46,6 +54,18 @@ def cost_tables(cost: ProgramCost) -> tuple[FittedTable, FittedTable, FittedTabl
     )
 
 
+_OVERLAPS = {
+    Overlap.NONE: "time",
+    Overlap.COMPILER: "time with collectives beside ops",
+    Overlap.PERFECT: "time",
+}
+
+
+def _error_text(error: float) -> str:
+    """Return how far published times are from predicted ones."""
+    return f" (±{error:.0%})" if error else ""
+
+
 def machines_table(machines: Iterable[Hardware]) -> FittedTable:
     """Return a table of machines: the network, the links, the memory and the rate of one device."""
     rows = (
@@ -54,7 +74,7 @@ def machines_table(machines: Iterable[Hardware]) -> FittedTable:
             *_network_texts(each.network),
             f"{each.hbm_bytes / 1e9:g} GB",
             f"{each.hbm_bandwidth / 1e12:g} TB/s",
-            f"{each.rates.bits16 / 1e12:g} TFLOP/s",
+            f"{each.rates.bits16 / 1e12:.4g} TFLOP/s",
         )
         for each in machines
     )

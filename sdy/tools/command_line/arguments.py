@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from json import dumps
 from typing import TextIO
 
-from sdy.cost.hardware import DEFAULT_MACHINE
+from sdy.cost.machines.table import DEFAULT_MACHINE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.tools.command_line.environment import machine
 

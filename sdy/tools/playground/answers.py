@@ -12,7 +12,7 @@ from json import dumps, loads
 from typing import Literal, TypedDict, assert_never, cast
 
 from sdy.advice.report_json import report_json
-from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.statistics import statistics_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.dialects.ir.gc_pause import garbage_collection_paused

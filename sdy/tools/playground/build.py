@@ -20,7 +20,8 @@ from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
 import sdy
-from sdy.cost.hardware import DEFAULT_MACHINE, HARDWARE, machine_json
+from sdy.cost.hardware import machine_json
+from sdy.cost.machines.table import DEFAULT_MACHINE, HARDWARE
 from sdy.report.html.static_page import page_style
 from sdy.tools.examples import example_texts, examples_json
 from sdy.tools.playground.answers import answer

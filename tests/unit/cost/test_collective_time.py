@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import pytest
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hardware import HARDWARE, Switch, Torus
-from sdy.cost.hardware_file import resolve_hardware
+from sdy.cost.hardware import Switch, Torus
 from sdy.cost.machine_layout import (
     CollectiveTime,
     PermuteLoad,
@@ -18,6 +18,8 @@ from sdy.cost.machine_layout import (
     switch_time,
     torus_time,
 )
+from sdy.cost.machines.file import resolve_hardware
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.grammar.parse import parse_mesh, parse_sharding
 from sdy.model.shape import local_shape
@@ -37,13 +39,13 @@ def _about(value: float) -> object:
 
 
 def _torus(name: str) -> Torus:
-    network = HARDWARE[name].network
+    network = HARDWARE[name].ideal().network
     assert isinstance(network, Torus)
     return network
 
 
 def _switch(name: str) -> Switch:
-    network = HARDWARE[name].network
+    network = HARDWARE[name].ideal().network
     assert isinstance(network, Switch)
     return network
 
@@ -108,18 +110,22 @@ def test_all_gather_on_v5e_8_by_4_takes_373_us_on_a_ring_and_559_us_on_a_line() 
 
 def test_all_gather_on_v4p_along_one_axis_takes_23_us() -> None:
     whole = 1024 * 4096 * BF16 // 4  # y still cuts the result
-    assert torus_time(GATHER, whole, [_ring(4)], _torus("tpu_v4p")).seconds == _about(23.3e-6)  # 2,097,152 / 9e10
+    assert torus_time(GATHER, whole, [_ring(4)], _torus("tpu_v4p")).bandwidth_seconds == _about(
+        23.3e-6
+    )  # 2,097,152 / 9e10
 
 
 def test_all_gather_on_v4p_along_two_axes_takes_47_us() -> None:
     whole = 1024 * 4096 * BF16
     both = torus_time(GATHER, whole, [_ring(4), _ring(4)], _torus("tpu_v4p"))
-    assert both.seconds == _about(46.6e-6)  # 8,388,608 / (2 * 9e10)
+    assert both.bandwidth_seconds == _about(46.6e-6)  # 8,388,608 / (2 * 9e10)
 
 
 def test_all_reduce_on_v4p_along_an_unused_axis_takes_12_us() -> None:
     each = 1024 * 4096 * BF16 // 16
-    assert torus_time(REDUCE, each, [_ring(4)], _torus("tpu_v4p")).seconds == _about(11.65e-6)  # 2 * 524,288 / 9e10
+    assert torus_time(REDUCE, each, [_ring(4)], _torus("tpu_v4p")).bandwidth_seconds == _about(
+        11.65e-6
+    )  # 2 * 524,288 / 9e10
 
 
 @pytest.mark.parametrize("sizes", [(4,), (8,), (4, 4), (4, 8, 16)])
@@ -181,7 +187,9 @@ def test_all_to_all_on_a_line_is_bound_by_its_middle_link() -> None:
 def test_all_gather_of_256_by_256_on_a_line_of_four_takes_three_hops() -> None:
     time = torus_time(GATHER, 256 * 256 * BF16, [_line(4)], _torus("tpu_v5e"))
     assert time.is_latency_bound
-    assert time.seconds == _about(3e-6)  # a hop of 32,768 bytes would take 0.7 us
+    assert time.latency_seconds == _about(3e-6)
+    assert time.bandwidth_seconds == _about(3 * 0.73e-6)  # 32,768 bytes at 45 GB/s
+    assert time.seconds == time.latency_seconds + time.bandwidth_seconds
 
 
 def test_all_gather_of_128_on_a_ring_of_four_takes_two_hops() -> None:
@@ -217,16 +225,15 @@ def test_all_gather_inside_a_node_of_gpus_receives_all_but_its_own_shard() -> No
 def test_all_to_all_inside_a_node_takes_an_eighth_of_all_gather() -> None:
     gather = switch_time(GATHER, 8e9, SwitchGroup(1, 8), _switch("h100"))
     exchange = switch_time(EXCHANGE, 1e9, SwitchGroup(1, 8), _switch("h100"))
-    assert exchange.seconds == pytest.approx(gather.seconds / 8)
+    assert exchange.bandwidth_seconds == pytest.approx(gather.bandwidth_seconds / 8)
 
 
 def test_members_of_a_node_share_the_network() -> None:
     network = _switch("a100").network_bandwidth
     whole = switch_time(REDUCE, 8e9, SwitchGroup(4, 8), _switch("a100"))
     single = switch_time(REDUCE, 8e9, SwitchGroup(4, 1), _switch("a100"))
-    assert whole.seconds == pytest.approx(2 * 8e9 * 3 / 4 / (8 * network))
-    assert single.seconds == pytest.approx(8 * whole.seconds)
-    assert whole.latency_seconds == 2 * single.latency_seconds
+    assert whole.bandwidth_seconds == pytest.approx(2 * 8e9 * 3 / 4 / (8 * network))
+    assert single.bandwidth_seconds == pytest.approx(8 * whole.bandwidth_seconds)
 
 
 def test_reduce_scatter_on_a_switch_takes_as_long_as_the_all_gather_back() -> None:
@@ -235,6 +242,61 @@ def test_reduce_scatter_on_a_switch_takes_as_long_as_the_all_gather_back() -> No
         switch_time(kind, size, nodes, _switch("a100")) for kind, size in ((GATHER, 16e6), (SCATTER, 1e6))
     )
     assert scatter == gather
+
+
+# What is measured: curves, starts, chips of several devices, pods.
+
+
+def test_a_device_at_the_corner_of_lines_receives_all_but_its_own_shard() -> None:
+    time = torus_time(GATHER, 4e9, [_line(2), _line(2)], BOTH_WAYS)
+    assert time.bandwidth_seconds == pytest.approx(3e9 / (2 * 4.5e10))  # over one link of each line
+
+
+def test_a_collective_takes_a_start_and_reaches_a_share_of_the_links() -> None:
+    torus = replace(BOTH_WAYS, start_seconds=1e-5, efficiency=0.5, hop_seconds=1e-6)
+    ideal = torus_time(GATHER, 1e9, [_ring(4)], BOTH_WAYS)
+    time = torus_time(GATHER, 1e9, [_ring(4)], torus)
+    assert time.bandwidth_seconds == pytest.approx(2 * ideal.bandwidth_seconds)
+    assert time.latency_seconds == pytest.approx(1e-5 + 2e-6)
+
+
+def test_devices_of_a_chip_share_its_links() -> None:
+    torus = replace(BOTH_WAYS, devices_per_chip=2, chip_bandwidth=1e12)
+    chips = torus_time(GATHER, 1e9, [_ring(4)], BOTH_WAYS).bandwidth_seconds
+    one_of_each = torus_time(GATHER, 1e9, [_ring(4)], torus).bandwidth_seconds
+    both = torus_time(GATHER, 1e9, [_ring(4)], torus, across_chip=True).bandwidth_seconds
+    inside = torus_time(GATHER, 1e9, [], torus, across_chip=True).bandwidth_seconds
+    assert one_of_each == pytest.approx(2 * chips)  # two groups at the same time
+    assert both == pytest.approx(chips)
+    assert inside == pytest.approx(0.5e9 / 1e12)
+
+
+def test_pods_exchange_what_is_reduced_inside_of_them() -> None:
+    torus = replace(BOTH_WAYS, network_bandwidth=1e9)
+    inside = torus_time(REDUCE, 1e9, [_ring(4)], torus).bandwidth_seconds
+    time = torus_time(REDUCE, 1e9, [_ring(4)], torus, pods=2).bandwidth_seconds
+    assert time == pytest.approx(inside + 2 * 1e9 / 2 / 4 / 1e9)
+
+
+def test_a_switch_that_reduces_is_used_inside_of_a_node() -> None:
+    switch = replace(_switch("h100"), reduction_bandwidth=4e11)
+    assert switch_time(REDUCE, 8e9, SwitchGroup(1, 8), switch).bandwidth_seconds == pytest.approx(8e9 / 4e11)
+    assert switch_time(REDUCE, 8e9, SwitchGroup(1, 2), switch).bandwidth_seconds == pytest.approx(8e9 / 4.5e11)
+    between = switch_time(REDUCE, 8e9, SwitchGroup(2, 8), switch)
+    assert between == switch_time(REDUCE, 8e9, SwitchGroup(2, 8), _switch("h100"))
+
+
+def test_large_messages_take_longer_to_get_going() -> None:
+    switch = replace(_switch("h100"), ramp_seconds=1e-4, ramp_bytes=1e6)
+    time = switch_time(REDUCE, 1e6, SwitchGroup(1, 8), switch)
+    assert time.ramp_seconds == pytest.approx(5e-5)
+    assert time.seconds == pytest.approx(time.bandwidth_seconds + time.latency_seconds + 5e-5)
+
+
+def test_latency_grows_with_the_devices_of_a_node_and_of_other_nodes() -> None:
+    switch = replace(_switch("h100"), start_seconds=1e-6, hop_seconds=4e-6, network_hop_seconds=1e-7)
+    assert switch_time(GATHER, 1.0, SwitchGroup(1, 8), switch).latency_seconds == pytest.approx(33e-6)
+    assert switch_time(GATHER, 1.0, SwitchGroup(4, 8), switch).latency_seconds == pytest.approx(33e-6 + 24e-7)
 
 
 # Sharded matmuls on v5p: X[B, D] times Y[D_X, F].

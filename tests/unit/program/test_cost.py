@@ -9,7 +9,7 @@ import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 import sdy
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.tools.main import main
 
 (FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")

@@ -569,7 +569,7 @@ def test_lint_fixes_a_program_from_jax_and_names_its_arguments() -> None:
     def product(w: jax.Array, x: jax.Array) -> jax.Array:
         return jnp.tanh(x @ w)
 
-    whole, batch = (jax.ShapeDtypeStruct((512, 512), jnp.float32, sharding=sharding(*each)) for each in ((), ("x",)))
+    whole, batch = (jax.ShapeDtypeStruct((1024, 1024), jnp.float32, sharding=sharding(*each)) for each in ((), ("x",)))
     program = sdy.from_jax(product, whole, batch)
     fixed, findings = program.with_lint_fixes(sdy.LintSettings(select=("S402",)))
     assert [each.fix.fix.text for each in findings if each.fix] == ["annotate w as [{}, {\"y\"}] or P(None, 'y')"]

@@ -8,7 +8,7 @@ import pytest
 from support.search_networks import network_of_all_layouts
 
 import sdy
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.report.notation import read_mesh
 from sdy.search.explanation import AlternativeSearch, PlanExplanation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -9,6 +10,8 @@ import jax.numpy as jnp
 import pytest
 
 import sdy
+from sdy.cost.hardware import Torus
+from sdy.cost.machines.table import HARDWARE
 from sdy.search.plans.plan import ShardingPlan
 
 Plan = ShardingPlan[sdy.Program[Any]]
@@ -96,7 +99,8 @@ def test_a_tied_embedding_is_sharded_by_vocabulary() -> None:
         return jax.nn.logsumexp(((embedding[tokens] + x) @ embedding.T).astype(jnp.float32), -1)
 
     program = sdy.from_jax(logits, array(131072, 2048), array(8, 128, 2048), array(8, 128, dtype=jnp.int32))
-    plan = program.search(mesh="model=8", fix={"x": "P()"})
+    # The tokens alone could be sharded, if each device had the memory for the whole embedding.
+    plan = program.search(mesh="model=8", fix={"x": "P()"}, memory="300MB")
     assert plan.in_shardings["embedding"] == "P('model', None)"
 
 
@@ -121,7 +125,8 @@ def test_a_long_context_is_sharded_by_sequence() -> None:
     program = sdy.from_jax(attention, array(1, 16384, 1024), *[array(1024, 4, 128)] * 3, array(4, 128, 1024))
     plan = program.search(mesh="model=8")
     assert plan.out_shardings == {"result": "P(None, 'model', None)"}
-    assert plan.before.seconds_in_turn > 7 * plan.cost.seconds_in_turn
+    # Every device computes all keys and values.
+    assert plan.before.seconds_in_turn > 5 * plan.cost.seconds_in_turn
 
 
 def test_a_large_convolution_is_sharded_in_space_with_halos() -> None:
@@ -149,7 +154,10 @@ def test_the_best_mesh_of_eight_devices_has_a_data_axis_as_large() -> None:
 def test_with_overlap_communication_that_computation_hides_costs_nothing() -> None:
     program = sdy.from_jax(mlp, array(1024, 8192), array(8192, 32768), array(32768, 8192))
     fixed = {"x": "P('model')", "result": "P()"}
-    plans = [program.search(mesh="model=8", fix=fixed, overlap=overlap) for overlap in (False, True)]
+    machine = HARDWARE["tpu_v5e"].ideal()
+    assert isinstance(machine.network, Torus)
+    line = replace(machine, network=replace(machine.network, axis_count=1))
+    plans = [program.search(mesh="model=8", fix=fixed, overlap=overlap, on=line) for overlap in (False, True)]
     assert plans[1].cost.seconds_overlapped < 0.8 * plans[0].cost.seconds_overlapped
     assert plans[1].gap is None  # the bound of the network is one without overlap
     assert "if all overlaps" in plans[1].report()

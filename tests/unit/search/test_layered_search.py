@@ -10,7 +10,8 @@ import sdy
 from sdy.advice.edits import Edit, edited
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.trials import folded_cost
-from sdy.cost.hardware import HARDWARE, Hardware
+from sdy.cost.hardware import Hardware
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import functions_of, main_function
@@ -129,7 +130,7 @@ def test_large_programs_are_searched_with_folded_layers(monkeypatch: pytest.Monk
     monkeypatch.setattr(search_plan, "folded_cost", recorded)
     plan = sdy.Program.from_text(network(LAYERS)).search(mesh="data=4,model=2", time_limit=60)
     assert len(priced) == plan.tried > 1
-    assert plan.cost.seconds_in_turn < plan.before.seconds_in_turn / 4
+    assert plan.cost.seconds_in_turn < plan.before.seconds_in_turn / 3  # of small kernels, which take 1.7 us at least
     assert plan.cost == plan.program.cost(MACHINE)
 
 

@@ -6,7 +6,7 @@ import pytest
 from support.slow_cases import slow_except
 
 import sdy
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search import search_networks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.search.search_request import Goal, meshes_of_devices, search_request
 

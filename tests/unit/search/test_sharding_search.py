@@ -8,7 +8,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.program_cost import ProgramCost
 from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import inf
 
 import pytest
 
 import sdy
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.hardware import Switch, Torus
+from sdy.cost.machines.table import HARDWARE
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.numbered_digits import NumberedDigits
@@ -61,8 +63,21 @@ def test_partial_values_are_reduced_or_scattered() -> None:
 
 
 def test_equal_layouts_cost_nothing_and_small_ones_at_least_the_latency() -> None:
+    network = MACHINE.network
+    assert isinstance(network, Torus)
     whole, sharded = Layout(((), ())), Layout(((0,), ()))
     assert COSTS.table([whole, sharded], [whole, sharded], SIZE, Objective()).diagonal().tolist() == [0.0, 0.0]
     tiny = float(COSTS.table([sharded], [whole], 64, Objective())[0, 0])
-    assert tiny == pytest.approx(3 * MACHINE.network.hop_seconds)
+    assert tiny == pytest.approx(network.start_seconds + 3 * network.hop_seconds, rel=1e-3)
     assert COSTS.table([sharded], [whole], 64, Objective(latency=0.1))[0, 0] == pytest.approx(tiny / 10, rel=1e-3)
+
+
+def test_an_all_reduce_in_a_node_takes_its_ramp() -> None:
+    gpu = HARDWARE["h100"]
+    costs = TransferCosts(DIGITS, gpu)
+    partial, summed = Layout(((), ()), (0, 1)), Layout(((), ()))
+    assert isinstance(gpu.network, Switch)
+    (seconds,) = costs.table([partial], [summed], SIZE, Objective())[0]
+    without = TransferCosts(DIGITS, replace(gpu, network=replace(gpu.network, ramp_seconds=0.0)))
+    (faster,) = without.table([partial], [summed], SIZE, Objective())[0]
+    assert seconds - faster == pytest.approx(gpu.network.ramp(SIZE))

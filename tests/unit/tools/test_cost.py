@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.quantities import seconds_text
 from sdy.tools.cost import parser
 from sdy.tools.main import main
@@ -61,6 +61,7 @@ class Cost(TypedDict):
     compute_seconds: float
     op_seconds: float
     communication_seconds: float
+    seconds: float
     seconds_overlapped: float
     seconds_in_turn: float
     collectives: list[dict[str, object]]
@@ -92,14 +93,16 @@ def test_two_matmuls_on_2_by_2_fit_if_both_axes_shard_the_weights(
 
     hidden = costs["hidden"]
     assert hidden["seconds_in_turn"] == min(cost["seconds_in_turn"] for cost in costs.values() if cost["fits"])
-    assert hidden["seconds_in_turn"] < 0.8 * costs["both dims of the weights"]["seconds_in_turn"]
-    compute = 4 * BATCH * DEPTH * HIDDEN / 4 / 1.97e14  # 174 us
+    assert hidden["seconds_in_turn"] < 0.85 * costs["both dims of the weights"]["seconds_in_turn"]
+    compute = 4 * BATCH * DEPTH * HIDDEN / 4 / (0.95 * 1.97e14)  # 183 us: products reach 95 % of the rate
     assert hidden["compute_seconds"] == pytest.approx(compute, rel=0.02)
-    reduce = 2 * BATCH * DEPTH * 2 / (2 * 9e10)  # 23.3 us: both axes, both directions
+    # 39.3 us and 15 of latency: each device receives 3 / 4 over its two links, of which collectives reach 89 %.
+    reduce = 2 * 3 / 4 * BATCH * DEPTH * 2 / (2 * 4.5e10 * 0.89) + 15e-6
     assert hidden["communication_seconds"] == pytest.approx(reduce, rel=0.02)
-    weights = 2 * WEIGHT_BYTES / 4 / 8.1e11  # 331 us: bound by memory
-    assert weights < hidden["op_seconds"] < 1.05 * weights
-    assert hidden["seconds_overlapped"] == hidden["op_seconds"]
+    weights = 2 * WEIGHT_BYTES / 4 / (0.87 * 8.1e11)  # 381 us: bound by memory, of which copies reach 87 %
+    with_arithmetic = weights + 0.28 * compute  # what memory accesses do not hide
+    assert with_arithmetic < hidden["op_seconds"] < 1.05 * with_arithmetic
+    assert hidden["seconds_overlapped"] == hidden["op_seconds"] <= hidden["seconds"] <= hidden["seconds_in_turn"]
     rows = [line for line in GUIDE.splitlines() if " MB | " in line]
     assert rows == [_row(title, costs[layout]) for title, layout in SHOWN.items()]
 

@@ -244,12 +244,17 @@ class Cost(TypedDict):
     fits: Annotated[bool, "whether the peak fits into the free memory"]
     peak_bytes: int
     free_bytes: int
-    compute_seconds: Annotated[float, "contractions at the peak rate"]
-    memory_seconds: Annotated[float, "the bytes of all ops at the full bandwidth of the memory"]
-    op_seconds: Annotated[float, "the sum of the larger one of each op"]
+    compute_seconds: Annotated[float, "contractions, in tiles"]
+    memory_seconds: Annotated[float, "the bytes of all kernels at the bandwidth of the memory"]
+    op_seconds: Annotated[float, "the sum of the times of all kernels"]
+    attention_seconds: Annotated[float, "the part of `op_seconds` in kernels of flash attention"]
     communication_seconds: float
-    seconds_overlapped: float
-    seconds_in_turn: float
+    host_seconds: Annotated[float, "transfers between the memories of device and host"]
+    seconds: Annotated[float, "with collectives beside ops, as a compiler schedules them"]
+    exposed_seconds: Annotated[float, "the part of `seconds` in which the device waits"]
+    error: Annotated[float, "90 % of published steps are predicted within this share; 0 if there are none"]
+    seconds_overlapped: Annotated[float, "with perfect overlap"]
+    seconds_in_turn: Annotated[float, "without overlap"]
     collectives: list[CostedCollectives]
 
 
@@ -261,6 +266,9 @@ class Machine(TypedDict):
     hbm_bandwidth: Annotated[AnyNumber, "bytes a second"]
     hbm_bytes: AnyNumber
     rates: Annotated[dict[str, AnyNumber], "operations a second of the matrix unit, by element type"]
+    kernels: Annotated[dict[str, object], "what kernels reach of these numbers: docs/costs.md"]
+    host_bandwidth: Annotated[AnyNumber, "bytes a second to the memory of the host; 0 if it is not known"]
+    error: Annotated[float, "90 % of published steps are predicted within this share; 0 if there are none"]
 
 
 class Breach(TypedDict):

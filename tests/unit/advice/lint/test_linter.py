@@ -44,11 +44,11 @@ def test_a_finding_says_where_what_it_costs_and_how_to_fix_it() -> None:
     findings = load("matmul_case4").lint(settings).findings
     (finding,) = (each for each in findings if "%arg1" in each.message)
     assert render(finding.diagnostic()).splitlines()[-1] == (
-        "  hint: annotate %arg1 as [{\"y\"}, {\"x\"}] or P('y', 'x'): saves 1.02 ns, 384 bytes of memory"
+        "  hint: annotate %arg1 as [{\"y\"}, {\"x\"}] or P('y', 'x'): saves 1.7 µs, 384 bytes of memory"
     )
     assert finding.to_json()["line"] == 3
     assert str(finding.diagnostic().message) == (
-        '%arg1 is replicated along "y", which could shard it: 1.02 ns, 384 bytes of memory'
+        '%arg1 is replicated along "y", which could shard it: 1.7 µs, 384 bytes of memory'
     )
 
 

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 from support.examples import EXAMPLE_NAMES
 
-from sdy.cost.hardware import HARDWARE
+from sdy.cost.machines.table import HARDWARE
 from sdy.tools.playground import build
 from sdy.tools.playground.bytecode import compile_wheel, is_used
 

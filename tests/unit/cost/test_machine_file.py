@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sdy.cost.hardware import HARDWARE, Switch
-from sdy.cost.hardware_file import read_hardware, resolve_hardware
+from sdy.cost.hardware import Kernels, Switch, Torus
+from sdy.cost.machines.file import read_hardware, resolve_hardware
+from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 
 V5P = """
@@ -33,7 +34,53 @@ rates = {bits16 = 990e12}
 
 
 def test_a_file_holds_the_numbers_of_a_machine() -> None:
-    assert read_hardware(V5P, "chip.toml") == replace(HARDWARE["tpu_v5p"], name="chip.toml")
+    known = HARDWARE["tpu_v5p"].ideal("tpu")
+    assert isinstance(known.network, Torus)
+    network = replace(known.network, pod_size=0, network_bandwidth=0.0)
+    expected = replace(
+        known, name="chip.toml", network=network, hbm_bytes=96e9, hbm_bandwidth=2.8e12, host_bandwidth=0.0, error=0.0
+    )
+    assert read_hardware(V5P, "chip.toml") == expected
+
+
+MEASURED = (
+    V5P
+    + """
+[kernels]
+fusion = "tpu"
+start_seconds = 2e-6
+hbm_efficiency = 0.9
+matrix_efficiency = 0.8
+grouped_efficiency = 0.5
+unhidden = 0.25
+tile = [8, 128, 128]
+tile_units = 2
+attention = [0.5, 0.4]
+pipelines_loops = true
+"""
+)
+
+
+def test_a_file_holds_what_kernels_and_collectives_reach() -> None:
+    text = MEASURED.replace(
+        "wrap_multiple = 4", "wrap_multiple = 4\nstart_seconds = 1e-5\nefficiency = 0.8\npod_size = 64"
+    )
+    machine = read_hardware('host_bandwidth = "15GB/s"' + text, "chip.toml")
+    assert machine.kernels == Kernels(
+        "tpu",
+        start_seconds=2e-6,
+        hbm_efficiency=0.9,
+        matrix_efficiency=0.8,
+        grouped_efficiency=0.5,
+        unhidden=0.25,
+        tile=(8, 128, 128),
+        tile_units=2,
+        attention=(0.5, 0.4),
+        pipelines_loops=True,
+    )
+    assert isinstance(machine.network, Torus)
+    assert (machine.network.start_seconds, machine.network.efficiency, machine.network.pod_size) == (1e-5, 0.8, 64)
+    assert machine.host_bandwidth == 15e9
 
 
 def test_a_machine_with_a_switch_and_one_rate() -> None:
@@ -61,6 +108,13 @@ def test_a_machine_with_a_switch_and_one_rate() -> None:
         (V5P.replace('hbm_bandwidth = "2.8TB/s"', ""), "missing key 'hbm_bandwidth'", (1, 1)),
         (V5P.replace("[torus]", "[ring]"), "unknown key 'ring'", (5, 1)),
         (SWITCHED + V5P[V5P.index("[torus]") : V5P.index("[rates]")], "expected one of the tables", (1, 1)),
+        (V5P + "[kernels]\ntile = [8, 128]\n", "kernels.tile: expected a list of 3 numbers, got [8, 128]", (14, 1)),
+        (
+            V5P + "[kernels]\nfusion = 'xla'\n",
+            "kernels.fusion: expected one of none, eager, cpu, gpu, tpu, got xla",
+            (14, 1),
+        ),
+        (V5P + "[kernels]\nunhidden = 1.5\n", "kernels.unhidden: expected a number from 0 to 1, got 1.5", (14, 1)),
         ("hbm_bytes = ", "cannot read chip.toml: Invalid value (at end of document)", None),
         ("", "missing key 'hbm_bytes'", None),
     ],

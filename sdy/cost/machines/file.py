@@ -10,15 +10,21 @@ wrap_multiple = 4            # an axis whose size is a multiple of this is a rin
 
 [rates]                      # operations a second of the matrix unit
 bits16 = 459e12
+
+[kernels]                    # optional: what kernels reach of these numbers
+matrix_efficiency = 0.9
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from sdy.cost.hardware import HARDWARE, Hardware, MatrixRates, Network, Switch, Torus
+from sdy.cost.hardware import Hardware, Kernels, MatrixRates, Network, Switch, Torus
+from sdy.cost.kernels.fusion_rules import FUSION_RULES
+from sdy.cost.machines.table import HARDWARE
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.toml_tables import (
@@ -89,47 +95,92 @@ def _bandwidth(value: object) -> float:
     return _amount(value.removesuffix("/s") if isinstance(value, str) else value)
 
 
+def _share(value: object) -> float:
+    """Read a number from 0 to 1."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ValueError(f"expected a number from 0 to 1, got {value}")
+    return float(value)
+
+
+def _list_of(read: Reader, count: int) -> Reader:
+    """Return a reader of a list of `count` entries."""
+
+    def read_list(value: object) -> object:
+        if not isinstance(value, list) or len(found := cast("list[object]", value)) != count:
+            raise ValueError(f"expected a list of {count} numbers, got {value}")
+        return tuple(read(each) for each in found)
+
+    return read_list
+
+
+def _fusion(value: object) -> str:
+    """Read the name of what a compiler fuses."""
+    if not isinstance(value, str) or value not in FUSION_RULES:
+        raise ValueError(f"expected one of {', '.join(FUSION_RULES)}, got {value}")
+    return value
+
+
 _TORUS: Readers = {
     "axes": positive_count,
     "link_bandwidth": _bandwidth,
     "wrap_multiple": positive_count,
     "hop_seconds": positive_number,
     "bidirectional": boolean_value,
+    "start_seconds": positive_number,
+    "efficiency": _share,
+    "devices_per_chip": positive_count,
+    "chip_bandwidth": _bandwidth,
+    "pod_size": positive_count,
+    "network_bandwidth": _bandwidth,
 }
 _SWITCH: Readers = {
     "node_size": positive_count,
     "node_bandwidth": _bandwidth,
     "network_bandwidth": _bandwidth,
     "hop_seconds": positive_number,
+    "start_seconds": positive_number,
+    "efficiency": _share,
+    "network_efficiency": _share,
+    "network_hop_seconds": positive_number,
+    "reduction_bandwidth": _bandwidth,
+    "ramp_seconds": positive_number,
+    "ramp_bytes": _amount,
 }
-_RATES: Readers = dict.fromkeys(("bits16", "bits32", "float8", "int8"), positive_number)
+_RATES: Readers = dict.fromkeys(("bits16", "bits32", "float8", "int8", "float4"), positive_number)
+_KERNELS: Readers = {
+    "fusion": _fusion,
+    "start_seconds": positive_number,
+    "hbm_efficiency": _share,
+    "matrix_efficiency": _share,
+    "grouped_efficiency": _share,
+    "unhidden": _share,
+    "tile": _list_of(positive_count, 3),
+    "tile_units": positive_count,
+    "attention": _list_of(_share, 2),
+    "pipelines_loops": boolean_value,
+}
 
 
 def _torus(value: object) -> Torus:
     found = read_table(value, _TORUS, ["torus"], ["axes", "link_bandwidth", "wrap_multiple"])
-    return Torus(
-        cast(int, found["axes"]),
-        cast(float, found["link_bandwidth"]),
-        cast(float, found.get("hop_seconds", HOP_SECONDS)),
-        cast(int, found["wrap_multiple"]),
-        cast(bool, found.get("bidirectional", True)),
-    )
+    found = {"hop_seconds": HOP_SECONDS, **found}
+    names = {"axes": "axis_count", "bidirectional": "is_bidirectional"}
+    return Torus(**cast("dict[str, Any]", {names.get(key, key): entry for key, entry in found.items()}))
 
 
 def _switch(value: object) -> Switch:
     found = read_table(value, _SWITCH, ["switch"], ["node_size", "node_bandwidth", "network_bandwidth"])
-    return Switch(
-        cast(int, found["node_size"]),
-        cast(float, found["node_bandwidth"]),
-        cast(float, found["network_bandwidth"]),
-        cast(float, found.get("hop_seconds", HOP_SECONDS)),
-    )
+    return Switch(**cast("dict[str, Any]", {"hop_seconds": HOP_SECONDS, **found}))
+
+
+def _kernels(value: object) -> dict[str, object]:
+    return read_table(value, _KERNELS, ["kernels"])
 
 
 def _rates(value: object) -> MatrixRates:
     """Read the rates; an element type without one is multiplied at the rate of 16-bit floats."""
     found = cast("dict[str, float]", read_table(value, _RATES, ["rates"], ["bits16"]))
-    return MatrixRates(**dict.fromkeys(_RATES, found["bits16"]) | found)
+    return MatrixRates(**dict.fromkeys(("bits16", "bits32", "float8", "int8"), found["bits16"]) | found)
 
 
 _MACHINE: Readers = {
@@ -138,6 +189,8 @@ _MACHINE: Readers = {
     "torus": _torus,
     "switch": _switch,
     "rates": _rates,
+    "kernels": _kernels,
+    "host_bandwidth": _bandwidth,
 }
 
 
@@ -152,4 +205,8 @@ def _machine(table: Table, name: str) -> Hardware:
         cast(float, found["hbm_bandwidth"]),
         cast(float, found["hbm_bytes"]),
         cast(MatrixRates, found["rates"]),
+        replace(
+            Kernels(fusion="tpu" if "torus" in found else "gpu"), **cast("dict[str, Any]", found.get("kernels", {}))
+        ),
+        cast(float, found.get("host_bandwidth", 0.0)),
     )

@@ -1,0 +1,220 @@
+"""The table of machines, with the source of each number.
+
+Rates, memory and links are those of data sheets, as in the scaling book of JAX (jax-ml.github.io/scaling-book):
+
+* TPU: the pages "TPU v4" to "TPU7x" of cloud.google.com/tpu/docs. Links of v5p and tpu7x: 1,200 GB/s a chip over six
+  links in both directions; the book rounds v5p to 90 GB/s a link. DCN: 25 GB/s a host (v5e), 6.25 GB/s a chip (v5p).
+* NVIDIA: data sheets of A100, H100, H200, DGX B200, DGX B300, GB200 and GB300 NVL72; dense rates.
+* AMD: data sheet of MI300X. Amazon: architecture pages of Trainium2 in awsdocs-neuron.
+
+What kernels and collectives reach was fitted to groups of published measurements (docs/measured.md):
+
+* TPU: a kernel takes 1.7 us and copies reach 87 % of the memory bandwidth (ten copies of 2 MB to 8 GB on tpu7x, one on
+  v6e). An all-gather takes 11 us and 1 us a hop (scaling book), and reaches 89 % of the links (nine on tpu7x). Products
+  reach 95 % on the older ones (scaling book, "How to think about TPUs"), 80 % on tpu7x (four products, 13 steps), and
+  78 % on v6e (12 steps; a single product reaches 90 %).
+* GPU: cuBLASLt products of 1024 to 32768 rows and BabelStream on a100, h100, h200 and gb200; NCCL all-reduces of 1 KB
+  to 8 GB on nodes of a100, h100, h200 and gb200; fits of all-gathers and all-to-alls on up to 16 nodes of h100
+  (meta-pytorch/autoparallel). Machines without measurements have the numbers of the one that is nearest.
+* Flash attention: tables of FlashAttention 2 and 3 and of cuDNN on h100; on TPU, 26 steps of llama and gemma. Products
+  of experts: nine steps of mixtures of experts on tpu7x and v5p.
+* `error`: the share within which 90 % of the steps of high and medium confidence without pipelines are predicted.
+* The arithmetic and the memory accesses of a kernel hide all but 28 % of the shorter one: the four products of 802816 x
+  192 x 768 on a100, h100, h200 and gb200.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sdy.cost.hardware import Hardware, Kernels, MatrixRates, Switch, Torus
+
+_TPU_ATTENTION = (0.6, 0.6)
+_TPU = Kernels(
+    fusion="tpu",
+    start_seconds=1.7e-6,
+    hbm_efficiency=0.87,
+    matrix_efficiency=0.95,
+    unhidden=0.28,
+    tile=(8, 128, 128),
+    attention=_TPU_ATTENTION,
+    grouped_efficiency=0.6,
+)
+_WIDE_TPU = replace(_TPU, tile=(8, 256, 256))  # matrix units of 256 x 256
+_A100 = Kernels(
+    fusion="gpu",
+    start_seconds=5e-6,
+    hbm_efficiency=0.82,
+    matrix_efficiency=0.81,
+    unhidden=0.28,
+    tile=(128, 128, 32),
+    tile_units=108,
+    attention=(0.6, 0.5),
+)
+_HOPPER = replace(
+    _A100, start_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.45, 0.38)
+)
+_BLACKWELL = replace(_HOPPER, start_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.45, 0.35))
+
+
+def _tpu_rates(bits16: float, int8: float, float8: float = 0.0) -> MatrixRates:
+    return MatrixRates(int8, float8=float8 or bits16, bits16=bits16, bits32=bits16)
+
+
+def _torus(axis_count: int, link_bandwidth: float, wrap_multiple: int, pod_size: int, network: float) -> Torus:
+    return Torus(
+        axis_count,
+        link_bandwidth,
+        hop_seconds=1e-6,
+        wrap_multiple=wrap_multiple,
+        start_seconds=11e-6,
+        efficiency=0.89,
+        pod_size=pod_size,
+        network_bandwidth=network,
+    )
+
+
+_NVLINK = Switch(
+    8,
+    node_bandwidth=4.5e11,
+    network_bandwidth=5e10,
+    hop_seconds=3.8e-6,
+    efficiency=0.76,
+    network_efficiency=0.85,
+    network_hop_seconds=0.5e-6,
+    reduction_bandwidth=2.75e11,
+    ramp_seconds=75e-6,
+    ramp_bytes=20e6,
+)
+_NVLINK5 = replace(_NVLINK, node_bandwidth=9e11, reduction_bandwidth=4.4e11, ramp_bytes=1e8)
+_HOPPER_RATES = MatrixRates(int8=1.979e15, float8=1.979e15, bits16=9.89e14, bits32=4.95e14)
+# Cubes of 4x4x4 are joined by optical switches, which close an axis whose size is a multiple of 4 to a ring. Of v5e and
+# v6e, only an axis of a full pod, 16x16, is a ring.
+HARDWARE = {
+    device.name: device
+    for device in (
+        Hardware(
+            "tpu_v4p",
+            _torus(3, 4.5e10, 4, 4096, 6.25e9),
+            1.228e12,
+            32e9,
+            _tpu_rates(2.75e14, int8=2.75e14),
+            _TPU,
+            1.5e10,
+        ),
+        Hardware(
+            "tpu_v5p",
+            _torus(3, 9e10, 4, 8960, 6.25e9),
+            2.765e12,
+            96e9,
+            _tpu_rates(4.59e14, int8=9.18e14),
+            _TPU,
+            1.5e10,
+            error=0.26,
+        ),
+        Hardware(
+            "tpu_v5e",
+            _torus(2, 4.5e10, 16, 256, 3.125e9),
+            8.1e11,
+            16e9,
+            _tpu_rates(1.97e14, int8=3.94e14),
+            _TPU,
+            1.5e10,
+            error=0.15,
+        ),
+        Hardware(
+            "tpu_v6e",
+            _torus(2, 9e10, 16, 256, 6.25e9),
+            1.64e12,
+            32e9,
+            _tpu_rates(9.18e14, int8=1.836e15),
+            replace(_WIDE_TPU, matrix_efficiency=0.78),
+            3.2e10,
+            error=0.17,
+        ),
+        # A device is one of two cores of a chip, which share its links; the link between them is six times as fast.
+        Hardware(
+            "tpu7x",
+            replace(_torus(3, 1e11, 4, 18432, 6.25e9), devices_per_chip=2, chip_bandwidth=6e11),
+            3.69e12,
+            103e9,
+            _tpu_rates(1.1535e15, int8=2.307e15, float8=2.307e15),
+            replace(_WIDE_TPU, matrix_efficiency=0.8),
+            3.2e10,
+            error=0.35,
+        ),
+        Hardware(
+            "a100",
+            Switch(
+                8,
+                node_bandwidth=3e11,
+                network_bandwidth=2.5e10,
+                hop_seconds=5.2e-6,
+                efficiency=0.78,
+                network_efficiency=0.85,
+                network_hop_seconds=0.5e-6,
+                ramp_seconds=300e-6,
+                ramp_bytes=50e6,
+            ),
+            2.039e12,
+            80e9,
+            MatrixRates(int8=6.24e14, float8=3.12e14, bits16=3.12e14, bits32=1.56e14),
+            _A100,
+            2.5e10,
+        ),
+        Hardware("h100", _NVLINK, 3.35e12, 80e9, _HOPPER_RATES, _HOPPER, 5e10, error=0.39),
+        Hardware("h200", _NVLINK, 4.8e12, 141e9, _HOPPER_RATES, _HOPPER, 5e10, error=0.7),
+        Hardware(
+            "b200",
+            _NVLINK5,
+            8e12,
+            180e9,
+            MatrixRates(int8=4.5e15, float8=4.5e15, bits16=2.25e15, bits32=1.1e15, float4=9e15),
+            replace(_BLACKWELL, matrix_efficiency=0.65),
+            5e10,
+            error=0.47,
+        ),
+        Hardware(
+            "gb200",
+            replace(_NVLINK5, node_size=72),
+            8e12,
+            186e9,
+            MatrixRates(int8=5e15, float8=5e15, bits16=2.5e15, bits32=1.25e15, float4=1e16),
+            _BLACKWELL,
+            2e11,
+            error=1.16,
+        ),
+        Hardware(
+            "gb300",
+            replace(_NVLINK5, node_size=72, network_bandwidth=1e11),
+            8e12,
+            279e9,
+            MatrixRates(int8=1.65e14, float8=5e15, bits16=2.5e15, bits32=1.25e15, float4=1.5e16),
+            _BLACKWELL,
+            2e11,
+            error=1.2,
+        ),
+        # Seven links of 64 GB/s each way join a device to every other one of its node; 75 % of that is usable
+        # (rocm.blogs.amd.com, mi300x-rccl-xgmi).
+        Hardware(
+            "mi300x",
+            replace(_NVLINK, node_bandwidth=4.48e11, efficiency=0.75, reduction_bandwidth=0.0, ramp_seconds=0.0),
+            5.3e12,
+            192e9,
+            MatrixRates(int8=2.615e15, float8=2.615e15, bits16=1.307e15, bits32=6.54e14),
+            replace(_HOPPER, tile_units=304, matrix_efficiency=0.55),
+            6.4e10,
+        ),
+        # A 4x4 torus of chips in an instance; four of them are a 4x4x4 torus.
+        Hardware(
+            "trainium2",
+            _torus(2, 6.4e10, 4, 16, 2.5e10),
+            2.9e12,
+            96e9,
+            MatrixRates(int8=6.67e14, float8=1.299e15, bits16=6.67e14, bits32=1.81e14),
+            _TPU,
+            3.2e10,
+        ),
+    )
+}
+DEFAULT_MACHINE = "tpu_v5e"  # for reports that need a machine and are not given one

@@ -1,0 +1,108 @@
+"""The time of a program whose collectives run beside its ops, as compilers schedule them.
+
+A collective starts when its operands are ready and the links of its axes are free; ops run in program order, each when
+the collectives that it reads have ended. What a collective reads is computed early, unless that takes a product. All
+collectives that start in an iteration of a loop end in it, unless the compiler pipelines loops: then they may end in a
+later one, as transfers to the host always may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sdy.cost.executions import runs_of_regions
+from sdy.cost.flops import FLOPS
+from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp
+
+SIMULATED_ITERATIONS = 3
+Resource = str  # the name of a mesh axis, or HOST
+HOST = "\0host"
+
+
+class Overlap(Enum):
+    """The overlap of collectives with ops: none, that of a schedule of a compiler, or a perfect one."""
+
+    NONE = "none"
+    COMPILER = "compiler"
+    PERFECT = "perfect"
+
+
+def overlapped_seconds(schedule: Sequence[ScheduledOp], *, pipelines_loops: bool) -> float:
+    """Return the time of all ops of a schedule, with collectives beside them."""
+    clock = _Clock(schedule, pipelines_loops)
+    clock.run(0, len(schedule))
+    return clock.end
+
+
+@dataclass
+class _Clock:
+    """The time when ops, each link, and each value are ready."""
+
+    schedule: Sequence[ScheduledOp]
+    pipelines_loops: bool
+    now: float = 0.0  # when the last op ends
+    floor: float = 0.0  # before which no collective starts
+    links: dict[Resource, float] = field(default_factory=dict[Resource, float])
+    ready: dict[int, float] = field(default_factory=dict[int, float])  # by value, if an op has to wait for it
+
+    @property
+    def end(self) -> float:
+        """When everything has ended."""
+        return max((self.now, *self.links.values()))
+
+    def _ends_of_links(self) -> list[float]:
+        return [time for name, time in self.links.items() if name != HOST]
+
+    def run(self, start: int, stop: int) -> None:
+        """Run the ops of a part of the schedule once."""
+        index = start
+        while index < stop:
+            visit = self.schedule[index].visit
+            times = runs_of_regions(visit.op) if visit.op.regions and not visit.is_left else 1
+            if times == 1:
+                self._run_op(self.schedule[index])
+                index += 1
+            else:
+                last = self._end_of(index, stop)
+                self._run_loop(index + 1, last, times)
+                index = last + 1
+
+    def _end_of(self, index: int, stop: int) -> int:
+        op = self.schedule[index].visit.op
+        return next(at for at in range(index + 1, stop) if self.schedule[at].visit.op is op)
+
+    def _run_loop(self, start: int, stop: int, times: int) -> None:
+        """Run a loop: a few iterations, until each takes as long as the one before."""
+        carried = self.schedule[start - 1].carried
+        self.now = self.floor = self.end
+        marks = [self.now]
+        for _ in range(min(times, SIMULATED_ITERATIONS)):
+            self.ready.update(dict.fromkeys(carried, self.now))
+            self.run(start, stop)
+            if not self.pipelines_loops:
+                self.now = self.floor = max((self.now, *self._ends_of_links()))
+            marks.append(self.end)
+        self.now = self.end + (times - len(marks) + 1) * (marks[-1] - marks[-2] if len(marks) > 1 else 0.0)
+        self.floor = self.now
+
+    def _run_op(self, scheduled: ScheduledOp) -> None:
+        if scheduled.visit.is_left:
+            return
+        waits = max((self.ready.get(value, 0.0) for value in scheduled.reads), default=0.0)
+        seconds = scheduled.work.seconds
+        match scheduled.work:
+            case CollectiveRun() | HostTransfer() as moved:
+                resources = [axis.name for axis in moved.axes] if isinstance(moved, CollectiveRun) else [HOST]
+                floor = self.floor if isinstance(moved, CollectiveRun) else 0.0
+                start = max((waits, floor, *(self.links.get(each, 0.0) for each in resources)))
+                self.links.update(dict.fromkeys(resources, start + seconds))
+                self.ready.update(dict.fromkeys(scheduled.results, start + seconds))
+            case _ if type(scheduled.visit.op) in FLOPS:
+                self.now = max(self.now, waits) + seconds
+                self.ready.update(dict.fromkeys(scheduled.results, self.now))
+            case _:
+                self.now = (max(self.now, waits) if seconds else self.now) + seconds
+                if waits:
+                    self.ready.update(dict.fromkeys(scheduled.results, waits + seconds))

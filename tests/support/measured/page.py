@@ -1,0 +1,23 @@
+"""docs/measured.md: how far to trust a predicted time, by machine and kind of program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.measured.errors import error_groups, ordered_pairs, summary
+from support.measured.pricing import Priced
+
+TEMPLATE = Path(__file__).with_name("page.md")
+
+
+def written_page(found: Sequence[Priced], missing: int) -> str:
+    """Return the page."""
+    rows = [
+        f"| {name} | {count} | {middle:+.0%} | {size:.0%} | {most:.0%} |"
+        for name, group in error_groups(found)
+        for count, middle, size, most in [summary(group)]
+    ]
+    right, pairs = ordered_pairs(found)
+    text = TEMPLATE.read_text(encoding="utf-8")
+    return text.format(rows="\n".join(rows), right=right, pairs=pairs, missing=missing)

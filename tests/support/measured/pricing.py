@@ -1,0 +1,145 @@
+"""The seconds that `sdy` predicts for a row of the table, by the public interface alone."""
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+
+import sdy
+from sdy.cost.hardware import Hardware, Torus
+from sdy.cost.machines.table import HARDWARE
+from sdy.cost.program_cost import ProgramCost
+from support.measured.published import Row
+from support.measured.training import program_of
+
+ALIASES = {"tpu_v4": "tpu_v4p"}
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A row with its predicted seconds."""
+
+    row: Row
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        """The relative error: 0.1 if 10 % too long is predicted."""
+        return self.seconds / self.row.seconds - 1
+
+
+def priced(row: Row) -> Priced | None:
+    """Return a row with its predicted seconds; None if no program of its kind can be written yet."""
+    if row["confidence"] == "low" and row.file == "rooflines.csv":
+        return None  # the shapes are not on the page
+    machine = machine_of(row)
+    price = {"collectives.csv": _collective, "rooflines.csv": _roofline, "steps.csv": _step}[row.file]
+    return None if machine is None or (seconds := price(row, machine)) is None else Priced(row, seconds)
+
+
+def machine_of(row: Row) -> Hardware | None:
+    """Return the machine of a row; None if `sdy` does not know it."""
+    name = ALIASES.get(row["machine"], row["machine"])
+    found = _VARIANTS[name]() if name in _VARIANTS else HARDWARE.get(name)
+    if found is None:
+        return None
+    kernels = found.kernels
+    if row["attention"] == "not stated":
+        kernels = replace(kernels, attention=(0.0, 0.0))
+    if row["id"].endswith("eager") or "Eager" in row["remark"]:
+        kernels = replace(kernels, fusion="eager")
+    if row["sharding"].startswith("torchtitan"):
+        # FSDP 2 gathers the weights of the next layer during a layer; attention is FlashAttention 2.
+        kernels = replace(kernels, pipelines_loops=True, attention=_FLASH_ATTENTION_2)
+    network = found.network
+    if isinstance(network, Torus) and row.pods > 1:
+        network = replace(network, pod_size=row.count("devices") // row.pods)
+    return replace(found, kernels=kernels, network=network)
+
+
+def _grand_teton() -> Hardware:
+    """Return the machine of the rows of torchtitan: 96 GB of slower memory, and 500 W instead of 700 W."""
+    h100 = HARDWARE["h100"]
+    kernels = replace(h100.kernels, matrix_efficiency=0.55)
+    return replace(h100, name="h100_grand_teton", hbm_bandwidth=2.4e12, hbm_bytes=96e9, kernels=kernels)
+
+
+_FLASH_ATTENTION_2 = (0.35, 0.28)
+_VARIANTS: Mapping[str, Callable[[], Hardware]] = {"h100_grand_teton": _grand_teton}
+
+
+def _collective(row: Row, machine: Hardware) -> float | None:
+    """Return the seconds of a collective along all axes of a mesh of the devices of one group."""
+    devices, size = row.count("devices"), max(row.count("bytes"), 4)
+    chip = machine.network.devices_per_chip if isinstance(machine.network, Torus) else 1
+    groups = max(prod(row.pod_shape) // devices, 1)
+    mesh = AbstractMesh((groups, devices, chip), ("groups", "x", "chip"))
+    elements = max(size // jnp.dtype(row["dtype"]).itemsize // devices, 1) * devices
+
+    def placed(spec: PartitionSpec) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((elements,), row["dtype"], sharding=NamedSharding(mesh, spec))
+
+    whole, parts = PartitionSpec(), PartitionSpec("x")
+
+    def run(x: jax.Array) -> jax.Array:
+        inside = {
+            "all_reduce": lambda x: jax.lax.psum(x, "x"),
+            "all_gather": lambda x: jax.lax.all_gather(x, "x", tiled=True),
+            "reduce_scatter": lambda x: jax.lax.psum_scatter(x, "x", tiled=True),
+            "all_to_all": lambda x: jax.lax.all_to_all(x, "x", 0, 0, tiled=True),
+        }[row["collective"]]
+        before = parts if row["collective"] == "all_gather" else whole
+        after = parts if row["collective"] in ("reduce_scatter", "all_to_all") else whole
+        return jax.shard_map(inside, mesh=mesh, in_specs=before, out_specs=after, check_vma=False)(x)
+
+    program = sdy.from_jax(jax.jit(run), placed(parts if row["collective"] == "all_gather" else whole))
+    return program.cost(machine).communication_seconds
+
+
+def _roofline(row: Row, machine: Hardware) -> float | None:
+    """Return the seconds of one op on one device."""
+    mesh = AbstractMesh((1,), ("x",))
+
+    def shape(*sizes: int, dtype: str = row["dtype"]) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(sizes, dtype, sharding=NamedSharding(mesh, PartitionSpec()))
+
+    if row["op"] == "matmul":
+        m, n, k = (row.count(each) for each in "mnk")
+        result = jnp.float32 if row["dtype"].startswith("float4") else jnp.bfloat16
+
+        def multiply(a: jax.Array, b: jax.Array) -> jax.Array:
+            return jnp.matmul(a, b, preferred_element_type=result)
+
+        return _seconds(sdy.from_jax(jax.jit(multiply), shape(m, k), shape(k, n)).cost(machine))
+    kinds: dict[str, tuple[int, Callable[..., jax.Array]]] = {
+        "copy": (1, lambda a: a + 1),  # a program cannot copy without an op: one that reads and writes as much
+        "scale": (1, lambda a: a * 3),
+        "add": (2, lambda a, b: a + b),
+        "triad": (2, lambda a, b: a + 3 * b),
+        "dot": (2, lambda a, b: (a * b).sum()),
+    }
+    count, run = kinds[row["op"]]
+    dtype = row["dtype"].replace("64", "32")
+    elements = row.count("operand_bytes") // jnp.dtype(dtype).itemsize
+    return _seconds(sdy.from_jax(jax.jit(run), *[shape(elements, dtype=dtype)] * count).cost(machine))
+
+
+def _step(row: Row, machine: Hardware) -> float | None:
+    if row["family"] == "qwen3.5":  # gated delta nets
+        return None
+    seconds = _seconds(program_of(row).cost(machine))
+    stages, chunks = row.count("stage"), row.count("virtual_stages")
+    # Without accumulation, a pipeline divides the batch of a device into single sequences.
+    rounds = max(row.count("micro_batches"), row.count("micro_batch_per_device"))
+    return seconds * (1 + (stages - 1) / (chunks * rounds))
+
+
+def _seconds(cost: ProgramCost) -> float:
+    return cost.seconds

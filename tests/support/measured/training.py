@@ -1,0 +1,306 @@
+"""The training step of a row as a program of `sdy`: layers in loops, recomputation, gradients, optimizer.
+
+Rows of pipelines become the step of one stage, without the idle share of the pipeline.
+"""
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import AbstractMesh
+
+import sdy
+from support.measured.host_memory import lowered_transfers
+from support.measured.layers import Array, Axes, Layout, Scaling, Weight, named, product, rms_norm
+from support.measured.models import LayerKind, Sizes, kinds_of_layers
+from support.measured.published import Row
+
+Pytree = dict[str, dict[str, Array]]
+MESH_AXES = ("data", "fsdp", "fsdp_transpose", "context", "expert", "tensor")  # major first
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """The names of what is stored of each layer: on the device and on the host; `everything` if all is."""
+
+    device: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    everything: bool = False
+
+    @staticmethod
+    def of(row: Row) -> Recomputation:
+        """Return what a row says."""
+        text = row["remat"]
+        if text.startswith(("none", "not stated")):
+            return Recomputation(everything=True)
+        if "every second matrix product" in text:  # of q, k, v, out, gate, up, down
+            return Recomputation(("query_proj", "value_proj", "mlpwi_0", "mlpwo", "context", "out_proj"))
+        if "all matrix products" in text:
+            names = ("query_proj", "key_proj", "value_proj", "out_proj", "mlpwi_0", "mlpwi_1", "mlpwo")
+            return Recomputation(names)
+        found = Recomputation()
+        for part in text.removeprefix("saved").split(";")[0].split(" and " if "and k and v" not in text else "\0"):
+            names = tuple(name for words, name in _SAVED if any(word in part for word in words))
+            is_host = "host" in part or "all offloaded" in text or "both offloaded" in text
+            found = replace(found, host=found.host + names) if is_host else replace(found, device=found.device + names)
+        if "k and v projections (device)" in text:
+            return Recomputation(("key_proj", "value_proj"), ("layer_input", "mlpwo"))
+        if "layer input (device)" in text:
+            return Recomputation((), ("context", "mlpwo"))
+        return found
+
+
+_SAVED = (
+    (("layer input",), "layer_input"),
+    (("q, k, v", "q proj"), "query_proj"),
+    (("q, k, v", "k and v"), "key_proj"),
+    (("q, k, v", "k and v"), "value_proj"),
+    (("attention output",), "context"),
+    (("out projection",), "out_proj"),
+    (("MLP output", "expert) output"), "mlpwo"),
+)
+
+
+def layout_of(row: Row) -> Layout:
+    """Return along which axes of its mesh a row shards what."""
+    sizes = {axis: row.count(axis) for axis in MESH_AXES}
+    present = tuple(axis for axis in MESH_AXES if sizes[axis] > 1)
+    mesh = AbstractMesh(tuple(sizes[axis] for axis in present) or (1,), present or ("data",))
+
+    def those(*axes: str) -> Axes:
+        return tuple(axis for axis in axes if axis in present)
+
+    is_megatron = row["sharding"].startswith("megatron")
+    fp8 = row["quantization"].startswith(("fp8", "mxfp8", "float8", "nvfp4"))
+    kind = jnp.int8 if row["quantization"].startswith("int8") else jnp.float8_e4m3fn if fp8 else jnp.bfloat16
+    activation = jnp.float32 if row["activation_dtype"] == "float32" else jnp.bfloat16
+    product_type = kind if activation == jnp.bfloat16 else jnp.float32
+    travels_narrow = "all-gathers in float8" in row["quantization"] or "tensorwise" in row["quantization"]
+    is_replicated = row["sharding"].startswith(("parameters, gradients and moments replicated", "moments sharded"))
+    return Layout(
+        mesh,
+        batch=those("data", "fsdp", "fsdp_transpose", "expert"),
+        sequence=those("context"),
+        between_blocks=those("tensor"),
+        model=() if is_replicated or (is_megatron and not those("fsdp")) else those("fsdp", "context", "expert"),
+        hidden=those("fsdp_transpose"),
+        tensor=those("tensor"),
+        expert=those("expert"),
+        activation=jnp.dtype(activation),
+        product=jnp.dtype(product_type),
+        gathered=jnp.dtype(jnp.float8_e4m3fn if travels_narrow else activation),
+        gradient=jnp.dtype(activation),
+        scaling=_scaling(row["quantization"], is_megatron=is_megatron),
+    )
+
+
+def _scaling(quantization: str, *, is_megatron: bool) -> Scaling:
+    if "Qwix" in quantization or is_megatron:  # Transformer Engine scales in the kernels that write the operands
+        return Scaling.FIXED
+    return Scaling.ROW if quantization.startswith(("int8", "float8 rowwise", "mxfp8", "nvfp4")) else Scaling.TENSOR
+
+
+@dataclass(frozen=True)
+class Model:
+    """The weights of a model, by kind of layer, and its loss."""
+
+    row: Row
+    layout: Layout
+    sizes: Sizes
+    kinds: Sequence[LayerKind]
+
+    @staticmethod
+    def of(row: Row, stages: int = 1) -> Model:
+        """Return the model of a row; of a pipeline, the layers of one stage."""
+        layout = layout_of(row)
+        kinds = [replace(kind, count=max(1, kind.count // stages)) for kind in kinds_of_layers(row, layout)]
+        return Model(row, layout, Sizes.of(row), kinds)
+
+    def weights(self) -> dict[str, dict[str, Weight]]:
+        """Return all weights; those of layers have one more dim for the layers of a kind."""
+        layout, sizes = self.layout, self.sizes
+        found = {
+            f"layers_{number}": {
+                name: Weight((kind.count, *each.shape), ((), *each.stored), ((), *each.used))
+                for name, each in kind.weights.items()
+            }
+            for number, kind in enumerate(self.kinds)
+        }
+        ends = {
+            "embedding": layout.weight("vd", sizes.vocabulary, sizes.model),
+            "norm": layout.weight("-", sizes.model),
+        }
+        if not sizes.is_tied:
+            ends["head"] = layout.weight("dv", sizes.model, sizes.vocabulary)
+        return found | {"ends": ends}
+
+    def loss(self, tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Array:
+        """Return the mean cross-entropy of the next tokens."""
+        layout, ends, weights = self.layout, tensors["ends"], self.weights()["ends"]
+        table = layout.use(ends["embedding"], weights["embedding"], layout.activation)
+        x = layout.residual(table[tokens])
+        for number, kind in enumerate(self.kinds):
+            x = self._run_layers(kind, x, tensors[f"layers_{number}"], routes)
+        x = layout.whole(rms_norm(x, ends["norm"]))
+        if self.sizes.is_tied:
+            logits = product("bsd,vd->bsv", x, table, layout.activation, layout.activation, layout.scaling)
+        else:
+            head = layout.use(ends["head"], weights["head"], layout.activation)
+            logits = product("bsd,dv->bsv", x, head, layout.activation, layout.activation, layout.scaling)
+        logits = layout.place(logits, layout.batch, layout.sequence, layout.tensor).astype(jnp.float32)
+        is_target = jax.lax.broadcasted_iota(jnp.int32, logits.shape, 2) == targets[..., None]
+        found = jnp.where(is_target, logits, 0).sum(-1)
+        return (jax.nn.logsumexp(logits, axis=-1) - found).mean()
+
+    def _run_layers(self, kind: LayerKind, x: Array, tensors: dict[str, Array], routes: Array) -> Array:
+        saved = Recomputation.of(self.row)
+        body: Callable[[Array, dict[str, Array]], Array] = partial(kind.run, routes=routes)
+        if not saved.everything:
+            policy = jax.checkpoint_policies.save_and_offload_only_these_names(
+                names_which_can_be_saved=saved.device,
+                names_which_can_be_offloaded=saved.host,
+                offload_src="device",
+                offload_dst="pinned_host",
+            )
+            inner = body
+            if "layer_input" in saved.host:
+                body = partial(_with_named_input, inner)
+            body = jax.checkpoint(body, policy=policy, prevent_cse=False)
+        return jax.lax.scan(lambda x, w: (body(x, w), None), x, tensors)[0]
+
+
+def replace_batch(model: Model) -> Model:
+    """Return the model of one device of the axis `data`: its batch is not sharded."""
+    layout = replace(model.layout, batch=tuple(axis for axis in model.layout.batch if axis != "data"))
+    kinds = [
+        replace(each, count=kind.count)
+        for each, kind in zip(kinds_of_layers(model.row, layout), model.kinds, strict=True)
+    ]
+    return replace(model, layout=layout, kinds=kinds)
+
+
+def _with_named_input(layer: Callable[[Array, dict[str, Array]], Array], x: Array, w: dict[str, Array]) -> Array:
+    return layer(named(x, "layer_input"), w)
+
+
+def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Array) -> tuple[Array, Array, Array]:
+    """Return a weight and its moments after a step of the optimizer of a row."""
+    gradient = gradient.astype(jnp.float32)
+    if row["optimizer"] == "sgd":
+        return weight - 1e-3 * gradient, first, second
+    new = (0.9 * first + 0.1 * gradient).astype(first.dtype)
+    square = 0.95 * second + 0.05 * gradient * gradient
+    return weight - 1e-3 * (new / (jnp.sqrt(square) + 1e-8) + 0.1 * weight), new, square
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A training step of a row; of a pipeline, that of the first stage.
+
+    `sums_once`: each device adds up the gradients of all micro-batches on its own, and they are summed at the end.
+    """
+
+    row: Row
+    model: Model
+    sums_once: bool
+
+    @staticmethod
+    def of(row: Row) -> Step:
+        """Return the step of a row."""
+        is_accumulated = "once" in row["sharding"] or row["sharding"].startswith("megatron")
+        sums_once = is_accumulated and row.count("data") > 1 and not row.count("experts", 0)
+        model = Model.of(row, row.count("stage"))
+        return Step(row, replace_batch(model) if sums_once else model, sums_once)
+
+    def __call__(
+        self, tensors: Pytree, first: Pytree, second: Pytree, tokens: Array, targets: Array, routes: Array
+    ) -> list[Pytree]:
+        """Return the new weights and moments."""
+        found = self._gradients(tensors, tokens, targets, routes)
+        if not self.row["model"].startswith("qwen3-0.6b"):
+            norm = jnp.sqrt(sum(jnp.sum(jnp.square(each)) for each in jax.tree.leaves(found)))
+            found = jax.tree.map(lambda each: each * jnp.minimum(1.0, 1.0 / norm), found)
+        leaves, tree = jax.tree.flatten(tensors)
+        moments = (jax.tree.leaves(each) for each in (first, second, found))
+        new = [updated(self.row, *each) for each in zip(leaves, *moments, strict=True)]
+        return [jax.tree.unflatten(tree, part) for part in zip(*new, strict=True)]
+
+    def _gradients(self, tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Pytree:
+        """Return the sum of the gradients of all micro-batches, in a loop if there are several."""
+        of_round = partial(self._gradients_of_round, tensors, routes)
+        if len(tokens) == 1:
+            found = of_round(tokens[0], targets[0])
+        else:
+            shapes = jax.eval_shape(of_round, tokens[0], targets[0])
+            zero = jax.tree.map(lambda each: self._of_devices(jnp.zeros(each.shape, each.dtype)), shapes)
+            found = jax.lax.scan(
+                lambda sums, each: (jax.tree.map(jnp.add, sums, of_round(*each)), None), zero, (tokens, targets)
+            )[0]
+        return jax.tree.map(lambda each: each.sum(0), found) if self.sums_once else found
+
+    def _gradients_of_round(self, tensors: Pytree, routes: Array, tokens: Array, targets: Array) -> Pytree:
+        def gradients(tokens: Array, targets: Array) -> Pytree:
+            return jax.grad(self.model.loss)(tensors, tokens, targets, routes)
+
+        if not self.sums_once:
+            return gradients(tokens, targets)
+        devices = self.row.count("data")
+        parts = [self._of_devices(each.reshape(devices, -1, each.shape[-1])) for each in (tokens, targets)]
+        return jax.tree.map(self._of_devices, jax.vmap(gradients, spmd_axis_name="data")(*parts))
+
+    def _of_devices(self, value: Array) -> Array:
+        """Place a value with a dim of the devices, if gradients have one."""
+        return self.model.layout.place(value, ("data",)) if self.sums_once else value
+
+    def arguments(self) -> tuple[object, ...]:
+        """Return the shapes and shardings of the arguments."""
+        row, layout, weights = self.row, self.model.layout, self.model.weights()
+        rounds, length = row.count("micro_batches"), row.count("sequence")
+        batch = row.count("global_batch") // rounds
+
+        def shapes(kind: jnp.dtype) -> Mapping[str, Mapping[str, jax.ShapeDtypeStruct]]:
+            return {
+                group: {
+                    name: jax.ShapeDtypeStruct(each.shape, kind, sharding=layout.sharding(*each.stored))
+                    for name, each in named.items()
+                }
+                for group, named in weights.items()
+            }
+
+        wide = jnp.dtype(jnp.float32)
+        first = jnp.dtype(jnp.bfloat16) if row["optimizer_state_dtype"].startswith("mu bfloat16") else wide
+        place = layout.sharding((), layout.batch, layout.sequence)
+        tokens = jax.ShapeDtypeStruct((rounds, batch, length), jnp.int32, sharding=place)
+        chosen = max(self.model.sizes.chosen, 1)
+        routes = jax.ShapeDtypeStruct((batch, length * chosen), jnp.int32, sharding=layout.sharding(layout.batch, ()))
+        return shapes(wide), shapes(first), shapes(wide), tokens, tokens, routes
+
+
+# The columns that no program depends on. Rows that agree in all others have the same program.
+_NOT_IN_PROGRAM = frozenset(
+    (
+        *("id", "machine", "topology", "attention", "step_seconds", "seconds_from", "tokens_per_second_per_device"),
+        *("tflops_per_device", "rate_counts", "count_check", "source", "confidence", "remark", "chips"),
+        "virtual_stages",
+    )
+)
+_programs: dict[tuple[str, ...], sdy.Program[object]] = {}
+
+
+def program_of(row: Row) -> sdy.Program[object]:
+    """Return the program of the step of a row. Raises: KeyError if its family has no program."""
+    key = tuple(cell for column, cell in row.cells.items() if column not in _NOT_IN_PROGRAM)
+    if key not in _programs:
+        _programs[key] = _lowered(Step.of(row))
+    return _programs[key]
+
+
+def _lowered(step: Step) -> sdy.Program[object]:
+    with lowered_transfers():
+        return sdy.from_jax(jax.jit(step, donate_argnums=(0, 1, 2)), *step.arguments()).without_optimizer()

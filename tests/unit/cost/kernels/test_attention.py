@@ -1,0 +1,100 @@
+"""Attention in several spellings is one flash kernel for each direction; other products are not."""
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import sdy
+from sdy.cost.hardware import Kernels
+from sdy.cost.kernels.work import Work, work_of
+from sdy.cost.machines.table import HARDWARE
+
+LENGTH, HEADS, CHANNELS = 2048, 4, 128
+TENSOR = jax.ShapeDtypeStruct((2, LENGTH, HEADS, CHANNELS), jnp.bfloat16)
+Function = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
+
+
+def plain(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    scores = jnp.einsum("bshc,bthc->bhst", q, k).astype(jnp.float32) / CHANNELS**0.5
+    return jnp.einsum("bhst,bthc->bshc", jax.nn.softmax(scores).astype(q.dtype), v)
+
+
+def causal(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    scores = jnp.einsum("bshc,bthc->bhst", q, k).astype(jnp.float32) / CHANNELS**0.5
+    mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
+    weights = jnp.exp(jnp.where(mask, scores, -1e9))
+    return jnp.einsum("bhst,bthc->bshc", (weights / weights.sum(-1, keepdims=True)).astype(q.dtype), v)
+
+
+def windowed(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    row = jax.lax.broadcasted_iota(jnp.int32, (LENGTH, LENGTH), 0)
+    column = jax.lax.broadcasted_iota(jnp.int32, (LENGTH, LENGTH), 1)
+    scores = jnp.einsum("bshc,bthc->bhst", q, k).astype(jnp.float32)
+    scores += jnp.where((row >= column) & (row - column < 512), 0.0, -1e9)
+    return jnp.einsum("bhst,bthc->bshc", jax.nn.softmax(scores).astype(q.dtype), v)
+
+
+def of_jax(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    return jax.nn.dot_product_attention(q, k, v, is_causal=True)
+
+
+def gradient_of(function: Function) -> Callable[..., object]:
+    def loss(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        return jax.checkpoint(function)(q, k, v).astype(jnp.float32).sum()
+
+    return jax.grad(loss, argnums=(0, 1, 2))
+
+
+def works(function: Callable[..., object], *shapes: jax.ShapeDtypeStruct) -> list[Work]:
+    program = sdy.from_jax(function, *(shapes or (TENSOR,) * 3))
+    return [each[1] for each in work_of(program.partition().local, Kernels("gpu")) if each is not None]
+
+
+@pytest.mark.parametrize(
+    ("function", "share"), [(plain, 1.0), (causal, 0.625), (of_jax, 0.625)]
+)  # of 4 x 4 blocks, 10 are on the diagonal or below
+def test_scores_mask_softmax_and_product_are_one_kernel(function: Function, share: float) -> None:
+    parts = [each for each in works(function) if each.attention]
+    assert {each.attention for each in parts} == {1}
+    assert all(each.flops == pytest.approx(share, abs=0.03) for each in parts)
+    assert sum(each.starts for each in parts) == 1
+
+
+def test_a_mask_that_is_added_skips_no_blocks() -> None:
+    assert {each.flops for each in works(windowed) if each.attention} == {1.0}
+
+
+def test_the_backward_pass_is_a_kernel_of_its_own() -> None:
+    parts = [each for each in works(gradient_of(causal)) if each.attention]
+    assert {each.attention for each in parts} >= {2}
+
+
+def test_no_scores_are_read_or_written() -> None:
+    cost = sdy.from_jax(causal, TENSOR, TENSOR, TENSOR).cost(HARDWARE["h100"].ideal("gpu"))
+    tensor = 2 * LENGTH * HEADS * CHANNELS * 2
+    assert cost.memory_seconds * HARDWARE["h100"].hbm_bandwidth == pytest.approx(4 * tensor, rel=0.02)
+    assert cost.attention_seconds > 0
+
+
+def test_without_flash_kernels_scores_are_stored() -> None:
+    cost = sdy.from_jax(causal, TENSOR, TENSOR, TENSOR).cost(HARDWARE["h100"].ideal("cpu"))
+    scores = 2 * HEADS * LENGTH * LENGTH * 4
+    assert cost.memory_seconds * HARDWARE["h100"].hbm_bandwidth > 2 * scores
+    assert cost.attention_seconds == 0
+
+
+def test_an_mlp_a_router_and_a_loss_are_not_attention() -> None:
+    def network(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+        hidden = jax.nn.softmax((x @ up).astype(jnp.float32)).astype(x.dtype)
+        return hidden @ down
+
+    x = jax.ShapeDtypeStruct((4096, 256), jnp.bfloat16)
+    up = jax.ShapeDtypeStruct((256, 8192), jnp.bfloat16)
+    down = jax.ShapeDtypeStruct((8192, 256), jnp.bfloat16)
+    assert not any(each.attention for each in works(network, x, up, down))
