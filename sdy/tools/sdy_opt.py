@@ -131,6 +131,7 @@ class _Job:
                 module, locations = parse_module_with_locations(
                     chunk.text, arguments.given.file, context, chunk.first_line
                 )
+            context.locations = locations
             self._verify_and_run(passes, context, module, locations)
         except SdyError as error:
             return None, error.diagnostics

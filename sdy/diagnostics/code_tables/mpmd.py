@@ -17,4 +17,25 @@ MPMD: dict[str, Code] = {
         "A call of the dialect `mpmd` and the function that it calls do not fit together.",
         "Use the types and the mesh of the function; a called function with a topology is private.",
     ),
+    "SDY-M010": Code(
+        "The text of rules about fragments, the name of a schedule, or an assignment of names to meshes is not valid.",
+        "Write it as the message and docs/spec/08 show.",
+    ),
+    "SDY-M101": Code(
+        "A loop of the dialect `mpmd` is in another loop, or is not to be unrolled fully.",
+        "Unroll the inner loop in the program, and set `unroll_factor` to the number of iterations.",
+    ),
+    "SDY-M102": Code(
+        "Rules about fragments contradict each other or the program.",
+        "Name each fragment in one rule, and merge only fragments that do not wait for each other.",
+    ),
+    "SDY-M103": Code(
+        "Two fragments of one stage were not merged.",
+        "Let one computation of the stage use a result of the other, or give them different stages.",
+    ),
+    "SDY-M104": Code(
+        "A mesh has more or fewer forward or backward fragments than microbatches.",
+        "Call the computations of each mesh once per microbatch.",
+    ),
+    "SDY-M105": Code("A rule about fragments has no effect.", "Name fragments that exist, on one mesh."),
 }

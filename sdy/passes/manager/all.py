@@ -119,6 +119,38 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-export-pipeline": "pipelines.ExportPipeline",
         "sdy-per-instruction-partitioning": "per_instruction_partitioning.PerInstructionPartitioningPass",
     },
+    "mpmd.passes.common": {
+        "mpmd-absorb-inferred-fragments": "absorb.AbsorbInferredFragmentsPass",
+        "mpmd-call-inline": "inline_calls.CallInlinePass",
+        "mpmd-copy-constants": "clean_up.CopyConstantsPass",
+        "mpmd-erase-unused-callee-block-arguments": "inline_calls.EraseUnusedCalleeBlockArgumentsPass",
+        "mpmd-fragment-dce": "clean_up.FragmentDcePass",
+        "mpmd-fragment-dedup": "clean_up.FragmentDedupPass",
+        "mpmd-from-unroll-to-call-counter": "inline_calls.FromUnrollToCallCounterPass",
+        "mpmd-merge-forward-with-backward": "merge_fragments.MergeForwardWithBackwardPass",
+        "mpmd-merge-inferred-fragments": "merge_fragments.MergeInferredFragmentsPass",
+        "mpmd-merge-transfers": "merge_transfers.MergeTransfersPass",
+        "mpmd-merge-user-fragments-into-scheduling-units": (
+            "merge_fragments.MergeUserFragmentsIntoSchedulingUnitsPass"
+        ),
+        "mpmd-move-transfers-to-producer": "clean_up.MoveTransfersToProducerPass",
+        "mpmd-remove-transfer-cycles": "clean_up.RemoveTransferCyclesPass",
+        "mpmd-rule-based-merge": "rule_based_merge.RuleBasedMergePass",
+        "mpmd-scheduling-units-verifier": "verify_fragments.SchedulingUnitsVerifierPass",
+        "mpmd-sink-negligible-ops-into-call-op": "inline_calls.SinkNegligibleOpsIntoCallOpPass",
+        "mpmd-split-and-prioritize-transfer-independent-computations": (
+            "split_fragments.SplitAndPrioritizeTransferIndependentComputationsPass"
+        ),
+        "mpmd-split-bwd-fragments": "split_fragments.SplitBwdFragmentsPass",
+        "mpmd-uniquify-function-inputs-outputs": "clean_up.UniquifyFunctionInputsOutputsPass",
+        "mpmd-unroll-for-loops": "unroll_for_loops.UnrollForLoopsPass",
+        "mpmd-verify-stage-merging": "verify_fragments.VerifyStageMergingPass",
+    },
+    "mpmd.passes.optimize": {
+        "mpmd-pipeline-scheduler": "schedule.PipelineSchedulerPass",
+        "mpmd-remat-fragment": "remat.RematFragmentPass",
+        "mpmd-rule-based-schedule": "schedule.RuleBasedSchedulePass",
+    },
     "passes.save_module": {"sdy-save-module": "SaveModulePass"},
     "passes.manager": {
         "sdy-partition-pipeline": "partition_pipelines.PartitionPipeline",
