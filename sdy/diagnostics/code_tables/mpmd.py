@@ -37,5 +37,25 @@ MPMD: dict[str, Code] = {
         "A mesh has more or fewer forward or backward fragments than microbatches.",
         "Call the computations of each mesh once per microbatch.",
     ),
+    "SDY-M106": Code(
+        "A named computation is not assigned to a mesh.",
+        "Add it to the assignment: `name-to-mesh-assignment=name@mesh`.",
+    ),
+    "SDY-M107": Code(
+        "A name is inside of one that is assigned to another mesh, or outside of functions with a topology.",
+        "Assign nested names to one mesh; give the function a topology, or call it from one that has.",
+    ),
+    "SDY-M108": Code(
+        "The uses of an argument or of a value that a loop carries ask for different meshes or memory kinds.",
+        "Transfer the value explicitly, or use one mesh and one memory kind.",
+    ),
+    "SDY-M109": Code(
+        "A value or an op cannot be placed on a mesh: what it needs is on different ones.",
+        "Name the computation, transfer an operand explicitly, or set `infer-transfers`.",
+    ),
+    "SDY-M110": Code(
+        "Mesh inference left an op without a mesh.",
+        "Transfer the value that the op needs explicitly, or set `infer-transfers`.",
+    ),
     "SDY-M105": Code("A rule about fragments has no effect.", "Name fragments that exist, on one mesh."),
 }

@@ -215,8 +215,8 @@ class ForOp(RegionOp, SuggestsArgumentNames):
     traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable())
 
     def argument_names(self, count: int) -> Sequence[str]:
-        """Return the names of the arguments; the last one is the index."""
-        return [*(f"arg{index}" for index in range(count - 1)), "index"][:count]
+        """Return the name of the last argument, which is the index; the others have no special names."""
+        return [*[""] * (count - 1), "index"][:count]
 
     def verify_(self) -> None:
         super().verify_()

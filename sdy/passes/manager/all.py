@@ -119,6 +119,29 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-export-pipeline": "pipelines.ExportPipeline",
         "sdy-per-instruction-partitioning": "per_instruction_partitioning.PerInstructionPartitioningPass",
     },
+    "mpmd.passes.import_": {
+        "mpmd-copy-topology-from-main": "topology.CopyTopologyFromMainPass",
+        "mpmd-enforce-input-output-equisharding": "function_ends.EnforceInputOutputEquishardingPass",
+        "mpmd-generate-sdy-meshes-from-topology": "topology.GenerateSdyMeshesFromTopologyPass",
+        "mpmd-infer-mesh-assign-mesh-func-leaves": "leaves.AssignMeshFuncLeavesPass",
+        "mpmd-infer-mesh-assign-using-input-output-constraints": (
+            "function_ends.AssignUsingInputOutputConstraintsPass"
+        ),
+        "mpmd-infer-mesh-convert-reduce-ops": "convert_reduce_ops.ConvertReduceOpsPass",
+        "mpmd-infer-mesh-finalize": "finalize.FinalizePass",
+        "mpmd-infer-mesh-populate-src-set": "populate_sets.PopulateSrcSetPass",
+        "mpmd-infer-mesh-populate-use-set": "populate_sets.PopulateUseSetPass",
+        "mpmd-infer-mesh-rewrite-using-analysis": "rewrite_using_analysis.RewriteUsingAnalysisPass",
+        "mpmd-inline-nested-user-exposed-ops": "map_names.InlineNestedUserExposedOpsPass",
+        "mpmd-insert-nameless-clone-of-negligible-ops": (
+            "named_computations.InsertNamelessCloneOfNegligibleOpsPass"
+        ),
+        "mpmd-introduce-transfers": "introduce_transfers.IntroduceTransfersPass",
+        "mpmd-map-input-output-to-mesh": "function_ends.MapInputOutputToMeshPass",
+        "mpmd-map-named-ops-to-mpmd-ops": "map_names.MapNamedOpsToMpmdOpsPass",
+        "mpmd-simplify-named-computations": "named_computations.SimplifyNamedComputationsPass",
+        "mpmd-validate-named-ops-in-mpmd-func": "map_names.ValidateNamedOpsInMpmdFuncPass",
+    },
     "mpmd.passes.common": {
         "mpmd-absorb-inferred-fragments": "absorb.AbsorbInferredFragmentsPass",
         "mpmd-call-inline": "inline_calls.CallInlinePass",
