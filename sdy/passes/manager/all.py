@@ -132,6 +132,8 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-infer-mesh-populate-src-set": "populate_sets.PopulateSrcSetPass",
         "mpmd-infer-mesh-populate-use-set": "populate_sets.PopulateUseSetPass",
         "mpmd-infer-mesh-rewrite-using-analysis": "rewrite_using_analysis.RewriteUsingAnalysisPass",
+        "mpmd-infer-mesh-validate-no-additional-transfers-needed": "validate.ValidateNoAdditionalTransfersNeededPass",
+        "mpmd-infer-mesh-validate-src-set-not-empty": "validate.ValidateSrcSetNotEmptyPass",
         "mpmd-inline-nested-user-exposed-ops": "map_names.InlineNestedUserExposedOpsPass",
         "mpmd-insert-nameless-clone-of-negligible-ops": (
             "named_computations.InsertNamelessCloneOfNegligibleOpsPass"
@@ -173,6 +175,11 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-pipeline-scheduler": "schedule.PipelineSchedulerPass",
         "mpmd-remat-fragment": "remat.RematFragmentPass",
         "mpmd-rule-based-schedule": "schedule.RuleBasedSchedulePass",
+    },
+    "mpmd.passes": {
+        "mpmd-import-pipeline": "pipelines.ImportPipeline",
+        "mpmd-infer-mesh-pipeline": "pipelines.InferMeshPipeline",
+        "mpmd-optimize-pipeline": "pipelines.OptimizePipeline",
     },
     "passes.save_module": {"sdy-save-module": "SaveModulePass"},
     "passes.manager": {
