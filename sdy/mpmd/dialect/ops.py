@@ -27,8 +27,11 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.diagnostics.wording import counted
 from sdy.dialects.facts.traits import PassesThrough
 from sdy.dialects.ir.declared_ops import declared_ops
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr, UserOrigin, UserOriginAttr
 from sdy.mpmd.dialect.checks import callee_of, check_fragment_values, check_in_topology
@@ -290,10 +293,16 @@ class CallOp(CalleeOp):
             ("operand", types.inputs.data, list(self.operand_types)),
             ("result", types.outputs.data, list(self.result_types)),
         ):
-            if list(expected) != actual:
-                wanted, given = (", ".join(map(str, each)) for each in (expected, actual))
-                message = f"{self.name}: expected the {kind} types of @{self.callee_name}, ({wanted}), got ({given})"
-                raise failure(self, "SDY-M003", message)
+            if len(expected) != len(actual):
+                message = f"@{self.callee_name} must be called with {counted(len(expected), kind)}, got {len(actual)}"
+                note = Note("the call is here", span_of(self))
+                raise SdyError(Diagnostic("SDY-M003", message, span_of(callee), notes=(note,)))
+            for index, (wanted, given) in enumerate(zip(expected, actual, strict=True)):
+                if wanted != given:
+                    message = (
+                        f"{self.name}: {kind} {index} must have the type of @{self.callee_name}, {wanted}, got {given}"
+                    )
+                    raise failure(self, "SDY-M003", message)
         if is_mpmd(callee) and is_public(callee):
             message = f"{self.name}: @{self.callee_name} has a topology and is called, so it must be private"
             raise failure(self, "SDY-M003", message)

@@ -21,17 +21,19 @@ def cross_mesh_assigns(unassign: UnassignOp) -> list[AssignOp]:
 
 def chain_transfers(assigns: Sequence[AssignOp], source: SSAValue) -> list[Operation]:
     """Replace assigns by a chain of transfers from mesh to mesh; return the ops to visit next."""
-    first = first_in_block(assigns)
-    assert first is not None  # there are assigns
+    place = first_in_block(assigns)
     touched: list[Operation] = []
     value = source
     for assign in sorted(distinct(assigns), key=lambda each: in_mesh_order(each.mesh)):
+        assert place is not None  # the block does not end before a use of the assigns
         if assign.result.type != value.type:
             transfer = TransferOp(value, assign.target_type)
-            insert_before(first, transfer)
+            insert_before(place, transfer)
             transfer.location = assign.location
             value = transfer.result
             touched.append(transfer)
+        if place is assign:
+            place = assign.next_op
         touched += replace_assign(assign, value)
     return touched
 
