@@ -58,4 +58,16 @@ MPMD: dict[str, Code] = {
         "Transfer the value that the op needs explicitly, or set `infer-transfers`.",
     ),
     "SDY-M105": Code("A rule about fragments has no effect.", "Name fragments that exist, on one mesh."),
+    "SDY-M201": Code(
+        "An argument or a result of a program on several meshes is sharded along a part of an axis.",
+        "Shard it along whole axes; the sharding is cut before the part.",
+    ),
+    "SDY-M202": Code(
+        "A transfer changes the sharding of a value where it must not: on one mesh, or from host to host.",
+        "Reshard the value in a computation before or after the transfer.",
+    ),
+    "SDY-M203": Code(
+        "A transfer between meshes changes the sharding, so the value is resharded on one of them.",
+        "Give both sides the same sharding.",
+    ),
 }

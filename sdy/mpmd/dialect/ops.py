@@ -29,7 +29,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.wording import counted
-from sdy.dialects.facts.traits import PassesThrough
+from sdy.dialects.facts.traits import DividesItsShardings, PassesThrough
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
@@ -141,7 +141,7 @@ class TransferOp(CastOp):
     name = "mpmd.transfer"
     tensor = operand_def(MeshTensorType)
     result = result_def(MeshTensorType)
-    traits = traits_def(Pure(), PassesThrough(), CanonicalizedByMpmd())
+    traits = traits_def(Pure(), PassesThrough(), DividesItsShardings(), CanonicalizedByMpmd())
 
     def __init__(self, tensor: SSAValue, result_type: MeshTensorType) -> None:
         super().__init__(operands=[tensor], result_types=[result_type])

@@ -23,9 +23,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMemoryEffect
 
-from sdy.dialects.facts.traits import StoresShardings, terminator_of
+from sdy.dialects.facts.traits import DividesItsShardings, StoresShardings, terminator_of
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.regions import CarryingLoopOp, ShardedBodyOp
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 from sdy.mpmd.dialect.attrs import UserOrigin, UserOriginAttr
@@ -75,7 +75,7 @@ class NamedComputationOp(RegionOp):
 
 
 @irdl_op_definition
-class FragmentOp(RegionOp):
+class FragmentOp(RegionOp, ShardedBodyOp):
     """A part of the program that runs on one mesh. Its body computes on global tensors.
 
     ```
@@ -90,15 +90,13 @@ class FragmentOp(RegionOp):
     origin = prop_def(ArrayAttr[UserOriginAttr])
     mesh_name = prop_def(StringAttr)
     stage_id = opt_prop_def(IntegerAttr.constr(i64))
-    in_shardings = opt_prop_def(TensorShardingPerValueAttr)
-    out_shardings = opt_prop_def(TensorShardingPerValueAttr)
-    body = region_def("single_block")
     outputs = var_result_def(_MESH_OR_TOKEN)
     traits = traits_def(
         IsolatedFromAbove(),
         RecursiveMemoryEffect(),
         RecursivelySpeculatable(),
         StoresShardings(("in_shardings", "out_shardings")),
+        DividesItsShardings(),
         CanonicalizedByMpmd(),
     )
 
@@ -196,7 +194,7 @@ class FragmentOp(RegionOp):
 
 
 @irdl_op_definition
-class ForOp(RegionOp, SuggestsArgumentNames):
+class ForOp(RegionOp, CarryingLoopOp, SuggestsArgumentNames):
     """A loop with a fixed number of iterations, whose body gets the carried values and the index.
 
     ```
@@ -210,7 +208,6 @@ class ForOp(RegionOp, SuggestsArgumentNames):
     tensors = var_operand_def()
     iterations = prop_def(IntegerAttr.constr(ui32))
     unroll_factor = opt_prop_def(IntegerAttr.constr(ui32))
-    body = region_def("single_block")
     outputs = var_result_def()
     traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable())
 

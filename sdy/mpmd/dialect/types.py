@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import ContainerType, NoneAttr, ShapedType, StringAttr, TensorType
+from xdsl.dialects.builtin import ContainerType, NoneAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from sdy.dialects.sdy.attrs import TensorShardingAttr
+from sdy.dialects.sdy.types import TensorLikeType
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 
@@ -18,7 +19,7 @@ HOST, DEVICE = "pinned_host", "device"  # the memory kinds
 
 
 @irdl_attr_definition
-class MeshTensorType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType[Attribute]):
+class MeshTensorType(ParametrizedAttribute, TypeAttribute, TensorLikeType, ContainerType[Attribute]):
     """`!mpmd.mesh_tensor<"m1", tensor<4x8xf32>, sharding=<@mesh, [{"x"}, {}]>, memory_kind="pinned_host">`
 
     The tensor type is the global one. Without a sharding, each device of the mesh holds all of it.

@@ -176,6 +176,16 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-remat-fragment": "remat.RematFragmentPass",
         "mpmd-rule-based-schedule": "schedule.RuleBasedSchedulePass",
     },
+    "mpmd.passes.sharding": {
+        "mpmd-convert-sdy-constants": "to_types.ConvertSdyConstantsPass",
+        "mpmd-convert-sdy-shardings-to-mpmd-types": "to_types.ConvertSdyShardingsToMpmdTypesPass",
+        "mpmd-enforce-user-shardings": "user_shardings.EnforceUserShardingsPass",
+        "mpmd-extract-reshards-from-inter-mesh-transfers": (
+            "extract_reshards.ExtractReshardsFromInterMeshTransfersPass"
+        ),
+        "mpmd-populate-unreduced-out-sharding": "user_shardings.PopulateUnreducedOutShardingPass",
+        "mpmd-simplify-program": "to_types.SimplifyProgramPass",
+    },
     "mpmd.passes": {
         "mpmd-import-pipeline": "pipelines.ImportPipeline",
         "mpmd-infer-mesh-pipeline": "pipelines.InferMeshPipeline",

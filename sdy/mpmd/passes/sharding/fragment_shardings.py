@@ -1,0 +1,72 @@
+"""The shardings that fragments and transfers store in attributes, and functions for their arguments and results."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.types import rank_of_type
+from sdy.dialects.shardings import argument_sharding, result_shardings, set_argument_sharding, set_result_shardings
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed, replaced_at
+from sdy.mpmd.dialect.ops import TransferOp
+from sdy.mpmd.dialect.regions import FragmentOp
+
+Shardings = tuple[TensorSharding, ...]
+
+
+def stored_sharding(value: SSAValue) -> TensorSharding | None:
+    """Return the sharding that the op or function of a value stores for it, or None."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        func = owner.parent_op()
+        assert isinstance(value, BlockArgument)
+        return argument_sharding(func, value.index) if isinstance(func, FuncOp) else None
+    assert isinstance(value, OpResult)
+    shardings = owner.out_shardings and owner.out_shardings.data if isinstance(owner, FragmentOp) else None
+    if shardings is None and not isinstance(owner, FragmentOp):
+        shardings = result_shardings(owner)
+    return shardings[value.index] if shardings else None
+
+
+def set_stored_sharding(value: SSAValue, sharding: TensorSharding) -> None:
+    """Store a sharding of a function argument, or of a result of a fragment or a transfer."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        func = owner.parent_op()
+        if isinstance(func, FuncOp) and isinstance(value, BlockArgument):
+            set_argument_sharding(func, value.index, sharding)
+    elif isinstance(owner, FragmentOp) and isinstance(value, OpResult):
+        current = None if owner.out_shardings is None else owner.out_shardings.data
+        types = [result.type for result in owner.results]
+        entries = current or tuple(fully_closed(sharding.mesh, rank_of_type(each)) for each in types)
+        owner.out_shardings = TensorShardingPerValueAttr(replaced_at(entries, value.index, sharding))
+    elif isinstance(owner, TransferOp):
+        set_result_shardings(owner, (sharding,))
+
+
+def set_input_sharding(fragment: FragmentOp, index: int, sharding: TensorSharding) -> None:
+    """Store the sharding that a fragment expects of an operand."""
+    current = None if fragment.in_shardings is None else fragment.in_shardings.data
+    if current is None:
+        current = tuple(
+            stored_sharding(operand) or fully_closed(sharding.mesh, rank_of_type(operand.type))
+            for operand in fragment.operands
+        )
+    if current[index] != sharding:
+        fragment.in_shardings = TensorShardingPerValueAttr(replaced_at(current, index, sharding))
+    elif fragment.in_shardings is None:
+        fragment.in_shardings = TensorShardingPerValueAttr(current)
+
+
+def set_fragment_users(value: SSAValue, sharding: TensorSharding) -> None:
+    """Store the sharding that all fragments expect of a value."""
+    for use in value.uses:
+        if isinstance(use.operation, FragmentOp):
+            set_input_sharding(use.operation, use.index, sharding)
+
+
+def is_transfer_or_return(op: Operation) -> bool:
+    """Return whether an op passes values on to other meshes or out of the function."""
+    return isinstance(op, TransferOp | ReturnOp)
