@@ -13,7 +13,9 @@ from sdy.mpmd.passes.common.clean_up import (
     FragmentDedupPass,
     MoveTransfersToProducerPass,
     RemoveTransferCyclesPass,
+    UniquifyFunctionInputsOutputsPass,
 )
+from sdy.mpmd.passes.common.fold_constants import TargetIndependentOptimizationPass
 from sdy.mpmd.passes.common.inline_calls import (
     CallInlinePass,
     EraseUnusedCalleeBlockArgumentsPass,
@@ -56,7 +58,21 @@ from sdy.mpmd.passes.import_.validate import (
 )
 from sdy.mpmd.passes.optimize.remat import RematFragmentPass
 from sdy.mpmd.passes.optimize.schedule import PipelineSchedulerPass, RuleBasedSchedulePass
+from sdy.mpmd.passes.sharding.extract_reshards import ExtractReshardsFromInterMeshTransfersPass
+from sdy.mpmd.passes.sharding.to_types import (
+    ConvertSdyConstantsPass,
+    ConvertSdyShardingsToMpmdTypesPass,
+    SimplifyProgramPass,
+)
+from sdy.mpmd.passes.sharding.user_shardings import EnforceUserShardingsPass, PopulateUnreducedOutShardingPass
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
+from sdy.passes.export.close.close_shardings import CloseShardingsPass
+from sdy.passes.export.close.constant_or_scalar_merger import ConstantOrScalarMergerPass
+from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
+from sdy.passes.export.close.remove_sub_axes import RemoveSubAxesPass
+from sdy.passes.export.close.sink_data_flow_edges import SinkDataFlowEdgesPass
+from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
+from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import Pipeline
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.passes.simplify.cse import CsePass
@@ -137,6 +153,7 @@ class ImportPipeline(Pipeline):
             *((GenerateSdyMeshesFromTopologyPass(),) if self.enable_heterogeneous_meshes else ()),
             UnrollForLoopsPass(),
             CanonicalizePass(),
+            TargetIndependentOptimizationPass(fold_op_element_limit=0),
             FromUnrollToCallCounterPass(),
             SinkNegligibleOpsIntoCallOpPass(),
             InsertNamelessCloneOfNegligibleOpsPass(),  # before the next, which drops the results that are now unused
@@ -193,4 +210,31 @@ class OptimizePipeline(Pipeline):
             VerifyStageMergingPass(),
             *(late if self.merge_after_scheduling else ()),
             *((MergeForwardWithBackwardPass(),) if self.merge_forward_with_backward else ()),
+        )
+
+
+@dataclass(frozen=True)
+class ShardingPropagationPipeline(Pipeline):
+    """Propagate shardings through fragments and transfers, and write them into the types of mesh tensors."""
+
+    name = "mpmd-sharding-propagation-pipeline"
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Return the passes. Those of sdy close shardings, and leave constraints for the compiler of each fragment."""
+        return (
+            UniquifyFunctionInputsOutputsPass(use_transfer_instead_of_fragment=True),  # so that each has a sharding
+            *Propagation().propagation(),
+            ConstantOrScalarMergerPass(),
+            SinkDataFlowEdgesPass(),
+            UpdateNonDivisiblePass(),
+            RemoveSubAxesPass(),
+            CloseShardingsPass(),
+            DropShardingRulesPass(),
+            PopulateUnreducedOutShardingPass(),
+            EnforceUserShardingsPass(),
+            ExtractReshardsFromInterMeshTransfersPass(),
+            ConvertSdyShardingsToMpmdTypesPass(),
+            ConvertSdyConstantsPass(),
+            TargetIndependentOptimizationPass(),
+            SimplifyProgramPass(),
         )

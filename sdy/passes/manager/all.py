@@ -145,6 +145,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-validate-named-ops-in-mpmd-func": "map_names.ValidateNamedOpsInMpmdFuncPass",
     },
     "mpmd.passes.common": {
+        "stablehlo-target-independent-optimization": "fold_constants.TargetIndependentOptimizationPass",
         "mpmd-absorb-inferred-fragments": "absorb.AbsorbInferredFragmentsPass",
         "mpmd-call-inline": "inline_calls.CallInlinePass",
         "mpmd-copy-constants": "clean_up.CopyConstantsPass",
@@ -190,6 +191,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-import-pipeline": "pipelines.ImportPipeline",
         "mpmd-infer-mesh-pipeline": "pipelines.InferMeshPipeline",
         "mpmd-optimize-pipeline": "pipelines.OptimizePipeline",
+        "mpmd-sharding-propagation-pipeline": "pipelines.ShardingPropagationPipeline",
     },
     "passes.save_module": {"sdy-save-module": "SaveModulePass"},
     "passes.manager": {

@@ -125,7 +125,7 @@ def _reshard_before(transfer: TransferOp, source: TensorSharding | None, target:
     sharding = target or _replicated(value, source)
     if sharding is not None:
         set_stored_sharding(value, sharding)
-        set_fragment_users(value, sharding)
+        set_fragment_users(value, sharding, only_annotated=True)
 
 
 def _reshard_after(transfer: TransferOp, source: TensorSharding | None, target: TensorSharding | None) -> None:

@@ -60,10 +60,10 @@ def set_input_sharding(fragment: FragmentOp, index: int, sharding: TensorShardin
         fragment.in_shardings = TensorShardingPerValueAttr(current)
 
 
-def set_fragment_users(value: SSAValue, sharding: TensorSharding) -> None:
-    """Store the sharding that all fragments expect of a value."""
+def set_fragment_users(value: SSAValue, sharding: TensorSharding, *, only_annotated: bool = False) -> None:
+    """Store the sharding that all fragments expect of a value, or all that say what they expect."""
     for use in value.uses:
-        if isinstance(use.operation, FragmentOp):
+        if isinstance(use.operation, FragmentOp) and not (only_annotated and use.operation.in_shardings is None):
             set_input_sharding(use.operation, use.index, sharding)
 
 
