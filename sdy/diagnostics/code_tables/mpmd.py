@@ -70,4 +70,39 @@ MPMD: dict[str, Code] = {
         "A transfer between meshes changes the sharding, so the value is resharded on one of them.",
         "Give both sides the same sharding.",
     ),
+    "SDY-M301": Code(
+        "The memory kind of an argument or a result of a function is not that of its users or its value.",
+        "Write `mhlo.memory_kind` of the argument or result as the program uses it.",
+    ),
+    "SDY-M302": Code(
+        "One value is an argument or result of a function several times, with different layouts.",
+        "Use one `mhlo.layout_mode` for all, or `auto`.",
+    ),
+    "SDY-M303": Code(
+        "A value with a layout of its own is transferred to a CPU, which takes the default layout only.",
+        "Use the default layout or `auto`.",
+    ),
+    "SDY-M304": Code(
+        "A function that is exported contains other ops than fragments, transfers and a return.",
+        "Run `mpmd-import-pipeline` first.",
+    ),
+    "SDY-M305": Code(
+        "A parameter is transferred between meshes, which costs time in each step.",
+        "Assign the parameter to the mesh that uses it.",
+    ),
+    "SDY-M306": Code(
+        "A fragment that the compiler made was not merged with a computation of the user.",
+        "Put the computation into a named computation.",
+    ),
+    "SDY-M307": Code(
+        "A fragment does nothing but change the sharding of values.",
+        "Give what makes and what uses the values the same sharding.",
+    ),
+    "SDY-M308": Code(
+        "A remark: the functions that each mesh executes.", "It is emitted with the option `verbose-logging`."
+    ),
+    "SDY-M309": Code(
+        "A forward-only pipeline has a backward dependency.",
+        "Assign the computations to meshes in the order in which values flow.",
+    ),
 }

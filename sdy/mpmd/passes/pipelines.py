@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 
 from sdy.mpmd.passes.common.absorb import AbsorbInferredFragmentsPass
 from sdy.mpmd.passes.common.clean_up import (
+    CopyConstantsPass,
     FragmentDcePass,
     FragmentDedupPass,
     MoveTransfersToProducerPass,
@@ -27,10 +28,26 @@ from sdy.mpmd.passes.common.merge_fragments import (
     MergeInferredFragmentsPass,
     MergeUserFragmentsIntoSchedulingUnitsPass,
 )
+from sdy.mpmd.passes.common.merge_transfers import MergeTransfersPass
 from sdy.mpmd.passes.common.rule_based_merge import RuleBasedMergePass
 from sdy.mpmd.passes.common.split_fragments import SplitBwdFragmentsPass
 from sdy.mpmd.passes.common.unroll_for_loops import UnrollForLoopsPass
 from sdy.mpmd.passes.common.verify_fragments import SchedulingUnitsVerifierPass, VerifyStageMergingPass
+from sdy.mpmd.passes.export.checks import (
+    ValidateNoBackwardDepsPass,
+    ValidateNoInferredFragmentsPass,
+    ValidateNoParamTransfersPass,
+    ValidateNoReshardsPass,
+)
+from sdy.mpmd.passes.export.layouts import MarkInputOutputWithLayoutsPass
+from sdy.mpmd.passes.export.lower_to_fragment_calls import LowerToFragmentCallsPass
+from sdy.mpmd.passes.export.memory import MarkAliasingAndDonationPass, MarkFragmentReservedMemoryPass
+from sdy.mpmd.passes.export.offloading import MarkOffloadedInputOutputPass
+from sdy.mpmd.passes.export.placement import (
+    DelayInferredFragmentsPass,
+    DelayTransfersFromCpuPass,
+    SinkCreateTokenIntoFragmentsPass,
+)
 from sdy.mpmd.passes.import_.convert_reduce_ops import ConvertReduceOpsPass
 from sdy.mpmd.passes.import_.finalize import FinalizePass
 from sdy.mpmd.passes.import_.function_ends import (
@@ -237,4 +254,46 @@ class ShardingPropagationPipeline(Pipeline):
             ConvertSdyConstantsPass(),
             TargetIndependentOptimizationPass(),
             SimplifyProgramPass(),
+        )
+
+
+@dataclass(frozen=True)
+class ExportPipeline(Pipeline):
+    """Clean up, mark and check the fragments, and turn them into functions."""
+
+    name = "mpmd-export-pipeline"
+
+    fail_on_reshard_only_fragments: bool = False
+    fail_on_backward_deps: bool = False
+    fail_on_inferred_fragments: bool = True
+    fail_on_param_transfers: bool = False
+    param_transfer_pattern: str = ValidateNoParamTransfersPass.param_pattern
+    copy_constants_from_producer_to_consumer: bool = False
+    apply_merge_transfers: bool = False
+    verbose_logging: bool = False
+
+    def passes(self) -> Sequence[ModulePass]:
+        """Return the passes. Marks are made on the final fragments; that of memory needs the others."""
+        merged: Passes = (MergeTransfersPass(), FragmentDedupPass(), CsePass())
+        return (
+            CsePass(),
+            *((CopyConstantsPass(),) if self.copy_constants_from_producer_to_consumer else ()),
+            CanonicalizePass(),
+            FragmentDedupPass(),
+            *(merged if self.apply_merge_transfers else ()),
+            FragmentDcePass(),
+            UniquifyFunctionInputsOutputsPass(),
+            MergeInferredFragmentsPass(),
+            MarkOffloadedInputOutputPass(),
+            MarkInputOutputWithLayoutsPass(),
+            DelayInferredFragmentsPass(),
+            DelayTransfersFromCpuPass(),
+            SinkCreateTokenIntoFragmentsPass(),
+            MarkAliasingAndDonationPass(),
+            MarkFragmentReservedMemoryPass(),
+            ValidateNoParamTransfersPass(self.fail_on_param_transfers, self.param_transfer_pattern),
+            ValidateNoInferredFragmentsPass(self.fail_on_inferred_fragments),
+            LowerToFragmentCallsPass(self.verbose_logging),
+            ValidateNoReshardsPass(self.fail_on_reshard_only_fragments),
+            ValidateNoBackwardDepsPass(self.fail_on_backward_deps),
         )

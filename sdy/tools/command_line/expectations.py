@@ -42,7 +42,8 @@ class Message:
 def parse_expectations(file: str, text: str, first_line: int) -> list[Expectation]:
     """Return the expectations in the comments of a text whose first line is line `first_line` of `file`.
 
-    Empty braces, whatever follows them, expect any message. `@above` and `@below` refer to the nearest line without an expectation.
+    Empty braces, whatever follows them, expect any message. `@above` and `@below` refer to the nearest line without an
+    expectation.
     """
     expectations: list[Expectation] = []
     lines = text.split("\n")
