@@ -17,13 +17,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.fast_ops import replace_uses
-from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp, SelectOp
+from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, SelectOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.greedy import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import is_pure, users_of
 from sdy.passes.rewriting.insertion import erase, insert_before
 
+_COMMUTATIVE = (AddOp, MultiplyOp, AndOp, OrOp, MaximumOp, MinimumOp)  # whose constants StableHLO puts last
 _KEEPS_SPLATS = (BroadcastInDimOp, ReshapeOp, TransposeOp)
 
 
@@ -55,6 +56,9 @@ def _fold(op: Operation) -> list[Operation] | None:
             constant = _splat(other)
             if constant is not None and constant.get_values()[0] == unit:
                 return _replace(op, value)
+    if isinstance(op, _COMMUTATIVE) and _is_constant(op.operands[0]) and not _is_constant(op.operands[1]):
+        op.operands = [op.operands[1], op.operands[0]]
+        return [op]
     if len(op.results) != 1 or not op.operands or not is_pure(op):
         return None
     operands = [_splat(operand) for operand in op.operands]
@@ -71,6 +75,10 @@ def _splat(value: SSAValue) -> DenseElementsAttr | None:
     owner = value.owner
     found = owner.value if isinstance(owner, ConstantOp) else None
     return found if isinstance(found, DenseElementsAttr) and found.is_splat and found.get_values() else None
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstantOp)
 
 
 def _replace(op: Operation, value: SSAValue) -> list[Operation]:
