@@ -42,7 +42,7 @@ class TargetIndependentOptimizationPass(FunctionPass):
 
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Fold until nothing changes, and erase what is not used."""
-        rewrite_greedily(func, (_fold,), simplifies_regions=True)
+        rewrite_greedily(func, (_fold,), merges_constants=True, simplifies_regions=True)
 
 
 def _fold(op: Operation) -> list[Operation] | None:

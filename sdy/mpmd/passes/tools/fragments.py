@@ -237,7 +237,7 @@ def merged_attributes(producer: FragmentOp, consumer: FragmentOp) -> dict[str, A
     counters = [each.attributes.get(CALL_COUNTER) for each in (producer, consumer)]
     users = [each.is_user_fragment for each in (producer, consumer)]
     if None in counters or counters[0] == counters[1]:
-        counter = counters[0] or counters[1]
+        counter = counters[1] if counters[0] is None else counters[0]
     else:
         counter = counters[users.index(True)] if sum(users) == 1 else None
     if counter is not None:
