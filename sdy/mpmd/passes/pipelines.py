@@ -163,6 +163,7 @@ class ImportPipeline(Pipeline):
         split = (SplitBwdFragmentsPass(), CanonicalizePass(), FragmentDcePass()) if self.split_bwd_fragments else ()
         return (
             ChloLegalizeToStablehloPass(),
+            CanonicalizePass(),  # MLIR's inliner begins with it, which decides the order of constants
             InlinePass(),
             CsePass(),
             CanonicalizePass(),

@@ -19,9 +19,10 @@ from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, SelectOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
+from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.greedy import rewrite_greedily
-from sdy.mpmd.passes.tools.uses import is_pure, users_of
+from sdy.mpmd.passes.tools.uses import is_pure, move_to_start, users_of
 from sdy.passes.rewriting.insertion import erase, insert_before
 
 _COMMUTATIVE = (AddOp, MultiplyOp, AndOp, OrOp, MaximumOp, MinimumOp)  # whose constants StableHLO puts last
@@ -93,6 +94,7 @@ def _replace_by_splat(op: Operation, splat: DenseElementsAttr) -> list[Operation
     value = DenseElementsAttr.from_values(result_type, splat.get_values()[:1])
     constant = ConstantOp.create(result_types=[result_type], properties={"value": value})
     insert_before(op, constant)
+    move_to_start(constant, block_of_op(op))  # as MLIR does
     return _replace(op, constant.results[0])
 
 
