@@ -13,7 +13,16 @@ from sdy.model.sharding_update import fully_closed, replaced_at
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 
-Shardings = tuple[TensorSharding, ...]
+_UNKNOWN = ""  # the mesh of an entry for a value whose sharding a fragment does not know, although it knows others
+
+
+def known(sharding: TensorSharding) -> TensorSharding | None:
+    """Return an entry of a list of shardings; None if the sharding of the value is not known."""
+    return None if sharding.mesh == _UNKNOWN else sharding
+
+
+def _unknown(value: SSAValue) -> TensorSharding:
+    return fully_closed(_UNKNOWN, rank_of_type(value.type))
 
 
 def stored_sharding(value: SSAValue) -> TensorSharding | None:
@@ -27,7 +36,7 @@ def stored_sharding(value: SSAValue) -> TensorSharding | None:
     shardings = owner.out_shardings and owner.out_shardings.data if isinstance(owner, FragmentOp) else None
     if shardings is None and not isinstance(owner, FragmentOp):
         shardings = result_shardings(owner)
-    return shardings[value.index] if shardings else None
+    return known(shardings[value.index]) if shardings else None
 
 
 def set_stored_sharding(value: SSAValue, sharding: TensorSharding) -> None:
@@ -39,8 +48,7 @@ def set_stored_sharding(value: SSAValue, sharding: TensorSharding) -> None:
             set_argument_sharding(func, value.index, sharding)
     elif isinstance(owner, FragmentOp) and isinstance(value, OpResult):
         current = None if owner.out_shardings is None else owner.out_shardings.data
-        types = [result.type for result in owner.results]
-        entries = current or tuple(fully_closed(sharding.mesh, rank_of_type(each)) for each in types)
+        entries = current or tuple(map(_unknown, owner.results))
         owner.out_shardings = TensorShardingPerValueAttr(replaced_at(entries, value.index, sharding))
     elif isinstance(owner, TransferOp):
         set_result_shardings(owner, (sharding,))
@@ -50,14 +58,8 @@ def set_input_sharding(fragment: FragmentOp, index: int, sharding: TensorShardin
     """Store the sharding that a fragment expects of an operand."""
     current = None if fragment.in_shardings is None else fragment.in_shardings.data
     if current is None:
-        current = tuple(
-            stored_sharding(operand) or fully_closed(sharding.mesh, rank_of_type(operand.type))
-            for operand in fragment.operands
-        )
-    if current[index] != sharding:
-        fragment.in_shardings = TensorShardingPerValueAttr(replaced_at(current, index, sharding))
-    elif fragment.in_shardings is None:
-        fragment.in_shardings = TensorShardingPerValueAttr(current)
+        current = tuple(map(_unknown, fragment.operands))
+    fragment.in_shardings = TensorShardingPerValueAttr(replaced_at(current, index, sharding))
 
 
 def set_fragment_users(value: SSAValue, sharding: TensorSharding, *, only_annotated: bool = False) -> None:

@@ -24,7 +24,7 @@ from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, update
 from sdy.mpmd.passes.sharding.extract_reshards import are_equivalent
-from sdy.mpmd.passes.sharding.fragment_shardings import stored_sharding
+from sdy.mpmd.passes.sharding.fragment_shardings import known, stored_sharding
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.greedy import rewrite_greedily
 from sdy.mpmd.passes.tools.region_simplifier import simplify_region_op
@@ -81,8 +81,9 @@ def _convert(op: Operation) -> None:
 
 def _set_all(values: Sequence[SSAValue], shardings: TensorShardingPerValueAttr | None) -> None:
     if shardings is not None:
-        for value, sharding in zip(values, shardings.data, strict=False):
-            _set(value, sharding)
+        for value, sharding in zip(values, map(known, shardings.data), strict=False):
+            if sharding is not None:
+                _set(value, sharding)
 
 
 def _set(value: SSAValue, sharding: TensorSharding) -> None:
