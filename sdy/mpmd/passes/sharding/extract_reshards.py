@@ -124,7 +124,7 @@ def _reshard_before(transfer: TransferOp, source: TensorSharding | None, target:
     set_type(value, MeshTensorType.of(mesh, transfer.target_type.tensor))
     sharding = target or _replicated(value, source)
     if sharding is not None:
-        set_stored_sharding(value, sharding)
+        set_stored_sharding(value, sharding, opens_others=True)
         set_fragment_users(value, sharding, only_annotated=True)
 
 
@@ -135,7 +135,7 @@ def _reshard_after(transfer: TransferOp, source: TensorSharding | None, target: 
     transfer.attributes.pop(SHARDING, None)
     if source is not None:
         set_result_shardings(transfer, (source,))
-        set_fragment_users(result, source)
+        set_fragment_users(result, source, opens_others=True)
     users = [user for user in distinct(users_of(result)) if is_transfer_or_return(user)]
     if users:
         fragment = _reshard_fragment(result, target)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
@@ -9,10 +11,11 @@ from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import argument_sharding, result_shardings, set_argument_sharding, set_result_shardings
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_closed, replaced_at
+from sdy.model.sharding_update import fully_closed, fully_open, replaced_at
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 
+Shardings = tuple[TensorSharding, ...]
 _UNKNOWN = ""  # the mesh of an entry for a value whose sharding a fragment does not know, although it knows others
 
 
@@ -39,8 +42,11 @@ def stored_sharding(value: SSAValue) -> TensorSharding | None:
     return known(shardings[value.index]) if shardings else None
 
 
-def set_stored_sharding(value: SSAValue, sharding: TensorSharding) -> None:
-    """Store a sharding of a function argument, or of a result of a fragment or a transfer."""
+def set_stored_sharding(value: SSAValue, sharding: TensorSharding, *, opens_others: bool = False) -> None:
+    """Store a sharding of a function argument, or of a result of a fragment or a transfer.
+
+    If the fragment stored none, the shardings of its other results are not known, or fully open.
+    """
     owner = value.owner
     if isinstance(owner, Block):
         func = owner.parent_op()
@@ -48,25 +54,35 @@ def set_stored_sharding(value: SSAValue, sharding: TensorSharding) -> None:
             set_argument_sharding(func, value.index, sharding)
     elif isinstance(owner, FragmentOp) and isinstance(value, OpResult):
         current = None if owner.out_shardings is None else owner.out_shardings.data
-        entries = current or tuple(map(_unknown, owner.results))
+        entries = current or _others(owner.results, sharding, is_open=opens_others)
         owner.out_shardings = TensorShardingPerValueAttr(replaced_at(entries, value.index, sharding))
     elif isinstance(owner, TransferOp):
         set_result_shardings(owner, (sharding,))
 
 
-def set_input_sharding(fragment: FragmentOp, index: int, sharding: TensorSharding) -> None:
-    """Store the sharding that a fragment expects of an operand."""
+def _others(values: Sequence[SSAValue], sharding: TensorSharding, *, is_open: bool) -> Shardings:
+    if not is_open:
+        return tuple(map(_unknown, values))
+    return tuple(fully_open(sharding.mesh, rank_of_type(value.type)) for value in values)
+
+
+def _set_input_sharding(fragment: FragmentOp, index: int, sharding: TensorSharding, *, opens_others: bool) -> None:
     current = None if fragment.in_shardings is None else fragment.in_shardings.data
     if current is None:
-        current = tuple(map(_unknown, fragment.operands))
+        current = _others(fragment.operands, sharding, is_open=opens_others)
     fragment.in_shardings = TensorShardingPerValueAttr(replaced_at(current, index, sharding))
 
 
-def set_fragment_users(value: SSAValue, sharding: TensorSharding, *, only_annotated: bool = False) -> None:
-    """Store the sharding that all fragments expect of a value, or all that say what they expect."""
+def set_fragment_users(
+    value: SSAValue, sharding: TensorSharding, *, only_annotated: bool = False, opens_others: bool = False
+) -> None:
+    """Store the sharding that all fragments expect of a value, or all that say what they expect.
+
+    If a fragment stored none, the shardings of its other operands are not known, or fully open.
+    """
     for use in value.uses:
         if isinstance(use.operation, FragmentOp) and not (only_annotated and use.operation.in_shardings is None):
-            set_input_sharding(use.operation, use.index, sharding)
+            _set_input_sharding(use.operation, use.index, sharding, opens_others=opens_others)
 
 
 def is_transfer_or_return(op: Operation) -> bool:

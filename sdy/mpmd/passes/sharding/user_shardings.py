@@ -82,8 +82,8 @@ class EnforceUserShardingsPass(FunctionPass):
                 if cut != sharding:
                     _warn(findings, f"result {index}", sharding, cut, span_of(end))
                 if isinstance(value.owner, FragmentOp | TransferOp):
-                    set_stored_sharding(value, cut)
-                    set_fragment_users(value, cut)
+                    set_stored_sharding(value, cut, opens_others=True)
+                    set_fragment_users(value, cut, opens_others=True)
 
 
 def without_sub_axes(sharding: TensorSharding) -> TensorSharding:
