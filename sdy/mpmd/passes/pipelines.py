@@ -2,109 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.passes import ModulePass
 
-from sdy.mpmd.passes.common.absorb import AbsorbInferredFragmentsPass
-from sdy.mpmd.passes.common.clean_up import (
-    CopyConstantsPass,
-    FragmentDcePass,
-    FragmentDedupPass,
-    MoveTransfersToProducerPass,
-    RemoveTransferCyclesPass,
-    UniquifyFunctionInputsOutputsPass,
-)
-from sdy.mpmd.passes.common.fold_constants import TargetIndependentOptimizationPass
-from sdy.mpmd.passes.common.inline_calls import (
-    CallInlinePass,
-    EraseUnusedCalleeBlockArgumentsPass,
-    FromUnrollToCallCounterPass,
-    SinkNegligibleOpsIntoCallOpPass,
-)
-from sdy.mpmd.passes.common.merge_fragments import (
-    MergeForwardWithBackwardPass,
-    MergeInferredFragmentsPass,
-    MergeUserFragmentsIntoSchedulingUnitsPass,
-)
-from sdy.mpmd.passes.common.merge_transfers import MergeTransfersPass
-from sdy.mpmd.passes.common.rule_based_merge import RuleBasedMergePass
-from sdy.mpmd.passes.common.split_fragments import SplitBwdFragmentsPass
-from sdy.mpmd.passes.common.unroll_for_loops import UnrollForLoopsPass
-from sdy.mpmd.passes.common.verify_fragments import SchedulingUnitsVerifierPass, VerifyStageMergingPass
-from sdy.mpmd.passes.export.checks import (
-    ValidateNoBackwardDepsPass,
-    ValidateNoInferredFragmentsPass,
-    ValidateNoParamTransfersPass,
-    ValidateNoReshardsPass,
-)
-from sdy.mpmd.passes.export.layouts import MarkInputOutputWithLayoutsPass
-from sdy.mpmd.passes.export.lower_to_fragment_calls import LowerToFragmentCallsPass
-from sdy.mpmd.passes.export.memory import MarkAliasingAndDonationPass, MarkFragmentReservedMemoryPass
-from sdy.mpmd.passes.export.offloading import MarkOffloadedInputOutputPass
-from sdy.mpmd.passes.export.placement import (
-    DelayInferredFragmentsPass,
-    DelayTransfersFromCpuPass,
-    SinkCreateTokenIntoFragmentsPass,
-)
-from sdy.mpmd.passes.import_.convert_reduce_ops import ConvertReduceOpsPass
-from sdy.mpmd.passes.import_.finalize import FinalizePass
-from sdy.mpmd.passes.import_.function_ends import (
-    AssignUsingInputOutputConstraintsPass,
-    EnforceInputOutputEquishardingPass,
-    MapInputOutputToMeshPass,
-)
-from sdy.mpmd.passes.import_.introduce_transfers import IntroduceTransfersPass
-from sdy.mpmd.passes.import_.leaves import AssignMeshFuncLeavesPass
-from sdy.mpmd.passes.import_.map_names import (
-    InlineNestedUserExposedOpsPass,
-    MapNamedOpsToMpmdOpsPass,
-    ValidateNamedOpsInMpmdFuncPass,
-)
-from sdy.mpmd.passes.import_.named_computations import (
-    InsertNamelessCloneOfNegligibleOpsPass,
-    SimplifyNamedComputationsPass,
-)
-from sdy.mpmd.passes.import_.populate_sets import PopulateSrcSetPass, PopulateUseSetPass
-from sdy.mpmd.passes.import_.rewrite_using_analysis import RewriteUsingAnalysisPass
-from sdy.mpmd.passes.import_.topology import CopyTopologyFromMainPass, GenerateSdyMeshesFromTopologyPass
-from sdy.mpmd.passes.import_.validate import (
-    ValidateNoAdditionalTransfersNeededPass,
-    ValidateSrcSetNotEmptyPass,
-)
-from sdy.mpmd.passes.optimize.remat import RematFragmentPass
-from sdy.mpmd.passes.optimize.schedule import PipelineSchedulerPass, RuleBasedSchedulePass
-from sdy.mpmd.passes.sharding.extract_reshards import ExtractReshardsFromInterMeshTransfersPass
-from sdy.mpmd.passes.sharding.to_types import (
-    ConvertSdyConstantsPass,
-    ConvertSdyShardingsToMpmdTypesPass,
-    SimplifyProgramPass,
-)
-from sdy.mpmd.passes.sharding.user_shardings import EnforceUserShardingsPass, PopulateUnreducedOutShardingPass
-from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
-from sdy.passes.export.close.close_shardings import CloseShardingsPass
-from sdy.passes.export.close.constant_or_scalar_merger import ConstantOrScalarMergerPass
-from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
-from sdy.passes.export.close.remove_sub_axes import RemoveSubAxesPass
-from sdy.passes.export.close.sink_data_flow_edges import SinkDataFlowEdgesPass
-from sdy.passes.export.uneven.update_non_divisible import UpdateNonDivisiblePass
+from sdy.passes.manager.all import pass_class
 from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import Pipeline
-from sdy.passes.simplify.canonicalize import CanonicalizePass
-from sdy.passes.simplify.cse import CsePass
-from sdy.passes.simplify.inline import InlinePass
-from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 Passes = tuple[ModulePass, ...]
+
+
+def _pass(name: str, *, when: object = True, **options: object) -> Passes:
+    """Return a pass with options, or nothing unless `when` is true. It is imported when its pipeline is built."""
+    return (cast("Callable[..., ModulePass]", pass_class(name))(**options),) if when else ()
+
+
+def _passes(*names: str) -> Passes:
+    """Return passes without options."""
+    return tuple(each for name in names for each in _pass(name))
 
 
 def merge_inferred(*, on_entry_points: bool) -> Passes:
     """Return the passes that merge inferred fragments with others."""
     return (
-        AbsorbInferredFragmentsPass(absorb_on_entry_point_function=on_entry_points),
-        MergeInferredFragmentsPass(merge_any_consumer=True),
-        MergeInferredFragmentsPass(merge_sideways=True),
+        *_pass("mpmd-absorb-inferred-fragments", absorb_on_entry_point_function=on_entry_points),
+        *_pass("mpmd-merge-inferred-fragments", merge_any_consumer=True),
+        *_pass("mpmd-merge-inferred-fragments", merge_sideways=True),
     )
 
 
@@ -122,19 +48,21 @@ class InferMeshPipeline(Pipeline):
 
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes. None of them removes dead code before the ops are placed, which relies on all uses."""
-        must_be_possible = not self.infer_transfers
-        constraints = (AssignUsingInputOutputConstraintsPass(self.constraints),) if self.constraints else ()
+        infers, limit = self.infer_transfers, self.error_limit
+        reduces = self.infer_cross_mesh_reductions or infers
+        name = "mpmd-infer-mesh"
         return (
-            PopulateUseSetPass(),
-            PopulateSrcSetPass(),
-            *constraints,
-            ConvertReduceOpsPass(self.infer_cross_mesh_reductions or self.infer_transfers),
-            *((ValidateSrcSetNotEmptyPass(self.error_limit),) if must_be_possible else ()),
-            AssignMeshFuncLeavesPass(self.infer_transfers, self.error_limit),
-            PopulateUseSetPass(),  # again, because leaves are new uses
-            *((ValidateNoAdditionalTransfersNeededPass(self.error_limit),) if must_be_possible else ()),
-            RewriteUsingAnalysisPass(self.max_clones),
-            FinalizePass(self.infer_transfers),
+            *_passes(f"{name}-populate-use-set", f"{name}-populate-src-set"),
+            *_pass(
+                f"{name}-assign-using-input-output-constraints", when=self.constraints, constraints=self.constraints
+            ),
+            *_pass(f"{name}-convert-reduce-ops", infer_cross_mesh_reductions=reduces),
+            *_pass(f"{name}-validate-src-set-not-empty", when=not infers, error_limit=limit),
+            *_pass(f"{name}-assign-mesh-func-leaves", infer_transfers=infers, error_limit=limit),
+            *_passes(f"{name}-populate-use-set"),  # again, because leaves are new uses
+            *_pass(f"{name}-validate-no-additional-transfers-needed", when=not infers, error_limit=limit),
+            *_pass(f"{name}-rewrite-using-analysis", max_clones=self.max_clones),
+            *_pass(f"{name}-finalize", infer_transfers=infers),
         )
 
 
@@ -159,42 +87,46 @@ class ImportPipeline(Pipeline):
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes, from the user's program to units that a schedule can order."""
         infer = InferMeshPipeline(self.infer_transfers, self.infer_cross_mesh_reductions, constraints=self.constraints)
+        assignment = self.name_to_mesh_assignment
         merges_now = not self.merge_after_scheduling
-        split = (SplitBwdFragmentsPass(), CanonicalizePass(), FragmentDcePass()) if self.split_bwd_fragments else ()
+        split = _passes("mpmd-split-bwd-fragments", "canonicalize", "mpmd-fragment-dce")
         return (
-            ChloLegalizeToStablehloPass(),
-            CanonicalizePass(),  # MLIR's inliner begins with it, which decides the order of constants
-            InlinePass(),
-            CsePass(),
-            CanonicalizePass(),
-            CopyTopologyFromMainPass(),
-            *((GenerateSdyMeshesFromTopologyPass(),) if self.enable_heterogeneous_meshes else ()),
-            UnrollForLoopsPass(),
-            CanonicalizePass(),
-            TargetIndependentOptimizationPass(fold_op_element_limit=0),
-            FromUnrollToCallCounterPass(),
-            SinkNegligibleOpsIntoCallOpPass(),
-            InsertNamelessCloneOfNegligibleOpsPass(),  # before the next, which drops the results that are now unused
-            SimplifyNamedComputationsPass(),  # before names become fragments: what passes through must not be tied
-            MapInputOutputToMeshPass(self.input_assignment, self.output_assignment),
-            InlineNestedUserExposedOpsPass(self.name_to_mesh_assignment),
-            ValidateNamedOpsInMpmdFuncPass(),
-            MapNamedOpsToMpmdOpsPass(self.name_to_mesh_assignment),
-            IntroduceTransfersPass(),
-            EraseUnusedCalleeBlockArgumentsPass(),  # inference needs a use of each argument
+            *_passes(
+                "chlo-legalize-to-stablehlo",
+                "canonicalize",  # MLIR's inliner begins with it, which decides the order of constants
+                "inline",
+                "cse",
+                "canonicalize",
+                "mpmd-copy-topology-from-main",
+            ),
+            *_pass("mpmd-generate-sdy-meshes-from-topology", when=self.enable_heterogeneous_meshes),
+            *_passes("mpmd-unroll-for-loops", "canonicalize"),
+            *_pass("stablehlo-target-independent-optimization", fold_op_element_limit=0),
+            *_passes(
+                "mpmd-from-unroll-to-call-counter",
+                "mpmd-sink-negligible-ops-into-call-op",
+                "mpmd-insert-nameless-clone-of-negligible-ops",  # the next drops the results that are now unused
+                "mpmd-simplify-named-computations",  # before names become fragments: what passes through stays free
+            ),
+            *_pass(
+                "mpmd-map-input-output-to-mesh",
+                input_assignment=self.input_assignment,
+                output_assignment=self.output_assignment,
+            ),
+            *_pass("mpmd-inline-nested-user-exposed-ops", assignment=assignment),
+            *_passes("mpmd-validate-named-ops-in-mpmd-func"),
+            *_pass("mpmd-map-named-ops-to-mpmd-ops", assignment=assignment),
+            # Inference needs a use of each argument.
+            *_passes("mpmd-introduce-transfers", "mpmd-erase-unused-callee-block-arguments"),
             infer,
             *(merge_inferred(on_entry_points=self.absorb_on_entry_point_function) if merges_now else ()),
-            EnforceInputOutputEquishardingPass(self.constraints),
-            FragmentDedupPass(),
-            FragmentDcePass(),
-            RemoveTransferCyclesPass(),
-            CallInlinePass(),
-            SymbolDcePass(),
-            *((MergeInferredFragmentsPass(),) if merges_now else ()),
-            MoveTransfersToProducerPass(),
-            MergeUserFragmentsIntoSchedulingUnitsPass(),
-            *((SchedulingUnitsVerifierPass(),) if self.verify_schedule_units else ()),
-            *split,  # when transfers are final
+            *_pass("mpmd-enforce-input-output-equisharding", constraints=self.constraints),
+            *_passes("mpmd-fragment-dedup", "mpmd-fragment-dce", "mpmd-remove-transfer-cycles"),
+            *_passes("mpmd-call-inline", "symbol-dce"),
+            *_pass("mpmd-merge-inferred-fragments", when=merges_now),
+            *_passes("mpmd-move-transfers-to-producer", "mpmd-merge-user-fragments-into-scheduling-units"),
+            *_pass("mpmd-scheduling-units-verifier", when=self.verify_schedule_units),
+            *(split if self.split_bwd_fragments else ()),  # when transfers are final
         )
 
 
@@ -215,19 +147,20 @@ class OptimizePipeline(Pipeline):
 
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes. Rules come before other merges, which change the origins by which rules find fragments."""
-        is_final = not self.merge_rules  # merging by rules needs the dependencies of the schedule
-        schedule: ModulePass = PipelineSchedulerPass(self.pipeline_schedule, is_final)
-        if self.schedule_rules:
-            schedule = RuleBasedSchedulePass(self.schedule_rules, is_final)
+        final = {"remove_control_dependencies": not self.merge_rules}  # which merging by rules needs
         late = merge_inferred(on_entry_points=self.absorb_on_entry_point_function)
+        rules = self.schedule_rules
         return (
-            schedule,
-            *((RuleBasedMergePass(self.merge_rules),) if self.merge_rules else ()),
+            *_pass("mpmd-rule-based-schedule", when=rules, rules=rules, **final),
+            *_pass("mpmd-pipeline-scheduler", when=not rules, must_happen_before=self.pipeline_schedule, **final),
+            *_pass("mpmd-rule-based-merge", when=self.merge_rules, rules=self.merge_rules),
             # After scheduling, so that repeated fragments need no place in the schedule.
-            *((RematFragmentPass(self.merge_remat_fragments),) if self.apply_fragment_remat else ()),
-            VerifyStageMergingPass(),
+            *_pass(
+                "mpmd-remat-fragment", when=self.apply_fragment_remat, merge_remat_fragments=self.merge_remat_fragments
+            ),
+            *_passes("mpmd-verify-stage-merging"),
             *(late if self.merge_after_scheduling else ()),
-            *((MergeForwardWithBackwardPass(),) if self.merge_forward_with_backward else ()),
+            *_pass("mpmd-merge-forward-with-backward", when=self.merge_forward_with_backward),
         )
 
 
@@ -240,21 +173,24 @@ class ShardingPropagationPipeline(Pipeline):
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes. Those of sdy close shardings, and leave constraints for the compiler of each fragment."""
         return (
-            UniquifyFunctionInputsOutputsPass(use_transfer_instead_of_fragment=True),  # so that each has a sharding
+            # So that each result of a function has a sharding of its own.
+            *_pass("mpmd-uniquify-function-inputs-outputs", use_transfer_instead_of_fragment=True),
             *Propagation().propagation(),
-            ConstantOrScalarMergerPass(),
-            SinkDataFlowEdgesPass(),
-            UpdateNonDivisiblePass(),
-            RemoveSubAxesPass(),
-            CloseShardingsPass(),
-            DropShardingRulesPass(),
-            PopulateUnreducedOutShardingPass(),
-            EnforceUserShardingsPass(),
-            ExtractReshardsFromInterMeshTransfersPass(),
-            ConvertSdyShardingsToMpmdTypesPass(),
-            ConvertSdyConstantsPass(),
-            TargetIndependentOptimizationPass(),
-            SimplifyProgramPass(),
+            *_passes(
+                "sdy-constant-or-scalar-merger",
+                "sdy-sink-data-flow-edges",
+                "sdy-update-non-divisible-input-output-shardings",
+                "sdy-remove-sub-axes-in-input-output-shardings",
+                "sdy-close-shardings",
+                "sdy-drop-sharding-rules",
+                "mpmd-populate-unreduced-out-sharding",
+                "mpmd-enforce-user-shardings",
+                "mpmd-extract-reshards-from-inter-mesh-transfers",
+                "mpmd-convert-sdy-shardings-to-mpmd-types",
+                "mpmd-convert-sdy-constants",
+                "stablehlo-target-independent-optimization",
+                "mpmd-simplify-program",
+            ),
         )
 
 
@@ -268,33 +204,38 @@ class ExportPipeline(Pipeline):
     fail_on_backward_deps: bool = False
     fail_on_inferred_fragments: bool = True
     fail_on_param_transfers: bool = False
-    param_transfer_pattern: str = ValidateNoParamTransfersPass.param_pattern
+    param_transfer_pattern: str = "params['transformer"
     copy_constants_from_producer_to_consumer: bool = False
     apply_merge_transfers: bool = False
     verbose_logging: bool = False
 
     def passes(self) -> Sequence[ModulePass]:
         """Return the passes. Marks are made on the final fragments; that of memory needs the others."""
-        merged: Passes = (MergeTransfersPass(), FragmentDedupPass(), CsePass())
+        merge_transfers = _passes("mpmd-merge-transfers", "mpmd-fragment-dedup", "cse")
         return (
-            CsePass(),
-            *((CopyConstantsPass(),) if self.copy_constants_from_producer_to_consumer else ()),
-            CanonicalizePass(),
-            FragmentDedupPass(),
-            *(merged if self.apply_merge_transfers else ()),
-            FragmentDcePass(),
-            UniquifyFunctionInputsOutputsPass(),
-            MergeInferredFragmentsPass(),
-            MarkOffloadedInputOutputPass(),
-            MarkInputOutputWithLayoutsPass(),
-            DelayInferredFragmentsPass(),
-            DelayTransfersFromCpuPass(),
-            SinkCreateTokenIntoFragmentsPass(),
-            MarkAliasingAndDonationPass(),
-            MarkFragmentReservedMemoryPass(),
-            ValidateNoParamTransfersPass(self.fail_on_param_transfers, self.param_transfer_pattern),
-            ValidateNoInferredFragmentsPass(self.fail_on_inferred_fragments),
-            LowerToFragmentCallsPass(self.verbose_logging),
-            ValidateNoReshardsPass(self.fail_on_reshard_only_fragments),
-            ValidateNoBackwardDepsPass(self.fail_on_backward_deps),
+            *_passes("cse"),
+            *_pass("mpmd-copy-constants", when=self.copy_constants_from_producer_to_consumer),
+            *_passes("canonicalize", "mpmd-fragment-dedup"),
+            *(merge_transfers if self.apply_merge_transfers else ()),
+            *_passes(
+                "mpmd-fragment-dce",
+                "mpmd-uniquify-function-inputs-outputs",
+                "mpmd-merge-inferred-fragments",
+                "mpmd-mark-offloaded-input-output",
+                "mpmd-mark-input-output-with-layouts",
+                "mpmd-delay-inferred-fragments",
+                "mpmd-delay-transfers-from-cpu",
+                "mpmd-sink-create-token-into-fragments",
+                "mpmd-mark-aliasing-and-donation",
+                "mpmd-mark-fragment-reserved-memory",
+            ),
+            *_pass(
+                "mpmd-validate-no-param-transfers",
+                fail_on_param_transfers=self.fail_on_param_transfers,
+                param_pattern=self.param_transfer_pattern,
+            ),
+            *_pass("mpmd-validate-no-inferred-fragments", fail_on_inferred_fragments=self.fail_on_inferred_fragments),
+            *_pass("mpmd-lower-to-fragment-calls", verbose_logging=self.verbose_logging),
+            *_pass("mpmd-validate-no-reshards", fail_on_reshard_only_fragments=self.fail_on_reshard_only_fragments),
+            *_pass("mpmd-validate-no-backward-deps", fail_on_backward_deps=self.fail_on_backward_deps),
         )
