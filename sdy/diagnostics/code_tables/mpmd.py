@@ -37,6 +37,7 @@ MPMD: dict[str, Code] = {
         "A mesh has more or fewer forward or backward fragments than microbatches.",
         "Call the computations of each mesh once per microbatch.",
     ),
+    "SDY-M105": Code("A rule about fragments has no effect.", "Name fragments that exist, on one mesh."),
     "SDY-M106": Code(
         "A named computation is not assigned to a mesh.",
         "Add it to the assignment: `name-to-mesh-assignment=name@mesh`.",
@@ -57,13 +58,12 @@ MPMD: dict[str, Code] = {
         "Mesh inference left an op without a mesh.",
         "Transfer the value that the op needs explicitly, or set `infer-transfers`.",
     ),
-    "SDY-M105": Code("A rule about fragments has no effect.", "Name fragments that exist, on one mesh."),
     "SDY-M201": Code(
         "An argument or a result of a program on several meshes is sharded along a part of an axis.",
         "Shard it along whole axes; the sharding is cut before the part.",
     ),
     "SDY-M202": Code(
-        "A transfer changes the sharding of a value where it must not: on one mesh, or from host to host.",
+        "A transfer changes the sharding of a value and not its mesh, or goes from host to host.",
         "Reshard the value in a computation before or after the transfer.",
     ),
     "SDY-M203": Code(

@@ -1,4 +1,4 @@
-// Reshards between meshes are reported; on the host, and on one mesh, a transfer must keep the sharding.
+// Reshards between meshes and parts of axes are reported; transfers from host to host are not supported.
 // RUN: sdy-opt %s --mpmd-enforce-user-shardings --mpmd-extract-reshards-from-inter-mesh-transfers --split-input-file --verify-diagnostics
 
 sdy.mesh @m = <["x"=2]>
@@ -16,7 +16,7 @@ func.func public @resharding(%x: !a {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
 !a = !mpmd.mesh_tensor<"a", tensor<8xf32>, memory_kind="pinned_host">
 !b = !mpmd.mesh_tensor<"b", tensor<8xf32>, memory_kind="pinned_host">
 func.func public @on_host(%x: !a) -> !b attributes {topology = #mpmd.topology<<"a" : <["x"=2]>>, <"b" : <["x"=2]>>>} {
-  // expected-error @+1 {{a transfer from host to host must not change the sharding}}
+  // expected-error @+1 {{a transfer from host to host is not supported where shardings are propagated}}
   %0 = mpmd.transfer %x : (!a) -> !b
   return %0 : !b
 }

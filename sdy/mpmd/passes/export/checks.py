@@ -55,7 +55,10 @@ def _op(value: SSAValue | Operation) -> Operation:
 
 @dataclass(frozen=True)
 class ValidateNoParamTransfersPass(FunctionPass):
-    """Report transfers between meshes of values whose names say that they are parameters."""
+    """Report transfers between meshes of values whose names say that they are parameters.
+
+    Names are the locations of the text, `loc("params['w']")`: without `SdyContext.locations` no value has one.
+    """
 
     name = "mpmd-validate-no-param-transfers"
     ON = is_mpmd

@@ -56,7 +56,7 @@ class ExtractReshardsFromInterMeshTransfersPass(FunctionPass):
             return
         for transfer in ops_of(func, TransferOp):
             if transfer.source_type.is_on_host and transfer.target_type.is_on_host:
-                message = "a transfer from host to host must not change the sharding"
+                message = "a transfer from host to host is not supported where shardings are propagated"
                 findings.warn(transfer, "SDY-M202", message, Severity.ERROR)
                 continue
             source, target = stored_sharding(transfer.tensor), stored_sharding(transfer.result)
