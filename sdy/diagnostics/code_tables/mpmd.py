@@ -60,7 +60,7 @@ MPMD: dict[str, Code] = {
     ),
     "SDY-M201": Code(
         "An argument or a result of a program on several meshes is sharded along a part of an axis.",
-        "Shard it along whole axes; the sharding is cut before the part.",
+        "Shard it along whole axes; the sharding ends before the part.",
     ),
     "SDY-M202": Code(
         "A transfer changes the sharding of a value and not its mesh, or goes from host to host.",

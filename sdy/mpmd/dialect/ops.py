@@ -70,7 +70,7 @@ class CanonicalizedByMpmd(HasCanonicalizationPatternsTrait):
 
 @irdl_op_definition
 class NamedTensorOp(DeclaredSyntaxOp):
-    """Return the operand, to which the user gave a name: `%1 = mpmd.named_tensor %0 name="cut" : tensor<8xf32>`."""
+    """Return the operand, to which the user gave a name: `%1 = mpmd.named_tensor %0 name="split" : tensor<8xf32>`."""
 
     name = "mpmd.named_tensor"
     T: ClassVar = VarConstraint("T", BaseAttr(TensorType))
@@ -297,11 +297,10 @@ class CallOp(CalleeOp):
                 message = f"@{self.callee_name} must be called with {counted(len(expected), kind)}, got {len(actual)}"
                 note = Note("the call is here", span_of(self))
                 raise SdyError(Diagnostic("SDY-M003", message, span_of(callee), notes=(note,)))
-            for index, (wanted, given) in enumerate(zip(expected, actual, strict=True)):
-                if wanted != given:
-                    message = (
-                        f"{self.name}: {kind} {index} must have the type of @{self.callee_name}, {wanted}, got {given}"
-                    )
+            for index, (required, given) in enumerate(zip(expected, actual, strict=True)):
+                if required != given:
+                    types = f"{required}, got {given}"
+                    message = f"{self.name}: {kind} {index} must have the type of @{self.callee_name}, {types}"
                     raise failure(self, "SDY-M003", message)
         if is_mpmd(callee) and is_public(callee):
             message = f"{self.name}: @{self.callee_name} has a topology and is called, so it must be private"

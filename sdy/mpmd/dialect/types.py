@@ -50,7 +50,7 @@ class MeshTensorType(ParametrizedAttribute, TypeAttribute, TensorLikeType, Conta
 
     @property
     def sharding(self) -> TensorSharding | None:
-        """The sharding; None if each device holds the whole tensor."""
+        """The sharding; None if each device holds the full tensor."""
         return self.sharding_attr.data if isinstance(self.sharding_attr, TensorShardingAttr) else None
 
     @property

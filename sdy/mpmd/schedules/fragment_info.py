@@ -1,4 +1,4 @@
-"""What rules know of a fragment, and the text of rules. Source: docs/spec/08, 3.5.
+"""The facts of a fragment that rules name, and the text of rules. Source: docs/spec/08, 3.5.
 
 FragmentMergeRule(sources=[FragmentInfo(origins=["f"],mesh_name="m")],target=FragmentInfo(origins=["f","g"(1)]))
 FragmentScheduleRule(ordered_fragments=[FragmentInfo(origins=["f"])->FragmentInfo(origins=["g"])])
@@ -22,7 +22,7 @@ class SplitType(Enum):
 
 
 class FragmentInfo(NamedTuple):
-    """What identifies a fragment in rules. A fragment's origins are sorted; those of a rule are compared as written."""
+    """The identity of a fragment in rules. A fragment's origins are sorted; those of a rule are compared as written."""
 
     origins: tuple[UserOrigin, ...]
     stage: int | None = None

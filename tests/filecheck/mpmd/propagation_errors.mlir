@@ -25,7 +25,7 @@ func.func public @on_host(%x: !a) -> !b attributes {topology = #mpmd.topology<<"
 
 sdy.mesh @m = <["x"=4]>
 !a = !mpmd.mesh_tensor<"a", tensor<8xf32>>
-// expected-warning @+1 {{sub-axes at argument 0 are not supported: <@m, [{"x":(1)2}]> is cut to <@m, [{}]>}}
+// expected-warning @+1 {{sub-axes at argument 0 are not supported: <@m, [{"x":(1)2}]> becomes <@m, [{}]>}}
 func.func public @sub_axis(%x: !a {sdy.sharding = #sdy.sharding<@m, [{"x":(1)2}]>})
     attributes {topology = #mpmd.topology<<"a" : <["x"=4]>>>} {
   return

@@ -36,7 +36,7 @@ class AbsorbInferredFragmentsPass(FunctionPass):
     absorb_on_entry_point_function: bool = False
 
     def visit(self, func: FuncOp, findings: Findings) -> None:
-        """Visit a called function, or an entry point if the option says so."""
+        """Visit a called function, or an entry point if the option includes it."""
         if self.absorb_on_entry_point_function or not is_entry_point(func):
             rewrite_greedily(func, (_absorb_producer, _absorb_consumer), merges_constants=True)
 

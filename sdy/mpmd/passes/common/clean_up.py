@@ -57,7 +57,7 @@ def _constant_behind(value: SSAValue) -> Operation | None:
 
 
 class FragmentDcePass(FunctionPass):
-    """Erase unused results and arguments of fragments, the ops behind them, and unused transfers."""
+    """Erase unused results and arguments of fragments, the ops that only they used, and unused transfers."""
 
     name = "mpmd-fragment-dce"
 
@@ -138,7 +138,7 @@ class MoveTransfersToProducerPass(FunctionPass):
 
 @dataclass(frozen=True)
 class UniquifyFunctionInputsOutputsPass(FunctionPass):
-    """Give each result of a function a value of its own, which is no argument."""
+    """Give each result of a function a value of its own, not an argument."""
 
     name = "mpmd-uniquify-function-inputs-outputs"
     ON = is_mpmd

@@ -17,16 +17,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.fast_ops import replace_uses
-from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, SelectOp
+from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp, SelectOp
+from sdy.dialects.stablehlo.reduction import COMMUTATIVE
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
 from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.greedy import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import is_pure, move_to_start, users_of
 from sdy.passes.rewriting.insertion import erase, insert_before
-
-_COMMUTATIVE = (AddOp, MultiplyOp, AndOp, OrOp, MaximumOp, MinimumOp)  # whose constants StableHLO puts last
-_KEEPS_SPLATS = (BroadcastInDimOp, ReshapeOp, TransposeOp)
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def _fold(op: Operation) -> list[Operation] | None:
             constant = _splat(other)
             if constant is not None and constant.get_values()[0] == unit:
                 return _replace(op, value)
-    if isinstance(op, _COMMUTATIVE) and _is_constant(op.operands[0]) and not _is_constant(op.operands[1]):
+    if op.name in COMMUTATIVE and _is_constant(op.operands[0]) and not _is_constant(op.operands[1]):
         op.operands = [op.operands[1], op.operands[0]]
         return [op]
     if len(op.results) != 1 or not op.operands or not is_pure(op):
@@ -66,7 +64,7 @@ def _fold(op: Operation) -> list[Operation] | None:
     constants = [each for each in operands if each is not None]
     if len(constants) < len(operands) or not isinstance(op.results[0].type, TensorType):
         return None
-    if isinstance(op, _KEEPS_SPLATS):
+    if isinstance(op, BroadcastInDimOp | ReshapeOp | TransposeOp):
         return _replace_by_splat(op, constants[0])
     return _replace_by_splat(op, _evaluated(op, constants)) if is_elementwise(op) else None
 

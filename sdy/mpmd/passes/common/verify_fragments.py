@@ -15,7 +15,7 @@ from sdy.mpmd.schedules.fragment_info import SplitType
 
 
 class _Signature(NamedTuple):
-    """What no two fragments of a stage may share. An absent call counter is equal to any."""
+    """The key that no two fragments of a stage may share. An absent call counter is equal to any."""
 
     mesh: str
     stage: int

@@ -93,12 +93,12 @@ class ValidateNoInferredFragmentsPass(FunctionPass):
         for fragment in ops_of(func, FragmentOp):
             if fragment.is_user_fragment:
                 continue
-            makers = inferring_passes(fragment)
-            if not makers:
+            producers = inferring_passes(fragment)
+            if not producers:
                 findings.error(fragment, "SDY-M306", "an inferred fragment does not say which pass made it")
                 continue
-            message = f"an inferred fragment, made by {', '.join(makers)}, was not merged with a computation"
-            is_allowed = not _MAY_BE_LEFT.isdisjoint(makers)
+            message = f"an inferred fragment, made by {', '.join(producers)}, was not merged with a computation"
+            is_allowed = not _MAY_BE_LEFT.isdisjoint(producers)
             fails = self.fail_on_inferred_fragments and not is_allowed
             findings.report(fragment, "SDY-M306", message, fails=fails)
 

@@ -20,7 +20,7 @@ def direction_word(transpose_count: int, *, other: str = "transpose{}") -> str:
 
 
 def split_counter(name: str) -> tuple[str, int | None]:
-    """Return the head of a name and the number behind its last underscore: `block_12` is `block` and 12."""
+    """Return the head of a name and the number after its last underscore: `block_12` is `block` and 12."""
     found = _COUNTED.fullmatch(name)
     return (name, None) if found is None else (found[1], int(found[2]))
 

@@ -50,7 +50,7 @@ class MarkInputOutputWithLayoutsPass(FunctionPass):
 
 @dataclass
 class _Users:
-    """What the users of a value ask of its layout: that of a function result (`source`), if it is returned as one."""
+    """The layout that the users of a value require: that of a function result (`source`), if it is returned as one."""
 
     layout: str = AUTO
     source: int = -1

@@ -9,7 +9,7 @@ from sdy.mpmd.dialect.mesh_names import split_memory_kind
 
 
 class Place(NamedTuple):
-    """Where the user put a name: a mesh, perhaps with a memory kind behind a `#`, and a stage."""
+    """The place that the user gave a name: a mesh, perhaps with a memory kind after a `#`, and a stage."""
 
     text: str
     stage: int | None = None

@@ -11,7 +11,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.diagnostics.diagnostic import InternalError
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.walk import post_order
 from sdy.mpmd.dialect.attrs import Reduction
@@ -28,7 +27,7 @@ from sdy.mpmd.passes.tools.fragments import inferred_by
 from sdy.mpmd.passes.tools.frame import Findings
 from sdy.mpmd.passes.tools.greedy import rewrite_greedily
 from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, smallest
-from sdy.mpmd.passes.tools.meshless import BINARY_OPS, is_meshless
+from sdy.mpmd.passes.tools.meshless import is_meshless, step_of
 from sdy.mpmd.passes.tools.transfers import chain_transfers, cross_mesh_assigns, replace_assign
 from sdy.mpmd.passes.tools.uses import distinct, is_before, move_before, users_of
 
@@ -163,9 +162,7 @@ class _Inserter:
         )
         total: SSAValue = fragment.block.args[0]
         for argument in fragment.block.args[1:]:
-            if kind not in BINARY_OPS:
-                raise InternalError("a reduction of kind none has several operands")
-            step = BINARY_OPS[kind].create(operands=[total, argument], result_types=[first.tensor])
+            step = step_of(kind).create(operands=[total, argument], result_types=[first.tensor])
             fragment.block.add_op(step)
             total = step.results[0]
         fragment.block.add_op(ReturnOp(total))

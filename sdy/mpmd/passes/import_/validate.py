@@ -135,7 +135,7 @@ def _is_empty(meshes: MeshSet | None) -> bool:
 
 
 class _Program:
-    """What the checks ask of a module, and the ops and arguments that failed one."""
+    """The facts of a module that the checks ask for, and the ops and arguments that failed one."""
 
     def __init__(self, module: ModuleOp) -> None:
         self.queries = SetQueries(module)

@@ -21,9 +21,9 @@ from sdy.mpmd.schedules.fragment_info import FragmentInfo, ScheduleRule, parse_s
 
 
 class _Paths:
-    """Which ops of a block depend on which, by uses and by control dependencies that are added.
+    """The dependencies between the ops of a block, by uses and by control dependencies that are added.
 
-    As in Shardy, a path to an op that stands behind it in program order somewhere is not found.
+    As in Shardy, a path to an op that passes an op after it in program order is not found.
     """
 
     def __init__(self, func: FuncOp) -> None:
@@ -42,7 +42,7 @@ class _Paths:
         self._successors[first].add(second)
 
     def exists(self, source: Operation, target: Operation) -> bool:
-        """Return whether there is a path, no op of which stands behind the target."""
+        """Return whether there is a path, no op of which is after the target."""
         limit = self._positions[target]
         seen, pending = {source}, [source]
         while pending:

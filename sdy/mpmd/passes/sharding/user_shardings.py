@@ -57,7 +57,7 @@ def _out_shardings(fragment: FragmentOp) -> list[TensorSharding]:
 class EnforceUserShardingsPass(FunctionPass):
     """Make fragments take and return the values at the ends of a function as its own shardings say.
 
-    Sub-axes are cut there, because shardings of JAX cannot name them.
+    Sub-axes are removed there, because shardings of JAX cannot name them.
     """
 
     name = "mpmd-enforce-user-shardings"
@@ -87,7 +87,7 @@ class EnforceUserShardingsPass(FunctionPass):
 
 
 def without_sub_axes(sharding: TensorSharding) -> TensorSharding:
-    """Return a sharding in which each dim ends before its first sub-axis; a dim that is cut becomes closed."""
+    """Return a sharding in which each dim ends before its first sub-axis; a dim that ends there becomes closed."""
     dims: list[DimSharding] = []
     for dim in sharding.dims:
         first = next((index for index, axis in enumerate(dim.axes) if axis.sub_axis is not None), None)
@@ -96,6 +96,6 @@ def without_sub_axes(sharding: TensorSharding) -> TensorSharding:
 
 
 def _warn(findings: Findings, where: str, old: TensorSharding, new: TensorSharding, span: Span | None) -> None:
-    message = f"sub-axes at {where} are not supported: {write_sharding(old)} is cut to {write_sharding(new)}"
+    message = f"sub-axes at {where} are not supported: {write_sharding(old)} becomes {write_sharding(new)}"
     warning = Diagnostic("SDY-M201", message, span, severity=Severity.WARNING)
     emit_once(findings.ctx, warning, where.partition(" ")[0])

@@ -1,4 +1,7 @@
-"""What rules and schedules ask of fragments: counts, infos and positions. Source: docs/spec/07, 4.7, 4.8 and 4.13."""
+"""The facts of fragments that rules and schedules ask for: counts, infos and positions.
+
+Source: docs/spec/07, 4.7, 4.8 and 4.13.
+"""
 
 from __future__ import annotations
 

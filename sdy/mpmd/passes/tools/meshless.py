@@ -9,23 +9,14 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
-from sdy.dialects.facts.traits import combiners_of, is_terminator
-from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp
+from sdy.dialects.facts.traits import Combiner, Identity, as_combiner, combiners_of, is_terminator
+from sdy.dialects.stablehlo.reduction import COMMUTATIVE
 from sdy.dialects.stablehlo.reduction import ReduceOp as StablehloReduceOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
+from sdy.model.sharding import ReductionKind
 from sdy.mpmd.dialect.attrs import Reduction
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.tools.uses import uses_of_op
-
-BINARY_OPS: dict[Reduction, type[Operation]] = {
-    Reduction.ADD: AddOp,
-    Reduction.MAX: MaximumOp,
-    Reduction.MIN: MinimumOp,
-    Reduction.MUL: MultiplyOp,
-    Reduction.OR: OrOp,
-    Reduction.AND: AndOp,
-}
-_KINDS = {op: kind for kind, op in BINARY_OPS.items()}
 
 
 def is_meshless(op: Operation) -> bool:
@@ -65,13 +56,37 @@ def has_tensor_result(op: Operation) -> bool:
 
 def binary_kind(op: Operation) -> Reduction | None:
     """Return the reduction that a binary op is a step of, or None."""
-    return _KINDS.get(type(op))
+    return kind_of_class(type(op))
+
+
+def kind_of_class(op_class: type[Operation]) -> Reduction | None:
+    """Return the reduction of which ops of a class are steps, or None."""
+    match as_combiner(op_class):
+        case Combiner(kind=ReductionKind.SUM):
+            return Reduction.ADD
+        case Combiner(kind=ReductionKind.MAX):
+            return Reduction.MAX
+        case Combiner(kind=ReductionKind.MIN):
+            return Reduction.MIN
+        case Combiner(identity=Identity.ONE):
+            return Reduction.MUL
+        case Combiner(kind_of_booleans=ReductionKind.MAX):
+            return Reduction.OR
+        case Combiner(kind_of_booleans=ReductionKind.MIN):
+            return Reduction.AND
+        case _:
+            return None
+
+
+def step_of(kind: Reduction) -> type[Operation]:
+    """Return the class of the binary op that is a step of a reduction. Raises: StopIteration for the kind `none`."""
+    return next(op for op in COMMUTATIVE.values() if kind_of_class(op) is kind)
 
 
 def kind_of_reduce(op: StablehloReduceOp) -> Reduction | None:
     """Return the kind of a reduction whose body combines all values by one binary op, or None."""
     combiners = combiners_of(op.body.block)
-    kinds = {_KINDS.get(each) for each in combiners or ()}
+    kinds = {kind_of_class(each) for each in combiners or ()}
     return kinds.pop() if len(kinds) == 1 else None
 
 
