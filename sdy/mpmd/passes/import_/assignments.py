@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.wording import counted
+from sdy.dialects.facts.traits import terminator_of
+from sdy.mpmd.dialect.functions import failure
 from sdy.mpmd.dialect.mesh_names import split_memory_kind
+
+ValueT = TypeVar("ValueT", bound=SSAValue)
 
 
 class Place(NamedTuple):
@@ -48,6 +57,23 @@ def parse_constraints(text: str) -> list[tuple[int, int]]:
         (_integer(first, f"{first}:{second}", "an input"), _integer(second, f"{first}:{second}", "an output"))
         for first, _, second in pairs
     ]
+
+
+def input_of(func: FuncOp, index: int) -> BlockArgument:
+    """Return an input that an assignment or a constraint names. Raises: SdyError SDY-M010 if there is none."""
+    return _existing(func, "input", func.body.block.args, index)
+
+
+def output_of(func: FuncOp, index: int) -> SSAValue:
+    """Return an output that an assignment or a constraint names. Raises: SdyError SDY-M010 if there is none."""
+    return _existing(func, "output", terminator_of(func.body).operands, index)
+
+
+def _existing(func: FuncOp, kind: str, values: Sequence[ValueT], index: int) -> ValueT:
+    if 0 <= index < len(values):
+        return values[index]
+    message = f"{kind} {index} does not exist: @{func.sym_name.data} has {counted(len(values), kind)}"
+    raise failure(func, "SDY-M010", message, "indices begin at 0")
 
 
 def _entries(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions, update_fu
 from sdy.mpmd.dialect.ops import AssignOp, TransferOp, UnassignOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, MEMORY_KIND, RES_ATTRS, get, update
-from sdy.mpmd.passes.import_.assignments import parse_constraints, parse_indexed_assignment
+from sdy.mpmd.passes.import_.assignments import input_of, output_of, parse_constraints, parse_indexed_assignment
 from sdy.mpmd.passes.import_.sets import SetQueries, argument_set, op_set
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, is_mpmd_entry_point
 from sdy.mpmd.passes.tools.mesh_sets import USE_SET, MeshSet, intersection
@@ -71,8 +71,9 @@ class EnforceInputOutputEquishardingPass(FunctionPass):
         types = func.function_type
         end = terminator_of(func.body)
         for source, target in parse_constraints(self.constraints):
-            if types.inputs.data[source] != types.outputs.data[target]:
-                transfer = TransferOp(end.operands[target], mesh_type(types.inputs.data[source]))
+            expected, value = input_of(func, source).type, output_of(func, target)
+            if types.outputs.data[target] != expected:
+                transfer = TransferOp(value, mesh_type(expected))
                 insert_before(end, transfer)
                 set_operand(end, target, transfer.result)
         update_function_type(func)
@@ -92,10 +93,12 @@ class MapInputOutputToMeshPass(FunctionPass):
         """Insert unassigns of the inputs, in order, and assigns of the outputs."""
         last: Operation | None = None
         for index, place in parse_indexed_assignment(self.input_assignment).items():
-            argument = func.body.block.args[index]
-            last = place_argument(argument, place.mesh, "user_in", memory_kind=place.memory_kind, after=last)
+            last = place_argument(
+                input_of(func, index), place.mesh, "user_in", memory_kind=place.memory_kind, after=last
+            )
         end = terminator_of(func.body)
         for index, place in parse_indexed_assignment(self.output_assignment).items():
+            output_of(func, index)
             place_result(end, index, place.mesh, "user_out", memory_kind=place.memory_kind)
         update_function_type(func)
         for name, values in ((ARG_ATTRS, func.body.block.args), (RES_ATTRS, end.operands)):
@@ -126,7 +129,7 @@ class AssignUsingInputOutputConstraintsPass(ModulePass):
 
 def _place_both(func: FuncOp, source: int, target: int, queries: SetQueries) -> None:
     end = terminator_of(func.body)
-    argument, value = func.body.block.args[source], end.operands[target]
+    argument, value = input_of(func, source), output_of(func, target)
     mesh = _common_mesh(argument, value, queries)
     if mesh is None:
         return
