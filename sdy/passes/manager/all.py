@@ -135,9 +135,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-infer-mesh-validate-no-additional-transfers-needed": "validate.ValidateNoAdditionalTransfersNeededPass",
         "mpmd-infer-mesh-validate-src-set-not-empty": "validate.ValidateSrcSetNotEmptyPass",
         "mpmd-inline-nested-user-exposed-ops": "map_names.InlineNestedUserExposedOpsPass",
-        "mpmd-insert-nameless-clone-of-negligible-ops": (
-            "named_computations.InsertNamelessCloneOfNegligibleOpsPass"
-        ),
+        "mpmd-insert-nameless-clone-of-negligible-ops": ("named_computations.InsertNamelessCloneOfNegligibleOpsPass"),
         "mpmd-introduce-transfers": "introduce_transfers.IntroduceTransfersPass",
         "mpmd-map-input-output-to-mesh": "function_ends.MapInputOutputToMeshPass",
         "mpmd-map-named-ops-to-mpmd-ops": "map_names.MapNamedOpsToMpmdOpsPass",
