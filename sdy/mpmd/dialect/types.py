@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.types import TensorLikeType
 from sdy.grammar.write import write_sharding
@@ -123,8 +124,10 @@ def _parse_tensor(parser: AttrParser) -> Attribute:
 
 
 def mesh_type(value_type: Attribute) -> MeshTensorType:
-    """Return the type of a value that is known to be a mesh tensor."""
-    assert isinstance(value_type, MeshTensorType)
+    """Return the type of a value on a mesh. Raises: SdyError SDY-M110 if mesh inference has not placed it."""
+    if not isinstance(value_type, MeshTensorType):
+        hint = "run mpmd-import-pipeline first"
+        raise SdyError(Diagnostic("SDY-M110", f"expected a value on a mesh, got one of type {value_type}", hint=hint))
     return value_type
 
 

@@ -185,7 +185,11 @@ class _Rewriter:
                 replace_uses(result, new.results[index])
             for user in users_of(result):
                 if isinstance(user, AssignOp):
-                    found = next(each for each in candidates if each.type == user.result.type)
+                    found = next((each for each in candidates if each.type == user.result.type), None)
+                    if found is None:
+                        needed = "is needed on a mesh on which it is not made"
+                        message = f"result {index} of @{callee.sym_name.data} {needed}"
+                        raise failure(call, "SDY-M109", message, "set infer-transfers, or transfer the value")
                     unassign = UnassignOp(found)
                     new_ops.append(unassign)
                     set_operand(user, 0, unassign.result)
