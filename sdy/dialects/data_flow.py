@@ -8,19 +8,32 @@ Source: docs/spec/01, 6.3 and 6.4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, TypeGuard, get_args
+from typing import TypeAlias, TypeGuard
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
-from sdy.dialects.sdy.regions import ComputationOp, ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.regions import (
+    CarryingLoopOp,
+    ComputationOp,
+    ManualComputationOp,
+    NamedComputationOp,
+    ShardedBodyOp,
+)
 from sdy.dialects.stablehlo.control import CaseOp, OptimizationBarrierOp, WhileOp
 
-DataFlowOp: TypeAlias = ComputationOp | WhileOp | CaseOp | OptimizationBarrierOp
+DataFlowOp: TypeAlias = ComputationOp | CarryingLoopOp | WhileOp | CaseOp | OptimizationBarrierOp
 
-DATA_FLOW_OPS = frozenset[type[Operation]](get_args(DataFlowOp))  # `isinstance` takes long where every op is asked
+# Their classes, as `isinstance` takes long where every op is asked. Other dialects add theirs when they are loaded.
+DATA_FLOW_OPS: set[type[Operation]] = {
+    ManualComputationOp,
+    NamedComputationOp,
+    WhileOp,
+    CaseOp,
+    OptimizationBarrierOp,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ def result_owners(op: DataFlowOp) -> tuple[SSAValue, ...]:
 
 
 def argument_owners(op: DataFlowOp) -> tuple[SSAValue, ...]:
-    """Return the block arguments of `op` that own an edge: those of manual and named computations."""
+    """Return the block arguments of `op` that own an edge: those of ops whose body takes the operands."""
     return tuple(op.body.block.args) if isinstance(op, ComputationOp) else ()
 
 
@@ -70,10 +83,10 @@ def sources_of(owner: SSAValue) -> tuple[EdgeSource, ...]:
     op, index = op_of(owner), index_of(owner)
     assert has_data_flow_edges(op)
     match op:
-        case ManualComputationOp() | NamedComputationOp():
+        case ManualComputationOp() | ShardedBodyOp():
             op_or_terminator = op if isinstance(owner, BlockArgument) else terminator_of(op.body)
             return (EdgeSource(op_or_terminator, index),)
-        case WhileOp():
+        case WhileOp() | CarryingLoopOp():
             return EdgeSource(op, index), EdgeSource(terminator_of(op.body), index)
         case CaseOp():
             return tuple(EdgeSource(terminator_of(branch), index) for branch in op.branches)
@@ -84,9 +97,11 @@ def sources_of(owner: SSAValue) -> tuple[EdgeSource, ...]:
 def other_targets_of(owner: SSAValue) -> tuple[SSAValue, ...]:
     """Return the targets of the edge that `owner` owns, except for the owner itself."""
     op = op_of(owner)
+    index = index_of(owner)
+    if isinstance(op, CarryingLoopOp):
+        return (op.body.block.args[index],)
     if not isinstance(op, WhileOp):
         return ()
-    index = index_of(owner)
     return op.cond.block.args[index], op.body.block.args[index]
 
 
@@ -97,7 +112,8 @@ def owner_of_target(target: SSAValue) -> SSAValue | None:
         return None
     if isinstance(target, OpResult) or isinstance(op, ComputationOp):
         return target
-    return op.results[index_of(target)] if isinstance(op, WhileOp) else None
+    index = index_of(target)
+    return op.results[index] if isinstance(op, WhileOp | CarryingLoopOp) and index < len(op.results) else None
 
 
 def owner_of_source(source: EdgeSource) -> SSAValue | None:
@@ -108,7 +124,7 @@ def owner_of_source(source: EdgeSource) -> SSAValue | None:
     op, index = source.op, source.index
     if isinstance(op, ComputationOp):
         return source.value
-    if isinstance(op, WhileOp | OptimizationBarrierOp):
+    if isinstance(op, WhileOp | CarryingLoopOp | OptimizationBarrierOp):
         return op.results[index]
     if not op.has_trait(IsTerminator):
         return None

@@ -43,6 +43,7 @@ DIALECTS: tuple[Dialect | LazyDialect, ...] = (
     LazyDialect("quant", "sdy.dialects.quant", "QUANT"),
     LazyDialect("check", "sdy.dialects.check_dialect", "CHECK"),
     LazyDialect("interpreter", "sdy.dialects.interpreter_dialect", "INTERPRETER"),
+    LazyDialect("mpmd", "sdy.mpmd.dialect.dialect", "MPMD"),
 )
 _added_dialects: list[Dialect] = []
 

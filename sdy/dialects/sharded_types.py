@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ShapedType, TensorType
 from xdsl.ir import Attribute
 
+from sdy.dialects.sdy.types import TensorLikeType
 from sdy.model.mesh import Mesh
 from sdy.model.shape import Shape, global_shape, local_shape
 from sdy.model.sharding import TensorSharding
@@ -55,7 +56,7 @@ _shapes: dict[int, tuple[Attribute, tuple[int, ...] | None]] = {}
 
 
 def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    """Return the dim sizes of a ranked tensor without dynamic dims; None for any other type.
+    """Return the dim sizes of a ranked tensor, or of what is sharded like one, without dynamic dims; else None.
 
     Results are cached by the id of the type, of which a program has few: xDSL computes the shape anew at each call.
     """
@@ -70,7 +71,7 @@ def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
 
 
 def _static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    if not isinstance(value_type, TensorType):
+    if not isinstance(value_type, TensorType | TensorLikeType):
         return None
-    shape = cast("TensorType[Attribute]", value_type).get_shape()
+    shape = cast("ShapedType", value_type).get_shape()
     return None if DYNAMIC_INDEX in shape else shape

@@ -18,7 +18,7 @@ from sdy.dialects.sdy.attrs import TensorShardingAttr, TensorShardingPerValueAtt
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp, ReshardOp, ShardingConstraintOp
-from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.regions import CarryingLoopOp, ManualComputationOp, ShardedBodyOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
@@ -37,8 +37,15 @@ ValueShardings = tuple[TensorSharding, ...]  # one per value
 
 _ASYNC_START = "stablehlo.async_start"  # compared by name, since few programs use its family
 # Ops that store shardings elsewhere than in the attribute `sdy.sharding`.
-_SPECIAL = frozenset[type[Operation] | type[None]]((FuncOp, *filter(sharding_properties, SDY.operations)))
+_SPECIAL: set[type[Operation] | type[None]] = {FuncOp, *filter(sharding_properties, SDY.operations)}
 STORED_ELSEWHERE = _SPECIAL | DATA_FLOW_OPS  # for ops with data flow edges, on the owner of an edge
+
+
+def add_data_flow_ops(*op_classes: type[ShardedBodyOp | CarryingLoopOp]) -> None:
+    """Let propagation work through ops of another dialect that pass values into a body and out of it."""
+    DATA_FLOW_OPS.update(op_classes)
+    STORED_ELSEWHERE.update(op_classes)
+    _SPECIAL.update(filter(sharding_properties, op_classes))
 
 
 # Values
@@ -75,7 +82,7 @@ def sharding_of(value: SSAValue) -> TensorSharding | None:
             return None if op.sharding is None else op.sharding.data
         case CollectiveOp() as op:
             return op.out_sharding.data
-        case ManualComputationOp() | NamedComputationOp() as op:
+        case ManualComputationOp() | ShardedBodyOp() as op:
             return _owned_sharding(op, stored_on)
         case _:
             return None
@@ -96,7 +103,7 @@ def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
             op.sharding = TensorShardingAttr(sharding)
         case CollectiveOp() as op:
             op.out_sharding = TensorShardingAttr(sharding)
-        case ManualComputationOp() | NamedComputationOp() as op:
+        case ManualComputationOp() | ShardedBodyOp() as op:
             _set_owned_sharding(op, stored_on, sharding)
         case Operation() as op:
             set_result_shardings(
@@ -128,19 +135,17 @@ def set_result_shardings(op: Operation, shardings: ValueShardings) -> None:
         op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
 
 
-def _owned_sharding(op: ManualComputationOp | NamedComputationOp, owner: SSAValue) -> TensorSharding | None:
+def _owned_sharding(op: ManualComputationOp | ShardedBodyOp, owner: SSAValue) -> TensorSharding | None:
     """Return the sharding of an edge of `op` as its owner sees it: without manual axes in a manual computation."""
     if not isinstance(owner, BlockArgument):
         return _element(_data(op.out_shardings), index_of(owner))
     sharding = _element(_data(op.in_shardings), owner.index)
-    if sharding is None or isinstance(op, NamedComputationOp):
+    if sharding is None or isinstance(op, ShardedBodyOp):
         return sharding
     return without_manual_axes(sharding, op.manual_axes.data)
 
 
-def _set_owned_sharding(
-    op: ManualComputationOp | NamedComputationOp, owner: SSAValue, sharding: TensorSharding
-) -> None:
+def _set_owned_sharding(op: ManualComputationOp | ShardedBodyOp, owner: SSAValue, sharding: TensorSharding) -> None:
     index = index_of(owner)
     if not isinstance(owner, BlockArgument):
         op.out_shardings = TensorShardingPerValueAttr(

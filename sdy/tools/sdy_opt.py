@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity, render
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
 from sdy.dialects.text.debug_locations import ParsedLocations
@@ -21,11 +21,13 @@ from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
-from sdy.tools.command_line.opt_arguments import TOOL, OptArguments, parse_arguments
+from sdy.tools.command_line.opt_arguments import LEVELS, TOOL, VERBOSITY, OptArguments, parse_arguments
 from sdy.tools.command_line.options import print_help
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
+
+_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.REMARK)
 
 
 @quiet_on_broken_pipe
@@ -121,7 +123,8 @@ class _Job:
             self.succeeded = not diagnostics
         else:
             self.succeeded = not errors
-        _report(diagnostics, self._sources)
+        shown = LEVELS.index(self._arguments.given.values.get(VERBOSITY, LEVELS[-1]))
+        _report([each for each in diagnostics if _SEVERITIES.index(each.severity) <= shown], self._sources)
         return output
 
     def _transform(self, context: SdyContext, passes: Sequence[ModulePass]) -> tuple[str | None, Sequence[Diagnostic]]:
@@ -131,6 +134,7 @@ class _Job:
                 module, locations = parse_module_with_locations(
                     chunk.text, arguments.given.file, context, chunk.first_line
                 )
+            context.locations = locations
             self._verify_and_run(passes, context, module, locations)
         except SdyError as error:
             return None, error.diagnostics

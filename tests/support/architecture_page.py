@@ -38,6 +38,7 @@ WORDS = {
     "jax": "from JAX and to JAX",
     "language_server": "editors",
     "model": "meshes, shardings, rules as values",
+    "mpmd": "several meshes",
     "partitioner": "collectives, ops on shards",
     "passes": "the pipelines of sdy-opt",
     "program": "the Program that you hold",

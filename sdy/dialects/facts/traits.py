@@ -87,6 +87,10 @@ class StoresShardings(OpTrait):
     properties: tuple[str, ...]
 
 
+class DividesItsShardings(OpTrait):
+    """A trait of ops at whose operands and results the shards must be even, as at the ends of a program."""
+
+
 class Identity(Enum):
     """The element that a combiner combines with any other to that other one."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from xdsl.context import Context
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import BlockArgument, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.ir.op_location import span_of
@@ -13,17 +15,31 @@ from sdy.dialects.ir.op_location import span_of
 OpLookup = Callable[[str], "type[Operation] | None"]
 
 
+class NamedLocations(Protocol):
+    """The locations that a text names for its ops and arguments: `loc("params['w']")`."""
+
+    def of_op(self, op: Operation) -> LocationAttr:
+        """Return the location of an op."""
+        ...
+
+    def of_argument(self, argument: BlockArgument) -> LocationAttr:
+        """Return the location of a block argument."""
+        ...
+
+
 class SdyContext(Context):
     """A context that collects the warnings and remarks of passes, in order.
 
     `emitted_keys` identifies the diagnostics that are emitted only once. Contexts for parts of one job share it.
-    `find_op` returns ops by name whose dialect is registered, but perhaps not loaded as a whole.
+    `find_op` returns ops by name whose dialect is registered, but perhaps not loaded as a whole. `locations` are those
+    that the text of the program names, for messages of passes.
     """
 
     def __init__(self, allow_unregistered: bool = False, find_op: OpLookup | None = None) -> None:
         super().__init__(allow_unregistered)
         self.diagnostics: list[Diagnostic] = []
         self.emitted_keys: set[str] = set()
+        self.locations: NamedLocations | None = None
         self._find_op = find_op
 
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:

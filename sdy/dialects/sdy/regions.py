@@ -99,8 +99,22 @@ class ManualComputationOp(IRDLOperation):
         _print_rest(self, printer)
 
 
+class ShardedBodyOp(IRDLOperation):
+    """Base class of ops whose body takes the operands and returns the results, and that store shardings of both."""
+
+    in_shardings = opt_prop_def(TensorShardingPerValueAttr)
+    out_shardings = opt_prop_def(TensorShardingPerValueAttr)
+    body = region_def("single_block")
+
+
+class CarryingLoopOp(IRDLOperation):
+    """Base class of loops whose body takes the carried values, and perhaps an index after them, and returns them."""
+
+    body = region_def("single_block")
+
+
 @irdl_op_definition
-class NamedComputationOp(IRDLOperation):
+class NamedComputationOp(ShardedBodyOp):
     """A named part of the program. Propagation treats it as if its body were inlined.
 
     ```
@@ -113,9 +127,6 @@ class NamedComputationOp(IRDLOperation):
     name = "sdy.named_computation"
     computation_name = prop_def(StringAttr, prop_name="name")
     tensors = var_operand_def()
-    in_shardings = opt_prop_def(TensorShardingPerValueAttr)
-    out_shardings = opt_prop_def(TensorShardingPerValueAttr)
-    body = region_def("single_block")
     outputs = var_result_def()
     traits = traits_def(
         IsolatedFromAbove(),
@@ -224,6 +235,6 @@ def _print_rest(op: ManualComputationOp | NamedComputationOp, printer: Printer) 
     printer.print_function_type(op.tensors.types, op.outputs.types)
 
 
-ComputationOp: TypeAlias = ManualComputationOp | NamedComputationOp
+ComputationOp: TypeAlias = ManualComputationOp | ShardedBodyOp
 
 OPS = declared_ops(__name__)

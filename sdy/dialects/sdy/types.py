@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC
+
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     MemRefType,
@@ -17,9 +19,15 @@ from xdsl.irdl import AnyOf, BaseAttr
 
 from sdy.model.shape import Shape, Shapeless, ValueShape
 
+
+class TensorLikeType(ShapedType, ABC):
+    """Base class of types of other dialects whose values have the shape of a tensor and are sharded like one."""
+
+
 Shaped = AnyOf(
     (
         BaseAttr(TensorType),
+        BaseAttr(TensorLikeType),
         BaseAttr(UnrankedTensorType),
         BaseAttr(VectorType),
         BaseAttr(MemRefType),

@@ -26,7 +26,7 @@ class SuggestsArgumentNames:
     """An op that suggests names for the arguments of its regions: `%iterArg`."""
 
     def argument_names(self, count: int) -> Sequence[str]:
-        """Return the names of the `count` arguments of a region."""
+        """Return the names of the `count` arguments of a region; an empty name stands for the usual one, `arg0`."""
         raise NotImplementedError
 
 
@@ -112,7 +112,8 @@ class _Namer:
         """Name the arguments and results in a region, except inside the regions of its ops."""
         for index, block in enumerate(region.blocks):
             if not self._unique and isinstance(region.parent, SuggestsArgumentNames):
-                names = [self._unused_name(name) for name in region.parent.argument_names(len(block.args))]
+                suggested = region.parent.argument_names(len(block.args))
+                names = [self._unused_name(name) if name else self._argument_name(is_entry=True) for name in suggested]
             else:
                 names = [self._argument_name(is_entry=index == 0) for _ in block.args]
             self._names.update(zip(block.args, names, strict=True))

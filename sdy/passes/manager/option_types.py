@@ -20,7 +20,7 @@ Scalar = bool | int | float | str
 OptionValue = Scalar | tuple[Scalar, ...]
 
 KNOWN_TYPES = "bool, int, float, str, Literal, tuple[T, ...] of these, tuple[ModulePass, ...], and T | None"
-_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_BOOLEANS = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False}
 _SCALARS = frozenset[object]((bool, int, float, str))
 
 

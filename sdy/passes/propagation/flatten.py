@@ -21,7 +21,7 @@ from sdy.dialects.ir.symbols import calls_by_callee, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp
-from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.regions import ManualComputationOp, ShardedBodyOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import (
@@ -111,7 +111,7 @@ class _Flattener:
             arguments = [self._new_value(argument, node) for argument in block.args]
             for argument in arguments:
                 argument.is_block_argument = True
-            if type(op) is NamedComputationOp:
+            if isinstance(op, ShardedBodyOp):
                 _make_siblings(arguments)
             children += [self._add(inner, node) for inner in ops_in(block)]
         node.children = children

@@ -8,6 +8,7 @@ invalidates it after each pass that does not call `keep_order`, so a pass that d
 from __future__ import annotations
 
 from collections.abc import Collection, Generator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class OpOrder:
         """Return the order without these ops."""
         return OpOrder([op for op in self.ops if id(op) not in identities])
 
-    def has_any(self, op_classes: frozenset[type[Operation]]) -> bool:
+    def has_any(self, op_classes: AbstractSet[type[Operation]]) -> bool:
         """Return whether there is an op of one of the classes."""
         return not self._present.isdisjoint(op_classes)
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
+from xdsl.traits import HasCanonicalizationPatternsTrait
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.walk import pre_order
@@ -26,7 +28,7 @@ from sdy.passes.rewriting.unique_constants import unique_constants
 from sdy.passes.simplify.sdy_patterns import ALL_PATTERNS, LABELLED_PATTERNS
 
 MAX_ROUNDS = 10
-# The ops that patterns match. A module has few of them, so the other ops need not be tried.
+# The ops of `sdy` that patterns match. A module has few of them, so the other ops need not be tried.
 TARGETS = frozenset(op for op in SDY.operations if issubclass(op, CollectiveOp | ReshardOp | ManualComputationOp))
 
 
@@ -40,7 +42,7 @@ class CanonicalizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Simplify the module in place."""
-        _simplify(op, op_order(op).ops, self._patterns())
+        _simplify(op, op_order(op).ops, self._patterns(), with_declared=not self.enable_patterns)
 
     def _patterns(self) -> tuple[RewritePattern, ...]:
         if not self.enable_patterns:
@@ -54,26 +56,38 @@ class CanonicalizePass(ModulePass):
 
 def simplify(scope: Operation) -> None:
     """Simplify `scope`, a module or a function, in place."""
-    _simplify(scope, pre_order(scope), ALL_PATTERNS)
+    _simplify(scope, pre_order(scope), ALL_PATTERNS, with_declared=True)
 
 
-def _simplify(scope: Operation, ops: Sequence[Operation], patterns: tuple[RewritePattern, ...]) -> None:
-    """Simplify `scope`, whose ops are `ops`; ops are collected again after each round that changed any."""
+def _simplify(
+    scope: Operation, ops: Sequence[Operation], patterns: tuple[RewritePattern, ...], *, with_declared: bool
+) -> None:
+    """Simplify `scope`, whose ops are `ops`; ops are collected again after each round that changed any.
+
+    Op classes of other dialects declare their patterns by a trait; they are applied if `with_declared`.
+    """
     unique_constants(ops)
     applier = GreedyRewritePatternApplier(list(patterns))
     for _ in range(MAX_ROUNDS):
         erased = erase_dead_ops(ops)
-        if not (_rewrite_all(ops, applier) or erased):
+        if not (_rewrite_all(ops, applier, with_declared=with_declared) or erased):
             return
         ops = pre_order(scope)
 
 
-def _rewrite_all(ops: Sequence[Operation], applier: GreedyRewritePatternApplier) -> bool:
+def _rewrite_all(ops: Sequence[Operation], applier: GreedyRewritePatternApplier, *, with_declared: bool) -> bool:
     """Try the patterns once on each op that one may match, in program order; return whether any op changed."""
     changed = False
-    for op in [inner for inner in ops if type(inner) in TARGETS]:
+    for op in [inner for inner in ops if type(inner) in TARGETS or (with_declared and _declared(type(inner)))]:
         if op.parent is not None:  # not erased by an earlier rewrite
             rewriter = PatternRewriter(op)
-            applier.match_and_rewrite(op, rewriter)
+            (_declared(type(op)) or applier).match_and_rewrite(op, rewriter)
             changed |= rewriter.has_done_action
     return changed
+
+
+@cache
+def _declared(op_class: type[Operation]) -> GreedyRewritePatternApplier | None:
+    """Return the patterns that an op class declares; None if it declares none."""
+    found = op_class.get_trait(HasCanonicalizationPatternsTrait)
+    return None if found is None else GreedyRewritePatternApplier(list(found.get_canonicalization_patterns()))

@@ -10,7 +10,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, Severity, Span
 
 _EXPECTATION = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?[ ]*"
-    r"(?:@(?P<where>[+-][0-9]+|above|below|unknown))?[ ]*\{\{(?P<text>.*)\}\}[ ]*$"
+    r"(?:@(?P<where>[+-][0-9]+|above|below|unknown))?[ ]*\{\{(?:\}\}.*|(?P<text>.*)\}\}[ ]*)$"
 )
 
 
@@ -42,7 +42,8 @@ class Message:
 def parse_expectations(file: str, text: str, first_line: int) -> list[Expectation]:
     """Return the expectations in the comments of a text whose first line is line `first_line` of `file`.
 
-    `@above` and `@below` refer to the nearest line without an expectation.
+    Empty braces, whatever follows them, expect any message. `@above` and `@below` refer to the nearest line without an
+    expectation.
     """
     expectations: list[Expectation] = []
     lines = text.split("\n")
@@ -52,7 +53,7 @@ def parse_expectations(file: str, text: str, first_line: int) -> list[Expectatio
         if match is not None:
             target = _target(match["where"], index, plain)
             comment = Span(file, first_line + index, match.start() + 1, match.end() - match.start(), lines[index])
-            pattern = _pattern(match["text"], is_regex=match["regex"] is not None)
+            pattern = _pattern(match["text"] or "", is_regex=match["regex"] is not None)
             line = None if target is None else first_line + target
             expectations.append(Expectation(Severity(match["severity"]), line, pattern, comment))
     return expectations

@@ -34,6 +34,8 @@ FLAGS = {
     "version": "print the version and exit",
     "help": "print this help and exit",
 }
+VERBOSITY = "mlir-diagnostic-verbosity-level"
+LEVELS = ("errors", "warnings", "remarks")
 VALUES = {
     "o": "output file (default: standard output)",
     "pass-pipeline": "the passes to run: builtin.module(pass,pass{option=value})",
@@ -42,6 +44,7 @@ VALUES = {
     "list-op": "list what each stage knows about an op, such as stablehlo.reverse, and exit",
     "mlir-timing-display": "the order in --mlir-timing: as the passes ran (tree, the default) or by time (list)",
     "load": LOAD_HELP,
+    VERBOSITY: f"the least severe diagnostics to print: {', '.join(LEVELS)} (the default)",
     "dump-dir": "write the module after each pass to a file in this directory",
 }
 
@@ -81,6 +84,9 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
         from sdy.passes.manager.pipeline_text import parse_pipeline
 
         requests = parse_pipeline(pipeline)
+    level = given.values.get(VERBOSITY, LEVELS[-1])
+    if level not in LEVELS:
+        raise argument_error(f"expected {', '.join(LEVELS)} for --{VERBOSITY}, got {level!r}")
     return OptArguments(
         given,
         times_as_list=_times_as_list(given.values.get("mlir-timing-display", "tree")),

@@ -39,6 +39,7 @@ SUBJECTS = {
     "R": "Sharding rules",
     "D": "Ops that do not verify",
     "T": "Tools, passes and files",
+    "M": "Programs on several meshes",
     "C": "Broken contracts",
     "L": "Programs of one device",
     "V": "Proofs",

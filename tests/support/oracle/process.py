@@ -21,6 +21,21 @@ class Answer(TypedDict, total=False):
     error: str
 
 
+class MpmdJob(TypedDict):
+    """A module without topologies, the meshes and their axes, where names and inputs are, and the phase to run.
+
+    A name is on a mesh, or on a mesh and in a stage.
+    """
+
+    phase: str  # IMPORT, OPTIMIZE, PARTITION or ALL
+    text: str
+    meshes: list[tuple[str, list[tuple[str, int]]]]
+    assignment: dict[str, str | tuple[str, int]]
+    inputs: list[str | None]
+    outputs: list[str | None]
+    options: dict[str, bool | str]
+
+
 class OracleAbortError(Exception):
     """The oracle's process ended without an answer."""
 
@@ -44,11 +59,18 @@ class OracleProcess:
 
         Raises: OracleAbortError if the process ends without an answer.
         """
+        return self._ask({"text": text, "pipeline": pipeline, "generic": generic})
+
+    def compile(self, job: MpmdJob) -> Answer:
+        """Compile a program on several meshes. Raises: OracleAbortError if the process ends without an answer."""
+        return self._ask(dict(job))
+
+    def _ask(self, request: dict[str, object]) -> Answer:
         process = self._process = self._process or _start()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(json.dumps({"text": text, "pipeline": pipeline, "generic": generic}) + "\n")
+            process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
             line = process.stdout.readline()
         except BrokenPipeError:

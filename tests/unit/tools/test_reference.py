@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdy.diagnostics.code_tables.execution import EXECUTION
+from sdy.diagnostics.code_tables.mpmd import MPMD
 from sdy.diagnostics.code_tables.ops import OPS
 from sdy.diagnostics.code_tables.parsing import PARSING
 from sdy.diagnostics.code_tables.partitioning import PARTITIONING
@@ -42,7 +43,7 @@ def test_every_code_has_an_entry_and_most_have_an_example() -> None:
 
 
 def test_no_code_is_in_two_tables() -> None:
-    tables = (PARSING, SHARDINGS, OPS, TOOLS, PARTITIONING, EXECUTION)
+    tables = (PARSING, SHARDINGS, OPS, MPMD, TOOLS, PARTITIONING, EXECUTION)
     assert sum(map(len, tables)) == len(CODES)
 
 

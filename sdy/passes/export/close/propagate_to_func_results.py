@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.sdy.types import TensorLikeType
 from sdy.dialects.shardings import (
     function_result_sharding,
     remove_function_result_sharding,
@@ -41,7 +42,7 @@ class PropagateToFuncResultsPass(ModulePass):
 
 
 def _lacks_sharding(func: FuncOp, index: int) -> bool:
-    is_tensor = isinstance(func.function_type.outputs.data[index], TensorType)
+    is_tensor = isinstance(func.function_type.outputs.data[index], TensorType | TensorLikeType)
     return is_tensor and function_result_sharding(func, index) is None
 
 

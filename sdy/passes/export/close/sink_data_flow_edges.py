@@ -28,7 +28,7 @@ from sdy.dialects.ir.debug_names import (
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
-from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.sdy.regions import ManualComputationOp, ShardedBodyOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import ValueShardings, set_result_shardings
 from sdy.model.sharding_update import fully_open, with_manual_axes
@@ -64,14 +64,14 @@ class SinkDataFlowEdgesPass(ModulePass):
 
 def _sink(op: DataFlowOp) -> None:
     arguments, results = edge_shardings(argument_owners(op)), edge_shardings(result_owners(op))
-    if arguments is not None and isinstance(op, ManualComputationOp | NamedComputationOp):
+    if arguments is not None and isinstance(op, ManualComputationOp | ShardedBodyOp):
         if isinstance(op, ManualComputationOp):
             axes = op.manual_axes.data
             pairs = zip(op.in_shardings.data, arguments, strict=True)
             arguments = tuple(with_manual_axes(outer, inner, axes) for outer, inner in pairs)
         op.in_shardings = TensorShardingPerValueAttr(arguments)
     if results is not None:
-        if isinstance(op, ManualComputationOp | NamedComputationOp):
+        if isinstance(op, ManualComputationOp | ShardedBodyOp):
             op.out_shardings = TensorShardingPerValueAttr(results)
         else:
             set_result_shardings(op, results)

@@ -9,15 +9,16 @@ Source: docs/spec/04, 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.dialects.facts.traits import DividesItsShardings, has_fact
 from sdy.dialects.ir.context import remark
 from sdy.dialects.ir.symbols import MAIN
 from sdy.dialects.meshes import meshes_of
@@ -72,6 +73,9 @@ class UpdateNonDivisiblePass(ModulePass):
             set_result_shardings(call, tuple(_divisible(sharding, type_, meshes) for sharding, type_ in pairs))
         for computation in order.of(ManualComputationOp):
             _update_computation(computation, meshes)
+        for other in order.ops:
+            if has_fact(type(other), DividesItsShardings):
+                _update_values([*(other.regions[0].block.args if other.regions else ()), *other.results], meshes)
         keep_order(op)
 
 
@@ -94,14 +98,18 @@ def _change(what: str, old: TensorSharding, new: TensorSharding, value_type: Att
 
 
 def _update_computation(op: ManualComputationOp, meshes: MeshTable) -> None:
-    for argument in op.body.block.args:
-        sharding = sharding_of(argument)
-        if sharding is not None and (new := _divisible(sharding, argument.type, meshes)) != sharding:
-            set_sharding(argument, new)
+    _update_values(op.body.block.args, meshes)
     pairs = zip(op.out_shardings.data, op.result_types, strict=False)
     op.out_shardings = TensorShardingPerValueAttr(
         tuple(_divisible(sharding, value_type, meshes) for sharding, value_type in pairs)
     )
+
+
+def _update_values(values: Iterable[SSAValue], meshes: MeshTable) -> None:
+    for value in values:
+        sharding = sharding_of(value)
+        if sharding is not None and (new := _divisible(sharding, value.type, meshes)) != sharding:
+            set_sharding(value, new)
 
 
 def _divisible(sharding: TensorSharding, value_type: Attribute, meshes: MeshTable) -> TensorSharding:

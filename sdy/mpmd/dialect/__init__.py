@@ -1,0 +1,1 @@
+"""The dialect `mpmd`: mesh tensors, attributes, ops with their checks, and their canonicalization."""

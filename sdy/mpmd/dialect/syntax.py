@@ -1,0 +1,191 @@
+"""The syntax that ops of the dialect `mpmd` share. Source: docs/spec/07, 3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self, TypeVar, cast
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.notation import read_bracketed
+from sdy.dialects.text.location_parser import parse_located_argument
+from sdy.grammar.parse import SHARDING_LIST
+from sdy.grammar.write import write_sharding_list
+from sdy.mpmd.dialect.attrs import UserOriginAttr, parse_user_origin
+from sdy.mpmd.dialect.terminator import ReturnOp
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
+Attributes = dict[str, Attribute]
+SHARDING_LISTS = ("in_shardings", "out_shardings")
+
+
+def parse_operands(parser: Parser) -> list[UnresolvedOperand]:
+    """Parse `(%a, %b)`."""
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+
+
+def parse_attributes(cls: type[IRDLOperation], parser: Parser) -> tuple[Attributes, Attributes]:
+    """Parse an attribute dictionary, and return the properties of the op in it, and the other attributes."""
+    found = dict(parser.parse_optional_attr_dict())
+    declared = cls.get_irdl_definition().properties
+    properties = {name: found.pop(name) for name in list(found) if name in declared}
+    return properties, found
+
+
+def create_op(
+    cls: type[OpT],
+    parser: Parser,
+    operands: Sequence[UnresolvedOperand],
+    properties: Mapping[str, Attribute],
+    attributes: Mapping[str, Attribute],
+) -> OpT:
+    """Parse `: (T) -> U` and create the op."""
+    parser.parse_punctuation(":")
+    position = parser.pos
+    types = parser.parse_function_type()
+    return cls.create(
+        operands=parser.resolve_operands(operands, types.inputs.data, position),
+        result_types=types.outputs.data,
+        properties=properties,
+        attributes=attributes,
+    )
+
+
+def print_signature(op: Operation, printer: Printer) -> None:
+    """Print `: (T) -> U`."""
+    printer.print_string(" : ")
+    printer.print_function_type(op.operand_types, op.result_types)
+
+
+class CastOp(IRDLOperation):
+    """The base class of ops with the syntax `name {attributes} %operand : (T) -> U`; properties are attributes."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties, attributes = parse_attributes(cls, parser)
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        return create_op(cls, parser, operands, properties, attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes({**self.properties, **self.attributes})
+        print_operand_list(self.operands, printer)
+        print_signature(self, printer)
+
+
+def print_operand_list(operands: Sequence[SSAValue], printer: Printer) -> None:
+    """Print ` %a, %b`."""
+    printer.print_string(" ")
+    printer.print_list(operands, printer.print_ssa_value)
+
+
+class CalleeOp(IRDLOperation):
+    """The base class of ops with the syntax `name @callee(%a) {attributes} : (T) -> U`."""
+
+    @classmethod
+    def parse_call(cls, parser: Parser, properties: Attributes) -> Self:
+        """Parse the op after what precedes the name of the callee."""
+        callee = parser.parse_attribute()
+        operands = parse_operands(parser)
+        attributes = parser.parse_optional_attr_dict()
+        return create_op(cls, parser, operands, {**properties, "callee": callee}, attributes)
+
+    def print_call(self, printer: Printer) -> None:
+        """Print what `parse_call` reads."""
+        printer.print_string(" ")
+        printer.print_attribute(self.properties["callee"])
+        printer.print_operands(self.operands)
+        printer.print_op_attributes(self.attributes)
+        print_signature(self, printer)
+
+
+def parse_fragment_header(parser: Parser) -> Attributes:
+    """Parse `<mesh="m", origin=["f"(1)], stage=1, in_shardings=[...], out_shardings=[...]>`."""
+    properties: Attributes = {}
+    with parser.in_angle_brackets():
+        parser.parse_keyword("mesh")
+        parser.parse_punctuation("=")
+        properties["mesh_name"] = StringAttr(parser.parse_str_literal())
+        parser.parse_punctuation(",")
+        parser.parse_keyword("origin")
+        parser.parse_punctuation("=")
+        origins = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_user_origin(parser))
+        properties["origin"] = ArrayAttr(map(UserOriginAttr, origins))
+        has_more = parser.parse_optional_punctuation(",") is not None
+        if has_more and parser.parse_optional_keyword("stage"):
+            parser.parse_punctuation("=")
+            properties["stage_id"] = parser.parse_attribute()
+            has_more = parser.parse_optional_punctuation(",") is not None
+        for name in SHARDING_LISTS:
+            if has_more and parser.parse_optional_keyword(name):
+                parser.parse_punctuation("=")
+                properties[name] = TensorShardingPerValueAttr(read_bracketed(parser, SHARDING_LIST))
+                has_more = parser.parse_optional_punctuation(",") is not None
+    return properties
+
+
+def fragment_header(properties: Mapping[str, Attribute]) -> str:
+    """Return the text that `parse_fragment_header` reads."""
+    mesh = cast("StringAttr", properties["mesh_name"]).data
+    origins = ", ".join(str(origin.data) for origin in cast("ArrayAttr[UserOriginAttr]", properties["origin"]))
+    parts = [f'mesh="{mesh}"', f"origin=[{origins}]"]
+    stage = properties.get("stage_id")
+    if isinstance(stage, IntegerAttr):
+        parts.append(f"stage={stage.value.data}" + ("" if stage.type == i64 else f" : {stage.type}"))
+    for name in SHARDING_LISTS:
+        shardings = properties.get(name)
+        if isinstance(shardings, TensorShardingPerValueAttr):
+            parts.append(f"{name}={write_sharding_list(shardings.data)}")
+    return f"<{', '.join(parts)}>"
+
+
+class RegionOp(IRDLOperation):
+    """The base class of ops with a body: ` (%a) {attributes} (%arg: T) { ... } : ` and the types."""
+
+    @classmethod
+    def parse_region_op(cls, parser: Parser, properties: Attributes) -> Self:
+        """Parse the op after its header."""
+        operands = parse_operands(parser)
+        more, attributes = parse_attributes(cls, parser)
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_located_argument(parser))
+        body = parser.parse_region(arguments)
+        block = body.blocks.first
+        if block is not None and (block.last_op is None or not isinstance(block.last_op, ReturnOp)):
+            block.add_op(ReturnOp.create())
+        parser.parse_punctuation(":")
+        position = parser.pos
+        inputs, outputs = cls.parse_types(parser)
+        return cls.create(
+            operands=parser.resolve_operands(operands, inputs, position),
+            result_types=outputs,
+            properties={**properties, **more},
+            attributes=attributes,
+            regions=[body],
+        )
+
+    @classmethod
+    def parse_types(cls, parser: Parser) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
+        """Parse the types of the operands and results."""
+        types = parser.parse_function_type()
+        return types.inputs.data, types.outputs.data
+
+    def print_region_op(self, printer: Printer, shown: Mapping[str, Attribute] | None = None) -> None:
+        """Print what `parse_region_op` reads; `shown` are the properties in the attribute dictionary."""
+        printer.print_string(" ")
+        printer.print_operands(self.operands)
+        printer.print_op_attributes({**(shown or {}), **self.attributes})
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.regions[0].block.args, printer.print_block_argument)
+        printer.print_string(" ")
+        printer.print_region(self.regions[0], print_entry_block_args=False)
+        printer.print_string(" : ")
+        self.print_types(printer)
+
+    def print_types(self, printer: Printer) -> None:
+        """Print the types of the operands and results."""
+        printer.print_function_type(self.operand_types, self.result_types)

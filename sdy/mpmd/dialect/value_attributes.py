@@ -1,0 +1,76 @@
+"""Attributes of values: of function arguments and results, and of what fragments, calls and loops take and return.
+
+A function stores them as MLIR does, the other ops in the attributes `arg_attrs` and `res_attrs`, a dictionary per
+value. Source: docs/spec/07, 2.7 and 3.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+
+from sdy.dialects.ir.func_attrs import ValueAttrs, attribute_of
+
+ARG_ATTRS, RES_ATTRS = "arg_attrs", "res_attrs"
+MEMORY_KIND = "mhlo.memory_kind"
+
+
+def attrs_of(op: Operation, name: str) -> ValueAttrs:
+    """Return `arg_attrs` or `res_attrs` of an op, or None if it has none."""
+    found = op.properties.get(name) if isinstance(op, FuncOp) else op.attributes.get(name)
+    return found if isinstance(found, ArrayAttr) else None  # pyright: ignore[reportUnknownVariableType]
+
+
+def get(op: Operation, name: str, index: int, key: str) -> Attribute | None:
+    """Return an attribute of value `index` in `arg_attrs` or `res_attrs`, or None."""
+    attrs = attrs_of(op, name)
+    return None if attrs is None or index >= len(attrs.data) else attribute_of(attrs, index, key)
+
+
+def entries_of(op: Operation, name: str, count: int) -> list[dict[str, Attribute]]:
+    """Return a copy of the dictionaries in `arg_attrs` or `res_attrs`, of which there are `count`."""
+    attrs = attrs_of(op, name)
+    return [dict(entry.data) for entry in attrs] if attrs is not None else [{} for _ in range(count)]
+
+
+def write_entries(op: Operation, name: str, entries: list[dict[str, Attribute]], *, keep_empty: bool = False) -> None:
+    """Write `arg_attrs` or `res_attrs`; it is removed if all dictionaries are empty, unless `keep_empty`."""
+    holder = op.properties if isinstance(op, FuncOp) else op.attributes
+    if keep_empty or any(entries):
+        holder[name] = ArrayAttr(map(DictionaryAttr, entries))
+    else:
+        holder.pop(name, None)
+
+
+def update(op: Operation, name: str, count: int, index: int, changes: Mapping[str, Attribute | None]) -> None:
+    """Set attributes of value `index`, and remove those that are None."""
+    entries = entries_of(op, name, count)
+    for key, attribute in changes.items():
+        if attribute is None:
+            entries[index].pop(key, None)
+        else:
+            entries[index][key] = attribute
+    write_entries(op, name, entries)
+
+
+def argument_attribute(argument: BlockArgument, key: str) -> Attribute | None:
+    """Return an attribute of an argument of a function, a fragment or a loop."""
+    op = argument.block.parent_op()
+    return None if op is None else get(op, ARG_ATTRS, argument.index, key)
+
+
+def memory_kind_attribute(value: SSAValue) -> str | None:
+    """Return the memory kind that an attribute gives a value: of a function argument, a transfer, or in `res_attrs`."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        assert isinstance(value, BlockArgument)
+        found = argument_attribute(value, MEMORY_KIND)
+    elif owner.name == "mpmd.transfer":
+        found = owner.attributes.get(MEMORY_KIND)
+    else:
+        assert isinstance(value, OpResult)
+        found = get(owner, RES_ATTRS, value.index, MEMORY_KIND)
+    return found.data if isinstance(found, StringAttr) else None

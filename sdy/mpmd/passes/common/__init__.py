@@ -1,0 +1,1 @@
+"""Passes on fragments that several phases use: inlining, merging, splitting, clean-up."""

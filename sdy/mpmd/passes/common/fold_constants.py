@@ -1,0 +1,120 @@
+"""Fold constants and identities of StableHLO, as far as programs of several meshes need it. Source: docs/spec/08, 2.9.
+
+before  %0 = constant 0.0   %1 = select %false, %a, %0   %2 = add %b, %1
+after   %b in place of %2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import is_elementwise
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp, SelectOp
+from sdy.dialects.stablehlo.reduction import COMMUTATIVE
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
+from sdy.mpmd.passes.tools.calls import block_of_op
+from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
+from sdy.mpmd.passes.tools.greedy import rewrite_greedily
+from sdy.mpmd.passes.tools.uses import is_pure, move_to_start, users_of
+from sdy.passes.rewriting.insertion import erase, insert_before
+
+
+@dataclass(frozen=True)
+class TargetIndependentOptimizationPass(FunctionPass):
+    """Fold ops on constants whose elements are all equal, `x + 0`, `x * 1`, and `select` with a constant predicate.
+
+    StableHLO also folds other constants, up to `fold-op-element-limit` elements; here they stay, whatever the limit.
+    """
+
+    name = "stablehlo-target-independent-optimization"
+    ON = any_function
+
+    fold_op_element_limit: int = 65536
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Fold until nothing changes, and erase what is not used."""
+        rewrite_greedily(func, (_fold,), merges_constants=True, simplifies_regions=True)
+
+
+def _fold(op: Operation) -> list[Operation] | None:
+    if isinstance(op, SelectOp):
+        predicate = _splat(op.pred)
+        if predicate is not None:
+            return _replace(op, op.on_true if predicate.get_values()[0] else op.on_false)
+    if isinstance(op, AddOp | MultiplyOp):
+        unit = 0 if isinstance(op, AddOp) else 1
+        for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            constant = _splat(other)
+            if constant is not None and constant.get_values()[0] == unit:
+                return _replace(op, value)
+    if op.name in COMMUTATIVE and _is_constant(op.operands[0]) and not _is_constant(op.operands[1]):
+        op.operands = [op.operands[1], op.operands[0]]
+        return [op]
+    if len(op.results) != 1 or not op.operands or not is_pure(op):
+        return None
+    operands = [_splat(operand) for operand in op.operands]
+    constants = [each for each in operands if each is not None]
+    if len(constants) < len(operands) or not isinstance(op.results[0].type, TensorType):
+        return None
+    if isinstance(op, BroadcastInDimOp | ReshapeOp | TransposeOp):
+        return _replace_by_splat(op, constants[0])
+    return _replace_by_splat(op, _evaluated(op, constants)) if is_elementwise(op) else None
+
+
+def _splat(value: SSAValue) -> DenseElementsAttr | None:
+    """Return the elements of a constant if they are all equal."""
+    owner = value.owner
+    found = owner.value if isinstance(owner, ConstantOp) else None
+    return found if isinstance(found, DenseElementsAttr) and found.is_splat and found.get_values() else None
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstantOp)
+
+
+def _replace(op: Operation, value: SSAValue) -> list[Operation]:
+    users, sources = users_of(op.results[0]), [operand.owner for operand in op.operands]
+    replace_uses(op.results[0], value)
+    erase(op)
+    return [*users, *(source for source in sources if isinstance(source, Operation))]
+
+
+def _replace_by_splat(op: Operation, splat: DenseElementsAttr) -> list[Operation]:
+    result_type = cast("TensorType[Attribute]", op.results[0].type)
+    value = DenseElementsAttr.from_values(result_type, splat.get_values()[:1])
+    constant = ConstantOp.create(result_types=[result_type], properties={"value": value})
+    insert_before(op, constant)
+    move_to_start(constant, block_of_op(op))  # as MLIR does
+    return _replace(op, constant.results[0])
+
+
+def _evaluated(op: Operation, operands: Sequence[DenseElementsAttr]) -> DenseElementsAttr:
+    """Return the element that an elementwise op computes from constants, as a scalar."""
+    from sdy.interpreter.arrays.literals import attribute_of  # NumPy is imported where a program needs it
+    from sdy.interpreter.run import interpret
+
+    def scalar(value_type: Attribute) -> TensorType[Attribute]:
+        return TensorType(cast("TensorType[Attribute]", value_type).element_type, [])
+
+    constants = [
+        ConstantOp.create(
+            result_types=[scalar(each.type)],
+            properties={"value": DenseElementsAttr.from_values(scalar(each.type), each.get_values()[:1])},
+        )
+        for each in operands
+    ]
+    result_type = scalar(op.results[0].type)
+    computed = type(op).create(
+        operands=[each.results[0] for each in constants], result_types=[result_type], properties=op.properties
+    )
+    body = Region(Block([*constants, computed, ReturnOp(*computed.results)]))
+    main = FuncOp("main", FunctionType.from_lists([], [result_type]), body)
+    return attribute_of(interpret(ModuleOp([main]))[0], result_type)

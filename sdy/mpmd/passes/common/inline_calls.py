@@ -1,0 +1,143 @@
+"""Calls of microbatches: inline them, number them, drop what they need not pass. Source: docs/spec/07, 6.2 to 6.5."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
+from sdy.dialects.ir.walk import op_and_nested_ops, ops_of, pre_order
+from sdy.mpmd.dialect.functions import function_around, is_entry_point, mpmd_functions
+from sdy.mpmd.dialect.ops import CALL_COUNTER, CallOp, FragmentCallOp
+from sdy.mpmd.dialect.regions import FragmentOp
+from sdy.mpmd.passes.tools.calls import callee, calls_by_callee, drop_arguments, drop_results, returned_values
+from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
+from sdy.mpmd.passes.tools.uses import distinct, move_to_start, users_of
+from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.passes.rewriting.insertion import erase, insert_before
+
+UNROLL_COUNTER = "unroll_counter"
+
+
+class CallInlinePass(ModulePass):
+    """Replace each call of a microbatch by the body of the function, whose fragments get the attributes of the call."""
+
+    name = "mpmd-call-inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Inline the calls that are in the program now, not those in inlined bodies."""
+        for call in ops_of(op, CallOp):
+            body = callee(call).body.clone()
+            for inner in [each for ops in body.block.ops for each in op_and_nested_ops(ops)]:
+                if isinstance(inner, FragmentOp | FragmentCallOp):
+                    inner.attributes |= call.attributes
+            end = terminator_of(body)
+            Rewriter.inline_block(body.block, InsertPoint.before(call), call.operands)
+            for result, value in zip(call.results, end.operands, strict=True):
+                replace_uses(result, value)
+            erase(end)
+            erase(call)
+
+
+class SinkNegligibleOpsIntoCallOpPass(ModulePass):
+    """Compute a value that needs no operands inside of a function if all its calls pass the same one."""
+
+    name = "mpmd-sink-negligible-ops-into-call-op"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Copy the ops, drop the arguments, and erase what became unused in the callers."""
+        calls = calls_by_callee(op)
+        for func in mpmd_functions(op):
+            found = calls.get(func.sym_name.data, [])
+            sunk = {index: source for index in range(len(func.body.block.args)) if (source := _shared(found, index))}
+            copies: list[Operation] = []
+            for index, source in sunk.items():
+                copies.append(copy_with_regions(source))
+                replace_uses(func.body.block.args[index], copies[-1].results[0])
+            _insert_at_start(func.body.block, copies)
+            if sunk:
+                drop_arguments(func, sunk)
+                for call in found:
+                    call.operands = [value for index, value in enumerate(call.operands) if index not in sunk]
+            for caller in distinct(map(function_around, found)):
+                if caller is not None:
+                    erase_dead_ops(pre_order(caller))
+
+
+def _shared(calls: list[CallOp], index: int) -> Operation | None:
+    """Return the op without operands and with one result that defines operand `index` of all calls, or None."""
+    sources = {call.operands[index] for call in calls}
+    source = sources.pop() if len(sources) == 1 else None
+    if not isinstance(source, OpResult) or source.op.operands or len(source.op.results) != 1:
+        return None
+    return source.op
+
+
+def _insert_at_start(block: Block, ops: list[Operation]) -> None:
+    for op in reversed(ops):
+        block.add_op(op)
+        move_to_start(op, block)
+
+
+class FromUnrollToCallCounterPass(FunctionPass):
+    """Rename the counter of unrolled loops to that of microbatches, on calls."""
+
+    name = "mpmd-from-unroll-to-call-counter"
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Set the call counter of each call that has an unroll counter."""
+        for call in ops_of(func, CallOp):
+            if isinstance(call.attributes.get(UNROLL_COUNTER), IntegerAttr):
+                call.attributes[CALL_COUNTER] = call.attributes.pop(UNROLL_COUNTER)
+
+
+class EraseUnusedCalleeBlockArgumentsPass(ModulePass):
+    """Drop the arguments of called functions that are at most returned, and these results."""
+
+    name = "mpmd-erase-unused-callee-block-arguments"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit the called functions; one that would return nothing is erased."""
+        calls = calls_by_callee(op)
+        for func in mpmd_functions(op):
+            if not is_entry_point(func) and func.sym_name.data in calls:
+                _erase_unused(func, calls[func.sym_name.data])
+
+
+def _erase_unused(func: FuncOp, calls: list[CallOp]) -> None:
+    end = terminator_of(func.body)
+    arguments: dict[SSAValue, int] = {
+        argument: index
+        for index, argument in enumerate(func.body.block.args)
+        if all(user is end for user in users_of(argument))
+    }
+    results = {index: arguments[value] for index, value in enumerate(returned_values(func)) if value in arguments}
+    if not arguments:
+        return
+    for call in calls:
+        for index, source in results.items():
+            replace_uses(call.results[index], call.operands[source])
+    if len(results) == len(end.operands):
+        for each in (*calls, func):
+            erase(each)
+        return
+    dropped = set(arguments.values())
+    drop_results(func, results)
+    drop_arguments(func, dropped)
+    for call in calls:
+        kept = [result for index, result in enumerate(call.results) if index not in results]
+        new = CallOp.create(
+            operands=[value for index, value in enumerate(call.operands) if index not in dropped],
+            result_types=[result.type for result in kept],
+            properties=call.properties,
+            attributes=call.attributes,
+        )
+        insert_before(call, new)
+        for old, result in zip(kept, new.results, strict=True):
+            replace_uses(old, result)
+        erase(call)

@@ -1,0 +1,170 @@
+"""Turn named computations and tensors into fragments and assigned values. Source: docs/spec/07, 5.3, 5.5 and 5.9."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from sdy.diagnostics.diagnostic import Severity
+from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.walk import post_order
+from sdy.mpmd.dialect.functions import is_mpmd
+from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, NamedTensorOp, ReduceOp, UnassignOp
+from sdy.mpmd.dialect.regions import FragmentOp, NamedComputationOp
+from sdy.mpmd.passes.import_.assignments import Place, parse_assignment
+from sdy.mpmd.passes.tools.fragments import on_mesh
+from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
+from sdy.passes.rewriting.insertion import erase, insert_before
+
+_HINT = "add it to the assignment, as name@mesh"
+
+
+@dataclass(frozen=True)
+class MapNamedOpsToMpmdOpsPass(FunctionPass):
+    """Replace named computations by fragments on the meshes of the assignment, and named tensors by values there."""
+
+    name = "mpmd-map-named-ops-to-mpmd-ops"
+
+    assignment: str = ""
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Visit the named ops of a function; a named tensor without a mesh is dropped."""
+        places = parse_assignment(self.assignment)
+        for op in post_order(func):
+            if isinstance(op, NamedComputationOp):
+                place = places.get(op.origin.data.name)
+                if place is None:
+                    message = f"named computation {op.origin.data} is not assigned to a mesh"
+                    findings.error(op, "SDY-M106", message, _HINT)
+                else:
+                    _to_fragment(op, place)
+            elif isinstance(op, NamedTensorOp):
+                _place_tensor(op, places.get(op.tensor_name.data))
+
+
+def _to_fragment(op: NamedComputationOp, place: Place) -> None:
+    name = op.origin.data.name
+    assigned: dict[SSAValue, SSAValue] = {}
+    for operand in op.operands:
+        if operand not in assigned:
+            assign = AssignOp(operand, place.mesh, name)
+            insert_before(op, assign)
+            assigned[operand] = assign.result
+    fragment = FragmentOp.make(
+        place.mesh,
+        [op.origin.data],
+        [assigned[operand] for operand in op.operands],
+        [on_mesh(result.type, place.mesh) for result in op.results],
+        op.detach_region(op.body),
+        stage=place.stage,
+    )
+    insert_before(op, fragment)
+    for result, output in zip(op.results, fragment.results, strict=True):
+        unassign = UnassignOp(output, name)
+        insert_before(op, unassign)
+        replace_uses(result, unassign.result)
+    erase(op)
+
+
+def _place_tensor(op: NamedTensorOp, place: Place | None) -> None:
+    value: SSAValue = op.tensor
+    if place is not None:
+        name = op.tensor_name.data
+        assign = AssignOp(op.tensor, place.mesh, name, memory_kind=place.memory_kind)
+        unassign = UnassignOp(assign.result, name)
+        insert_before(op, assign)
+        insert_before(op, unassign)
+        value = unassign.result
+    replace_uses(op.result, value)
+    erase(op)
+
+
+@dataclass(frozen=True)
+class InlineNestedUserExposedOpsPass(FunctionPass):
+    """Remove the names inside of named computations, which must be assigned to the same mesh."""
+
+    name = "mpmd-inline-nested-user-exposed-ops"
+
+    assignment: str = ""
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Inline nested named computations, and drop nested named tensors, broadcasts and reductions."""
+        places = parse_assignment(self.assignment)
+        for op in post_order(func):
+            parent = _named_parent(op)
+            if parent is None:
+                continue
+            if isinstance(op, NamedComputationOp | NamedTensorOp):
+                if not _agrees(op, parent, places, findings):
+                    return
+                if isinstance(op, NamedComputationOp):
+                    _inline(op)
+                    continue
+            if isinstance(op, NamedTensorOp | BroadcastOp | ReduceOp):
+                replace_uses(op.result, op.operands[0])
+                erase(op)
+
+
+def _named_parent(op: Operation) -> NamedComputationOp | None:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, NamedComputationOp):
+        parent = parent.parent_op()
+    return parent
+
+
+def _agrees(
+    op: NamedComputationOp | NamedTensorOp, parent: NamedComputationOp, places: dict[str, Place], findings: Findings
+) -> bool:
+    """Note an error unless a nested name is assigned like the one around it; return whether that one is assigned."""
+    outer = places.get(parent.origin.data.name)
+    if outer is None:
+        message = f"named computation {parent.origin.data} is not assigned to a mesh"
+        findings.error(parent, "SDY-M106", message, _HINT)
+        return False
+    is_computation = isinstance(op, NamedComputationOp)
+    name = op.origin.data.name if is_computation else op.tensor_name.data
+    inner = places.get(name)
+    if inner is None:
+        return True
+    is_equal = inner == outer if is_computation else inner.mesh == outer.text
+    if not is_equal:
+        what = "mesh or stage" if is_computation else "mesh"
+        message = f"{name} is nested in {parent.origin.data.name}, but assigned to another {what}"
+        findings.error(op, "SDY-M107", f"{message}: {inner.text}, not {outer.text}")
+    return True
+
+
+def _inline(op: NamedComputationOp) -> None:
+    end = terminator_of(op.body)
+    Rewriter.inline_block(op.body.block, InsertPoint.before(op), op.operands)
+    for result, value in zip(op.results, end.operands, strict=True):
+        replace_uses(result, value)
+    erase(end)
+    erase(op)
+
+
+class ValidateNamedOpsInMpmdFuncPass(FunctionPass):
+    """Report names outside of functions with a topology; as in Shardy, the pass succeeds all the same."""
+
+    name = "mpmd-validate-named-ops-in-mpmd-func"
+    ON = any_function
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Report each named op that is neither directly in a function with a topology nor in an op of the dialect."""
+        for op in post_order(func):
+            if not isinstance(op, NamedComputationOp | NamedTensorOp):
+                continue
+            parent = op.parent_op()
+            is_allowed = is_mpmd(parent) if isinstance(parent, FuncOp) else _is_of_mpmd(parent)
+            if not is_allowed:
+                kind = "computations" if isinstance(op, NamedComputationOp) else "tensors"
+                message = f"named {kind} can only be in functions with a topology and in ops of the dialect mpmd"
+                findings.warn(op, "SDY-M107", message, Severity.ERROR)
+
+
+def _is_of_mpmd(op: Operation | None) -> bool:
+    return op is not None and op.name.startswith("mpmd.")

@@ -1,0 +1,328 @@
+"""Put every op without a mesh into fragments, as the use sets say. Source: docs/spec/07, 5.16.
+
+before  %0 = add %a, %a   %1 = assign %0 : m1   %2 = fragment<m1> (%1) (%x) { abs %x }
+after   %1 = assign %a : m1   %2 = fragment<m1> (%1) (%x) { %3 = add %x, %x  abs %3 }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
+from xdsl.passes import ModulePass
+
+from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses, set_operand, set_type
+from sdy.mpmd.dialect.functions import (
+    failure,
+    is_entry_point,
+    mpmd_functions,
+    topology_of,
+    update_function_type,
+)
+from sdy.mpmd.dialect.mesh_names import in_mesh_order
+from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
+from sdy.mpmd.dialect.regions import ForOp, FragmentOp
+from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
+from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of, get, write_entries
+from sdy.mpmd.passes.import_.function_ends import is_local
+from sdy.mpmd.passes.import_.sets import SetQueries, argument_set, op_set, result_set
+from sdy.mpmd.passes.tools.calls import block_of_op
+from sdy.mpmd.passes.tools.fragments import drop_arguments, wrap_in_fragment
+from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, smallest
+from sdy.mpmd.passes.tools.meshless import is_meshless
+from sdy.mpmd.passes.tools.uses import distinct, is_pure, move_to_start, users_of, users_of_op, values_from_outside
+from sdy.passes.rewriting.insertion import erase, insert_before
+
+COPIES = "mpmd.copies"
+MADE_BY = "infer_mesh_wrap_meshless_ops"
+
+
+@dataclass(frozen=True)
+class RewriteUsingAnalysisPass(ModulePass):
+    """Wrap ops in fragments on the meshes that need them, or move them into the fragments that use them.
+
+    An op that several fragments use is copied into them if they are at most `max-clones`, or if the op is cheap.
+    """
+
+    name = "mpmd-infer-mesh-rewrite-using-analysis"
+
+    max_clones: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite called functions first, and then their callers."""
+        rewriter = _Rewriter(SetQueries(op), self.max_clones)
+        functions = mpmd_functions(op)
+        for func in functions:
+            if not is_entry_point(func):
+                rewriter.rewrite_results(func)
+                rewriter.rewrite_block(func.body.block)
+                rewriter.rewrite_arguments(func)
+        for func in functions:
+            if is_entry_point(func):
+                rewriter.rewrite_block(func.body.block)
+        for func in functions:
+            update_function_type(func)
+
+
+class _Rewriter:
+    """Rewrites one module."""
+
+    def __init__(self, queries: SetQueries, max_clones: int) -> None:
+        self._queries = queries
+        self._max_clones = max_clones
+
+    def rewrite_results(self, func: FuncOp) -> None:
+        """Return each local value of a called function as a mesh tensor, once per mesh that needs it."""
+        end = terminator_of(func.body)
+        entries = entries_of(func, RES_ATTRS, len(end.operands))
+        for index, value in enumerate(list(end.operands)):
+            if not is_local(value.type):
+                continue
+            used = result_set(func, index)
+            meshes = used.names() if used else [self._some_mesh(func, value)]
+            _note_copies(entries, index, len(end.operands), len(meshes) - 1)
+            for position, mesh in zip([index, *range(len(end.operands), len(entries))], meshes, strict=True):
+                assign = AssignOp(value, mesh)
+                insert_before(end, assign)
+                if position == index:
+                    set_operand(end, index, assign.result)
+                else:
+                    end.operands = [*end.operands, assign.result]
+        write_entries(func, RES_ATTRS, entries)
+
+    def _some_mesh(self, func: FuncOp, value: SSAValue) -> str:
+        """Return a mesh for a value that nothing needs."""
+        made = self._queries.made_on(value)
+        topology = topology_of(func)
+        mesh = None if made is None else made.preferred()
+        return mesh or smallest([named.name for named in topology.data] if topology else [""])
+
+    def rewrite_arguments(self, func: FuncOp) -> None:
+        """Make each local argument of a called function a mesh tensor, once per mesh on which it is needed."""
+        block = func.body.block
+        entries = entries_of(func, ARG_ATTRS, len(block.args))
+        last: Operation | None = None
+        for argument in list(block.args):
+            if not is_local(argument.type):
+                continue
+            by_mesh = _assigns_by_mesh(argument)
+            if not by_mesh:
+                wanted = argument_set(argument, USE_SET)
+                mesh = wanted.preferred() if wanted else None
+                set_type(argument, MeshTensorType.of(mesh or self._some_mesh(func, argument), argument.type))
+                continue
+            local = argument.type
+            _note_copies(entries, argument.index, len(block.args), len(by_mesh) - 1)
+            for number, (mesh, assigns) in enumerate(by_mesh.items()):
+                on_mesh = MeshTensorType.of(mesh, local)
+                placed = block.insert_arg(on_mesh, len(block.args), argument.location) if number else argument
+                set_type(placed, on_mesh)
+                last = _insert_unassign(placed, assigns, block, last)
+        write_entries(func, ARG_ATTRS, entries)
+
+    def rewrite_block(self, block: Block) -> None:
+        """Rewrite the ops of a block, from the last to the first."""
+        for op in reversed(list(block.ops)):
+            if isinstance(op, CallOp):
+                self._rewrite_call(op)
+            elif isinstance(op, ForOp):
+                self._rewrite_loop(op)
+            elif is_meshless(op):
+                self._place(op)
+
+    def _place(self, op: Operation) -> None:
+        """Move an op into the only fragment that uses it, copy it into several, or wrap it in new ones."""
+        for name in (USE_SET, SRC_SET):
+            op.attributes.pop(name, None)
+        assigns = [user for user in distinct(users_of_op(op)) if isinstance(user, AssignOp)]
+        users = distinct(user for assign in assigns for user in users_of(assign.result))
+        fragments = [user for user in users if isinstance(user, FragmentOp)]
+        has_other_user = len(fragments) < len(users)
+        if len(fragments) == 1 and not has_other_user:
+            _absorb(op, fragments[0], assigns, copies=False)
+            for assign in assigns:
+                erase(assign)
+            return
+        is_cheap = len(op.operands) <= 1 and len(op.results) == 1 and not op.regions and is_pure(op)
+        is_copied_often = len(fragments) > self._max_clones and bool(op.operands) and not is_cheap
+        if not fragments or has_other_user or is_copied_often:
+            for mesh in sorted({assign.mesh for assign in assigns}, key=in_mesh_order):
+                wrap_in_fragment(op, mesh, MADE_BY, lambda use, mesh=mesh: _is_on(use, mesh))
+        else:
+            for fragment in fragments:
+                _absorb(op, fragment, assigns, copies=True)
+        for user in distinct(users_of_op(op)):
+            erase(user)
+        erase(op)
+
+    def _rewrite_call(self, call: CallOp) -> None:
+        """Pass and take mesh tensors in a call of a function that was rewritten."""
+        callee = self._queries.callee(call)
+        arguments, end = callee.body.block.args, terminator_of(callee.body)
+        new_ops: list[Operation] = []
+        operands: list[SSAValue] = [*call.operands, *list(call.operands)[:1] * (len(arguments) - len(call.operands))]
+        for index, operand in enumerate(call.operands):
+            if is_local(operand.type):
+                for position in (index, *_copies(callee, ARG_ATTRS, index)):
+                    assign = AssignOp.create(operands=[operand], result_types=[arguments[position].type])
+                    new_ops.append(assign)
+                    operands[position] = assign.result
+        new = CallOp.create(
+            operands=operands,
+            result_types=[value.type for value in end.operands],
+            properties=call.properties,
+            attributes=call.attributes,
+        )
+        new_ops.append(new)
+        for index, result in enumerate(call.results):
+            candidates = [new.results[index], *(new.results[each] for each in _copies(callee, RES_ATTRS, index))]
+            if not is_local(result.type):
+                replace_uses(result, new.results[index])
+            for user in users_of(result):
+                if isinstance(user, AssignOp):
+                    found = next((each for each in candidates if each.type == user.result.type), None)
+                    if found is None:
+                        needed = "is needed on a mesh on which it is not made"
+                        message = f"result {index} of @{callee.sym_name.data} {needed}"
+                        raise failure(call, "SDY-M109", message, "set infer-transfers, or transfer the value")
+                    unassign = UnassignOp(found)
+                    new_ops.append(unassign)
+                    set_operand(user, 0, unassign.result)
+        last: Operation = call
+        for op in new_ops:
+            op.location = call.location
+            block_of_op(call).insert_op_after(op, last)
+            last = op
+        erase(call)
+
+    def _rewrite_loop(self, loop: ForOp) -> None:
+        """Carry mesh tensors through a loop. Raises: SdyError SDY-M108 for a value that several meshes need."""
+        block, end = loop.body.block, terminator_of(loop.body)
+        for index, value in enumerate(list(end.operands)):
+            if is_local(value.type):
+                assign = AssignOp(value, self._only_mesh(loop, value))
+                insert_before(end, assign)
+                set_operand(end, index, assign.result)
+        self.rewrite_block(block)
+        for index, argument in enumerate(block.args):
+            if is_local(argument.type):
+                _place_carried(loop, argument, end.operands[index].type if index < len(end.operands) else None)
+        for index, operand in enumerate(list(loop.operands)):
+            if is_local(operand.type) and not is_local(block.args[index].type):
+                assign = AssignOp(operand, mesh_type(block.args[index].type).mesh)
+                insert_before(loop, assign)
+                set_operand(loop, index, assign.result)
+        last: Operation = loop
+        for result, value in zip(loop.results, end.operands, strict=True):
+            assigns = [user for user in users_of(result) if isinstance(user, AssignOp)]
+            set_type(result, value.type)
+            for assign in assigns:
+                last = _insert_unassign(result, [assign], block_of_op(loop), last)
+        entries = entries_of(loop, ARG_ATTRS, 0)
+        kept = [{key: each for key, each in entry.items() if key not in (USE_SET, SRC_SET)} for entry in entries]
+        write_entries(loop, ARG_ATTRS, [entry for entry in kept if entry])
+
+    def _only_mesh(self, loop: ForOp, value: SSAValue) -> str:
+        used = self._queries.used_on(value) if isinstance(value.owner, Block) else op_set(value.owner, USE_SET)
+        if used is None or len(used.meshes) != 1:
+            meshes = ", ".join((used or MeshSet()).names()) or "none"
+            raise failure(loop, "SDY-M108", f"a value that a loop carries must be needed on one mesh, got {meshes}")
+        return used.names()[0]
+
+
+def _place_carried(loop: ForOp, argument: BlockArgument, returned: Attribute | None) -> None:
+    """Make an argument of a loop a mesh tensor, on the mesh that needs it, or on that of the value returned for it."""
+    by_mesh = _assigns_by_mesh(argument)
+    meshes = list(by_mesh) or ([returned.mesh] if isinstance(returned, MeshTensorType) else [])
+    if len(meshes) > 1:
+        raise failure(loop, "SDY-M108", f"a value that a loop carries is needed on several meshes: {meshes}")
+    if meshes:
+        set_type(argument, MeshTensorType.of(meshes[0], argument.type))
+        for assigns in by_mesh.values():
+            _insert_unassign(argument, assigns, argument.block, None)
+
+
+def _insert_unassign(
+    value: SSAValue, assigns: Sequence[AssignOp], block: Block, anchor: Operation | None
+) -> UnassignOp:
+    """Insert an unassign of a value after another op, or at the start of the block, as the operand of assigns."""
+    unassign = UnassignOp(value)
+    unassign.location = assigns[0].location
+    if anchor is None:
+        block.add_op(unassign)
+        move_to_start(unassign, block)
+    else:
+        block.insert_op_after(unassign, anchor)
+    for assign in assigns:
+        set_operand(assign, 0, unassign.result)
+    return unassign
+
+
+def _is_on(use: Use, mesh: str) -> bool:
+    """Return whether a use assigns a value to a mesh; a use of a token is on any."""
+    user = use.operation
+    return user.mesh == mesh if isinstance(user, AssignOp) else not is_local(user.operands[use.index].type)
+
+
+def _absorb(op: Operation, fragment: FragmentOp, assigns: Sequence[AssignOp], *, copies: bool) -> None:
+    """Put an op, or a copy of it, at the start of a fragment that uses its results through assigns."""
+    block = fragment.block
+    values = distinct([*(values_from_outside(op) if op.regions else ()), *op.operands])
+    arguments: dict[SSAValue, SSAValue] = {}
+    for value in values:
+        arguments[value] = block.insert_arg(value.type, len(block.args))
+    inputs: list[SSAValue] = list(fragment.operands)
+    for value in values:
+        inputs.append(value)
+        if is_local(value.type):
+            assign = AssignOp(value, fragment.mesh)
+            insert_before(fragment, assign)
+            inputs[-1] = assign.result
+    users = [(op.results.index(assign.tensor), use.index) for assign in assigns for use in _uses_by(assign, fragment)]
+    inner = copy_with_regions(op, arguments) if copies else _moved(op, arguments)
+    block.add_op(inner)
+    move_to_start(inner, block)
+    for result, index in users:
+        replace_uses(block.args[index], inner.results[result])
+    fragment.operands = inputs
+    drop_arguments(fragment, [index for _, index in users])
+
+
+def _uses_by(assign: AssignOp, fragment: FragmentOp) -> list[Use]:
+    return [use for use in assign.result.uses if use.operation is fragment]
+
+
+def _moved(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
+    """Detach an op and replace the values that it uses, itself and in its regions."""
+    op.detach()
+    for inner in op.walk():
+        for index, operand in enumerate(inner.operands):
+            if operand in values:
+                set_operand(inner, index, values[operand])
+    return op
+
+
+def _assigns_by_mesh(value: SSAValue) -> dict[str, list[AssignOp]]:
+    """Return the assigns of a value by mesh, in mesh order."""
+    by_mesh: dict[str, list[AssignOp]] = {}
+    for user in users_of(value):
+        if isinstance(user, AssignOp):
+            by_mesh.setdefault(user.mesh, []).append(user)
+    return {mesh: by_mesh[mesh] for mesh in sorted(by_mesh, key=in_mesh_order)}
+
+
+def _note_copies(entries: list[dict[str, Attribute]], index: int, first: int, count: int) -> None:
+    """Note that copies of value `index` are at `count` positions from `first` on."""
+    if count:
+        entries[index][COPIES] = DenseArrayBase.from_list(i64, list(range(first, first + count)))
+        entries += [{} for _ in range(count)]
+
+
+def _copies(func: FuncOp, name: str, index: int) -> Sequence[int]:
+    positions = get(func, name, index, COPIES)
+    return [int(each) for each in positions.get_values()] if isinstance(positions, DenseArrayBase) else ()

@@ -1,0 +1,222 @@
+"""Check that every op can be placed without transfers that nobody asked for. Source: docs/spec/07, 5.18 and 5.19."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.op_location import span_of, span_of_argument
+from sdy.dialects.ir.walk import post_order
+from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions
+from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
+from sdy.mpmd.passes.import_.populate_sets import REDUCE, is_in_chain
+from sdy.mpmd.passes.import_.sets import SetQueries, argument_set, op_set, result_set
+from sdy.mpmd.passes.tools.calls import calls_by_callee
+from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet
+from sdy.mpmd.passes.tools.meshless import is_meshless, reversed_post_order
+from sdy.mpmd.passes.tools.uses import users_of, users_of_op
+
+_HINT = "transfer a value explicitly, or set infer-transfers"
+_REDUCTION_HINT = "transfer an operand explicitly, or set infer-cross-mesh-reductions"
+
+
+@dataclass(frozen=True)
+class _ValidationPass(ModulePass):
+    """The base class of the checks: they stop at `error-limit` errors in a function, or at none for -1."""
+
+    error_limit: int = 5
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check all functions. Raises: SdyError SDY-M109 with the problems."""
+        problems: list[Diagnostic] = []
+        program = _Program(op)
+        for func in self.ordered(mpmd_functions(op)):
+            for count, problem in enumerate(self.problems(func, program), start=1):
+                problems.append(problem)
+                if count == self.error_limit:
+                    break
+        if problems:
+            raise SdyError(*problems)
+
+    def ordered(self, functions: Sequence[FuncOp]) -> Iterable[FuncOp]:
+        """Return the functions in the order in which they are checked."""
+        return functions
+
+    @abstractmethod
+    def problems(self, func: FuncOp, program: _Program) -> Iterator[Diagnostic]:
+        """Yield the problems of a function."""
+
+
+class ValidateSrcSetNotEmptyPass(_ValidationPass):
+    """Check that each op can run on some mesh without a transfer."""
+
+    name = "mpmd-infer-mesh-validate-src-set-not-empty"
+
+    def problems(self, func: FuncOp, program: _Program) -> Iterator[Diagnostic]:
+        """Yield an error for the first op of each chain whose operands are on different meshes, and for arguments."""
+        queries = program.queries
+        for op in post_order(func):
+            if not is_meshless(op):
+                continue
+            if REDUCE in op.attributes:
+                producers = [operand.owner for operand in op.operands if isinstance(operand.owner, Operation)]
+                if not any(REDUCE in producer.attributes for producer in producers):
+                    yield program.conflict(op, _REDUCTION_HINT)
+            elif _is_empty(op_set(op, SRC_SET)) and not any(_is_empty(queries.made_on(each)) for each in op.operands):
+                yield program.conflict(op, _HINT)
+        calls = program.calls.get(func.sym_name.data, [])
+        for argument in func.body.block.args:
+            operands = [call.operands[argument.index] for call in calls]
+            if _is_empty(argument_set(argument, SRC_SET)) and not any(map(_is_empty, map(queries.made_on, operands))):
+                message = f"argument {argument.index} of @{func.sym_name.data} cannot be placed on a mesh"
+                notes = program.sources(operands)
+                text = f"{message}: its calls pass values of different meshes"
+                yield Diagnostic("SDY-M109", text, span_of(func), _HINT, tuple(notes))
+
+
+class ValidateNoAdditionalTransfersNeededPass(_ValidationPass):
+    """Check that each op can run, without a transfer, on all meshes that need its result."""
+
+    name = "mpmd-infer-mesh-validate-no-additional-transfers-needed"
+
+    def ordered(self, functions: Sequence[FuncOp]) -> Iterable[FuncOp]:
+        """Return called functions first."""
+        return sorted(functions, key=is_entry_point)
+
+    def problems(self, func: FuncOp, program: _Program) -> Iterator[Diagnostic]:
+        """Yield an error for the last op of each chain that needs a transfer, and for arguments."""
+        for op in reversed_post_order(func):
+            if isinstance(op, CallOp):
+                yield from _mismatched_results(op, program)
+            elif is_meshless(op) or isinstance(op, AssignOp):
+                made, used = op_set(op, SRC_SET), op_set(op, USE_SET)
+                if made is not None and used is not None and not used.all_names() <= made.all_names():
+                    if not program.is_reported_later([*op.results]):
+                        yield program.missing_transfer(op, op.name, used, made)
+                    program.failed.add(op)
+        for argument in func.body.block.args:
+            made, used = argument_set(argument, SRC_SET), argument_set(argument, USE_SET)
+            if made is not None and used is not None and not used.all_names() <= made.all_names():
+                if not program.is_reported_later([argument]):
+                    name = f"argument {argument.index} of @{func.sym_name.data}"
+                    yield program.missing_transfer(func, name, used, made)
+                program.failed.add(argument)
+
+
+def _mismatched_results(call: CallOp, program: _Program) -> Iterator[Diagnostic]:
+    """Yield an error for each result of a call that the next call of the function needs on other meshes."""
+    if not is_in_chain(call):
+        return
+    callee = program.queries.callee(call)
+    for index, result in enumerate(call.results):
+        made = result_set(callee, index) or MeshSet()
+        for use in result.uses:
+            if isinstance(use.operation, CallOp) and use.operation.callee == call.callee:
+                used = argument_set(callee.body.block.args[use.index], USE_SET) or MeshSet()
+                if used.all_names() != made.all_names():
+                    message = (
+                        f"@{callee.sym_name.data} returns result {index} on {made or 'no mesh'} and gets it again as "
+                        f"argument {use.index} on {used or 'no mesh'}"
+                    )
+                    yield Diagnostic("SDY-M109", message, span_of(callee), _HINT)
+
+
+def _is_empty(meshes: MeshSet | None) -> bool:
+    return meshes is not None and not meshes
+
+
+class _Program:
+    """The facts of a module that the checks ask for, and the ops and arguments that failed one."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.queries = SetQueries(module)
+        self.calls = calls_by_callee(module)
+        self.failed: set[Operation | SSAValue] = set()
+
+    def conflict(self, op: Operation, hint: str) -> Diagnostic:
+        """Return the error for an op whose operands are on different meshes, with a note for each source."""
+        notes: list[Note] = []
+        for index, operand in enumerate(op.operands):
+            made = self.queries.made_on(operand)
+            where = "any mesh" if made is None else f"{{{', '.join(made.names())}}}"
+            notes.append(Note(f"operand {index} can be on {where}"))
+            notes += self.sources([operand])
+        message = f"{op.name} cannot be placed on a mesh, as its operands are on different ones"
+        return Diagnostic("SDY-M109", message, span_of(op), hint, tuple(notes))
+
+    def missing_transfer(self, op: Operation, name: str, used: MeshSet, made: MeshSet) -> Diagnostic:
+        """Return the error for a value that is needed where it cannot be made."""
+        message = f"{name} is needed on {used}, but can only be placed on {made or 'no mesh'} without a transfer"
+        values = list(op.operands)
+        notes = [*self.sources(values), *self._uses([*op.results] if op.results else values)]
+        return Diagnostic("SDY-M109", message, span_of(op), _HINT, tuple(notes))
+
+    def is_reported_later(self, values: Sequence[SSAValue]) -> bool:
+        """Return whether a user of the values, or an argument that gets one, failed before."""
+        return any(
+            use.operation in self.failed
+            if not isinstance(use.operation, CallOp)
+            else self.queries.callee(use.operation).body.block.args[use.index] in self.failed
+            for value in values
+            for use in value.uses
+            if is_meshless(use.operation) or isinstance(use.operation, CallOp)
+        )
+
+    def sources(self, values: Sequence[SSAValue]) -> list[Note]:
+        """Return a note for each value on a mesh, or argument, from which values are computed."""
+        notes: list[Note] = []
+        pending, seen = list(values), set[SSAValue]()
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            owner = value.owner
+            if isinstance(owner, Block):
+                notes += self._of_argument(value, pending)
+            elif isinstance(owner, UnassignOp):
+                name = "" if owner.origin is None else f', from "{owner.origin.data}"'
+                notes.append(Note(f"a value on {owner.mesh}{name}", span_of(owner)))
+            elif is_meshless(owner):
+                pending += owner.operands
+            elif isinstance(owner, CallOp) and isinstance(value, OpResult):
+                pending.append(terminator_of(self.queries.callee(owner).body).operands[value.index])
+        return notes
+
+    def _of_argument(self, value: SSAValue, pending: list[SSAValue]) -> list[Note]:
+        func = value.owner.parent_op()
+        if not isinstance(func, FuncOp) or not isinstance(value, BlockArgument):
+            return []
+        if is_entry_point(func):
+            made = argument_set(value, SRC_SET)
+            return [Note(f"argument {value.index}, on {made or 'any mesh'}", span_of_argument(value))]
+        pending += [call.operands[value.index] for call in self.calls.get(func.sym_name.data, [])]
+        return []
+
+    def _uses(self, values: Sequence[SSAValue]) -> list[Note]:
+        """Return a note for each place on a mesh where values are needed."""
+        notes: list[Note] = []
+        pending, seen = list(values), set[SSAValue]()
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            for user in users_of(value):
+                if isinstance(user, AssignOp):
+                    name = "" if user.origin is None else f', for "{user.origin.data}"'
+                    notes.append(Note(f"needed on {user.mesh}{name}", span_of(user)))
+                elif isinstance(user, ReturnOp):
+                    notes.append(Note("returned here", span_of(user)))
+                elif is_meshless(user) and users_of_op(user):
+                    pending += user.results
+        return notes

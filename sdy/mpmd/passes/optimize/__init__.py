@@ -1,0 +1,1 @@
+"""Passes that order fragments by a schedule and repeat them where that saves memory."""

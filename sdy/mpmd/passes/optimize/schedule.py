@@ -1,0 +1,134 @@
+"""Order the fragments of each mesh by one of Shardy's schedules or by rules. Source: docs/spec/08, 3.3 and 3.6."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from sdy.diagnostics.diagnostic import Severity
+from sdy.dialects.ir.walk import ops_of
+from sdy.mpmd.dialect.functions import is_mpmd
+from sdy.mpmd.dialect.regions import FragmentOp
+from sdy.mpmd.passes.tools.block_sort import sort_block
+from sdy.mpmd.passes.tools.fragment_facts import info_of, schedulable_meshes, scheduling_units
+from sdy.mpmd.passes.tools.fragments import add_control_dependency, remove_control_dependencies
+from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
+from sdy.mpmd.passes.tools.uses import ancestor_in_block, positions_in, users_of_op
+from sdy.mpmd.schedules.builtin import schedule_named
+from sdy.mpmd.schedules.fragment_info import FragmentInfo, ScheduleRule, parse_schedule_rules
+
+
+class _Paths:
+    """The dependencies between the ops of a block, by uses and by control dependencies that are added.
+
+    As in Shardy, a path to an op that passes an op after it in program order is not found.
+    """
+
+    def __init__(self, func: FuncOp) -> None:
+        self._block = func.body.block
+        self._positions = positions_in(self._block)
+        self._successors: dict[Operation, set[Operation]] = {op: set() for op in self._positions}
+        for op in self._positions:
+            for user in users_of_op(op):
+                target = ancestor_in_block(user, self._block)
+                if target is not None:
+                    self._successors[op].add(target)
+
+    def add(self, first: FragmentOp, second: FragmentOp) -> None:
+        """Add a control dependency to the program and to the paths."""
+        add_control_dependency(first, second)
+        self._successors[first].add(second)
+
+    def exists(self, source: Operation, target: Operation) -> bool:
+        """Return whether there is a path, no op of which is after the target."""
+        limit = self._positions[target]
+        seen, pending = {source}, [source]
+        while pending:
+            for successor in self._successors[pending.pop()]:
+                if successor is target:
+                    return True
+                if successor not in seen and self._positions[successor] <= limit:
+                    seen.add(successor)
+                    pending.append(successor)
+        return False
+
+
+@dataclass(frozen=True)
+class PipelineSchedulerPass(FunctionPass):
+    """Order the scheduling units of each mesh by one of Shardy's schedules."""
+
+    name = "mpmd-pipeline-scheduler"
+    ON = is_mpmd
+
+    must_happen_before: str = "1F1B"
+    remove_control_dependencies: bool = True
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Add a dependency for each pair that the data does not order, and sort the function."""
+        before = schedule_named(self.must_happen_before)
+        units = scheduling_units(func)
+        mesh_count = len(schedulable_meshes(func))
+        paths = _Paths(func)
+        for first, unit in units.items():
+            for second, other in units.items():
+                if first is second or unit.mesh != other.mesh or not before(unit, other, mesh_count):
+                    continue
+                if not paths.exists(first, second) and not paths.exists(second, first):
+                    paths.add(first, second)
+        sort_block(func.body.block)
+        if self.remove_control_dependencies:
+            remove_control_dependencies(func)
+
+
+@dataclass(frozen=True)
+class RuleBasedSchedulePass(FunctionPass):
+    """Order fragments by rules of the user."""
+
+    name = "mpmd-rule-based-schedule"
+    ON = is_mpmd
+
+    rules: str = ""
+    remove_control_dependencies: bool = True
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Add the dependencies of all rules, and sort the function."""
+        fragments: dict[FragmentInfo, FragmentOp] = {}
+        for fragment in ops_of(func, FragmentOp):
+            info = info_of(fragment)
+            if fragment.is_user_fragment and fragments.setdefault(info, fragment) is not fragment:
+                message = f"two fragments have the same info, {info}"
+                findings.error(func, "SDY-M102", message, "give the named computations different names")
+        paths = _Paths(func)
+        for rule in parse_schedule_rules(self.rules):
+            _apply(rule, fragments, paths, findings, func)
+        if not sort_block(func.body.block):
+            message = "a cycle: not all fragments can be ordered as the rules say"
+            findings.warn(func, "SDY-M105", message, Severity.REMARK)
+        if self.remove_control_dependencies:
+            remove_control_dependencies(func)
+
+
+def _apply(
+    rule: ScheduleRule, fragments: dict[FragmentInfo, FragmentOp], paths: _Paths, findings: Findings, func: FuncOp
+) -> None:
+    """Order each fragment of a rule after the one before it, where data and earlier rules allow it."""
+    previous = rule.ordered[0]
+    for info in rule.ordered[1:]:
+        first, second = fragments.get(previous), fragments.get(info)
+        if first is None or second is None:
+            missing = previous if first is None else info
+            findings.warn(func, "SDY-M105", f"no fragment has the info {missing}, which a rule names", Severity.REMARK)
+            previous = info if first is None else previous
+            continue
+        if first is not second and first.mesh != second.mesh:
+            message = f"a rule orders {previous} and {info}, which are on different meshes"
+            findings.warn(func, "SDY-M105", message, Severity.REMARK)
+        elif first is not second and not paths.exists(first, second):
+            if paths.exists(second, first):
+                message = f"a rule orders {previous} before {info}, on which it depends"
+                findings.warn(func, "SDY-M105", message, Severity.REMARK)
+            else:
+                paths.add(first, second)
+        previous = info

@@ -1,0 +1,1 @@
+"""Tools for passes on programs of several meshes: their frame, uses in order, rewriting, fragments and calls."""

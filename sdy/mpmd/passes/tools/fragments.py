@@ -1,0 +1,263 @@
+"""Make fragments: around one op, from two fragments, or anew with other operands and results.
+
+Source: docs/spec/07, 4.4 to 4.6 and 4.12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
+
+from sdy.diagnostics.diagnostic import InternalError
+from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.fast_ops import copy_with_regions, redirect_uses, replace_uses
+from sdy.dialects.ir.walk import ops_of
+from sdy.mpmd.dialect.ops import CALL_COUNTER, AssignOp, UnassignOp
+from sdy.mpmd.dialect.regions import CONTROL_START, INFERRED_BY, FragmentOp
+from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.types import MeshTensorType
+from sdy.mpmd.passes.tools.uses import distinct, effective_operands, users_of
+from sdy.passes.rewriting.insertion import erase, insert_before
+
+Attributes = Mapping[str, Attribute]
+
+
+def inferred_by(*passes: str) -> dict[str, Attribute]:
+    """Return the attribute of a fragment that the compiler made, with the names of the passes that did."""
+    return {INFERRED_BY: ArrayAttr(map(StringAttr, passes))}
+
+
+def inferring_passes(fragment: FragmentOp) -> list[str]:
+    """Return the passes that made a fragment."""
+    names = fragment.attributes.get(INFERRED_BY)
+    found = cast("ArrayAttr[Attribute]", names).data if isinstance(names, ArrayAttr) else ()
+    return [each.data for each in found if isinstance(each, StringAttr)]
+
+
+def fragments_of(func: FuncOp) -> list[FragmentOp]:
+    """Return the fragments directly in a function, in order."""
+    return [op for op in func.body.block.ops if isinstance(op, FragmentOp)]
+
+
+def wrap_in_fragment(op: Operation, mesh: str, made_by: str, may_use: Callable[[Use], bool] = lambda _: True) -> None:
+    """Insert a fragment with a copy of `op` before it, and let the uses that `may_use` accepts use its results.
+
+    The op itself stays; the caller erases it.
+    """
+    inputs: list[SSAValue] = []
+    values = effective_operands(op)
+    for value in values:
+        if isinstance(value.type, TensorType):
+            assign = AssignOp(value, mesh)
+            insert_before(op, assign)
+            inputs.append(assign.result)
+        else:
+            inputs.append(value)
+    types = [on_mesh(result.type, mesh) for result in op.results]
+    fragment = FragmentOp.make(mesh, (), inputs, types, attributes=inferred_by(made_by))
+    copy = copy_with_regions(op, dict(zip(values, fragment.block.args, strict=True)))
+    fragment.block.add_ops([copy, ReturnOp(*copy.results)])
+    insert_before(op, fragment)
+    for result, output in zip(op.results, fragment.results, strict=True):
+        replacement: SSAValue = output
+        if isinstance(output.type, MeshTensorType):
+            unassign = UnassignOp(output)
+            insert_before(op, unassign)
+            replacement = unassign.result
+        redirect_uses(result, [use for use in result.uses if may_use(use)], replacement)
+
+
+def on_mesh(value_type: Attribute, mesh: str) -> Attribute:
+    """Return the type of a local value on a mesh, all of it on each device; a token keeps its type."""
+    if not isinstance(value_type, TensorType):
+        return value_type
+    return MeshTensorType.of(mesh, cast("TensorType[Attribute]", value_type))
+
+
+def rebuild(
+    fragment: FragmentOp, inputs: Sequence[SSAValue], kept: Sequence[int], added_types: Sequence[Attribute] = ()
+) -> FragmentOp:
+    """Replace a fragment by one with its body and attributes, other operands, the kept results and added ones.
+
+    The body must already take these operands and return these values.
+    """
+    types = [fragment.results[index].type for index in kept]
+    new = FragmentOp.create(
+        operands=inputs,
+        result_types=[*types, *added_types],
+        properties=fragment.properties,
+        attributes=fragment.attributes,
+        regions=[fragment.detach_region(fragment.body)],
+    )
+    insert_before(fragment, new)
+    for position, index in enumerate(kept):
+        replace_uses(fragment.results[index], new.results[position])
+    erase(fragment)
+    return new
+
+
+def drop_arguments(fragment: FragmentOp, dropped: Sequence[int]) -> None:
+    """Erase block arguments, which must be unused, with the operands."""
+    gone = set(dropped)
+    fragment.operands = [value for index, value in enumerate(fragment.operands) if index not in gone]
+    for index in sorted(gone, reverse=True):
+        fragment.block.erase_arg(fragment.block.args[index])
+
+
+def merge(producer: FragmentOp, consumer: FragmentOp, attributes: Attributes) -> FragmentOp:
+    """Replace two fragments of one mesh by one at the place of the second, with these attributes.
+
+    Every use of the producer must be at the consumer or after it. Raises: InternalError for different meshes or stages.
+    """
+    stages = {stage for each in (producer, consumer) if (stage := each.stage) is not None}
+    if producer.mesh != consumer.mesh or len(stages) > 1:
+        raise InternalError(f"fragments of meshes {producer.mesh}, {consumer.mesh}, stages {stages} cannot be merged")
+    plan = _fast_plan(producer, consumer) or _general_plan(producer, consumer)
+    merged = FragmentOp.make(
+        producer.mesh,
+        distinct([*producer.origins, *consumer.origins]),
+        [*plan.inputs, *plan.controls],
+        [each.type for each in plan.results],
+        plan.body,
+        stage=next(iter(stages), None),
+        attributes=attributes,
+    )
+    if plan.controls:
+        merged.attributes[CONTROL_START] = IntegerAttr(len(plan.inputs), i64)
+    insert_before(consumer, merged)
+    for old, new in zip(plan.results, merged.results, strict=True):
+        replace_uses(old, new)
+    erase(consumer)
+    erase(producer)
+    return merged
+
+
+class _Plan:
+    """The parts of a merged fragment: its operands, its control operands, its body, and the results it replaces."""
+
+    def __init__(self, body: Block) -> None:
+        self.inputs: list[SSAValue] = []
+        self.controls: list[SSAValue] = []
+        self.body = Region(body)
+        self.results: list[SSAValue] = []
+
+
+def _control_operands(fragment: FragmentOp) -> list[SSAValue]:
+    return list(fragment.operands[fragment.data_operand_count :])
+
+
+def _controls(producer: FragmentOp, consumer: FragmentOp) -> list[SSAValue]:
+    """Return the control operands of both, without those that come from the other one."""
+    return [
+        *(value for value in _control_operands(producer) if value.owner is not consumer),
+        *(value for value in _control_operands(consumer) if value.owner is not producer),
+    ]
+
+
+def _fast_plan(producer: FragmentOp, consumer: FragmentOp) -> _Plan | None:
+    """Return the plan for a producer with one operand whose only result the consumer uses once.
+
+    The producer's operand takes the place of that of the consumer, and no operand is merged with an equal one. Shardy
+    loses the producer's control operands here, and the mark of the consumer's; they are kept and marked.
+    """
+    if len(producer.results) != 1 or len(producer.block.args) != 1:
+        return None
+    uses = list(producer.results[0].uses)
+    if len(uses) != 1 or uses[0].operation is not consumer or uses[0].index >= consumer.data_operand_count:
+        return None
+    plan = _Plan(Block(arg_types=consumer.block.arg_types))
+    block = plan.body.block
+    plan.inputs = list(consumer.operands[: consumer.data_operand_count])
+    plan.inputs[uses[0].index] = producer.operands[0]
+    plan.controls = _controls(producer, consumer)
+    argument = block.insert_arg(producer.block.args[0].type, uses[0].index + 1)
+    returned = _take_body(producer, block, [argument])
+    arguments: list[SSAValue] = [each for each in block.args if each is not argument]
+    replaced = arguments[uses[0].index]
+    arguments[uses[0].index] = returned[0]
+    _finish(plan, block, _take_body(consumer, block, arguments), list(consumer.results))
+    block.erase_arg(replaced)  # pyright: ignore[reportArgumentType] -- it is an argument of the block
+    return plan
+
+
+def _general_plan(producer: FragmentOp, consumer: FragmentOp) -> _Plan:
+    plan = _Plan(Block())
+    block = plan.body.block
+    arguments: dict[SSAValue, SSAValue] = {}
+
+    def argument_of(value: SSAValue, value_type: Attribute) -> SSAValue:
+        if value not in arguments:
+            plan.inputs.append(value)
+            arguments[value] = block.insert_arg(value_type, len(block.args))
+        return arguments[value]
+
+    inner = [argument_of(*each) for each in zip(producer.operands, producer.block.arg_types, strict=False)]
+    returned = _take_body(producer, block, inner)
+    passed: dict[SSAValue, SSAValue] = dict(zip(producer.results, returned, strict=True))
+    inner = [
+        passed[value] if value in passed else argument_of(value, value_type)
+        for value, value_type in zip(consumer.operands, consumer.block.arg_types, strict=False)
+    ]
+    values = _take_body(consumer, block, inner)
+    kept = [result for result in producer.results if _has_other_user(result, consumer)]
+    plan.controls = _controls(producer, consumer)
+    _finish(plan, block, [*(passed[result] for result in kept), *values], [*kept, *consumer.results])
+    return plan
+
+
+def _finish(plan: _Plan, block: Block, returned: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+    block.add_op(ReturnOp(*returned))
+    plan.results = list(results)
+
+
+def _has_other_user(value: SSAValue, consumer: FragmentOp) -> bool:
+    return any(not consumer.is_ancestor(user) for user in users_of(value))
+
+
+def _take_body(fragment: FragmentOp, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+    """Move the ops of a fragment to the end of a block, and return the values that the fragment returns."""
+    for old, new in zip(fragment.block.args, arguments, strict=True):
+        replace_uses(old, new)
+    end = terminator_of(fragment.body)
+    returned = list(end.operands)
+    erase(end)
+    for op in list(fragment.block.ops):
+        op.detach()
+        block.add_op(op)
+    return returned
+
+
+def merged_attributes(producer: FragmentOp, consumer: FragmentOp) -> dict[str, Attribute]:
+    """Return the attributes that a merged fragment gets from both: the call counter, and who made it."""
+    kept: dict[str, Attribute] = {}
+    counters = [each.attributes.get(CALL_COUNTER) for each in (producer, consumer)]
+    users = [each.is_user_fragment for each in (producer, consumer)]
+    if None in counters or counters[0] == counters[1]:
+        counter = counters[1] if counters[0] is None else counters[0]
+    else:
+        counter = counters[users.index(True)] if sum(users) == 1 else None
+    if counter is not None:
+        kept[CALL_COUNTER] = counter
+    makers = distinct([*inferring_passes(producer), *inferring_passes(consumer)])
+    if makers and not any(users):
+        kept |= inferred_by(*makers)
+    return kept
+
+
+def remove_control_dependencies(func: FuncOp) -> None:
+    """Remove the operands that only order fragments."""
+    for fragment in ops_of(func, FragmentOp):
+        if CONTROL_START in fragment.attributes:
+            fragment.operands = list(fragment.operands)[: fragment.data_operand_count]
+            del fragment.attributes[CONTROL_START]
+
+
+def add_control_dependency(first: FragmentOp, second: FragmentOp) -> None:
+    """Order a fragment after another one, by a control operand."""
+    if CONTROL_START not in second.attributes:
+        second.attributes[CONTROL_START] = IntegerAttr(len(second.operands), i64)
+    second.operands = [*second.operands, first.results[0]]

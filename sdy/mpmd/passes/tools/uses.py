@@ -1,0 +1,157 @@
+"""Uses, users and positions of ops, in the order on which the results of some passes depend.
+
+The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from xdsl.ir import Block, Operation, SSAValue, Use
+
+from sdy.dialects.ir.fast_ops import set_operand
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.passes.rewriting.op_traits import is_erasable
+
+OpT = TypeVar("OpT", bound=Operation)
+T = TypeVar("T")
+
+
+def uses_of_op(op: Operation) -> list[Use]:
+    """Return the uses of all results of an op."""
+    return [use for result in op.results for use in result.uses]
+
+
+def users_of(value: SSAValue) -> list[Operation]:
+    """Return the ops that use a value, one per use."""
+    return [use.operation for use in value.uses]
+
+
+def users_of_op(op: Operation) -> list[Operation]:
+    """Return the ops that use results of an op, one per use."""
+    return [use.operation for use in uses_of_op(op)]
+
+
+def is_used(op: Operation) -> bool:
+    """Return whether a result of an op has a use."""
+    return any(result.first_use is not None for result in op.results)
+
+
+def distinct(items: Iterable[T]) -> list[T]:
+    """Return the items without repetitions, in order of first appearance."""
+    return list(dict.fromkeys(items))
+
+
+def producer(value: SSAValue, kind: type[OpT]) -> OpT | None:
+    """Return the op that defines a value if it is of a class."""
+    owner = value.owner
+    return owner if isinstance(owner, kind) else None
+
+
+def ancestor_in_block(op: Operation, block: Block | None) -> Operation | None:
+    """Return the op of a block that is `op` or contains it; None if there is none."""
+    return None if block is None else block.find_ancestor_op_in_block(op)
+
+
+def positions_in(block: Block) -> dict[Operation, int]:
+    """Return the ops of a block and their positions, from 0."""
+    return {op: index for index, op in enumerate(block.ops)}
+
+
+def is_before(first: Operation, second: Operation) -> bool:
+    """Return whether an op stands before another op of its block."""
+    following = first.next_op
+    while following is not None and following is not second:
+        following = following.next_op
+    return following is not None
+
+
+def first_in_block(ops: Iterable[Operation]) -> Operation | None:
+    """Return the one of some ops of one block that comes first; None if there is none."""
+    wanted = set(ops)
+    block = next(iter(wanted)).parent if wanted else None
+    return None if block is None else next(op for op in block.ops if op in wanted)
+
+
+def last_in_block(ops: Iterable[Operation]) -> Operation | None:
+    """Return the one of some ops of one block that comes last; None if there is none."""
+    wanted = set(ops)
+    block = next(iter(wanted)).parent if wanted else None
+    return None if block is None else [op for op in block.ops if op in wanted][-1]
+
+
+def first_user_in_block(op: Operation) -> Operation | None:
+    """Return the first op of the block that uses a result of `op`, itself or inside."""
+    found = (ancestor_in_block(user, op.parent) for user in users_of_op(op))
+    return first_in_block(user for user in found if user is not None)
+
+
+def move_before(op: Operation, anchor: Operation) -> None:
+    """Move an op right before another one."""
+    if op is not anchor and anchor.prev_op is not op:
+        block = anchor.parent
+        assert block is not None
+        op.detach()
+        block.insert_op_before(op, anchor)
+
+
+def move_after(op: Operation, anchor: Operation) -> None:
+    """Move an op right after another one."""
+    if op is not anchor and anchor.next_op is not op:
+        block = anchor.parent
+        assert block is not None
+        op.detach()
+        block.insert_op_after(op, anchor)
+
+
+def move_to_start(op: Operation, block: Block) -> None:
+    """Move an op to the start of a block."""
+    first = block.first_op
+    if first is not None and first is not op:
+        move_before(op, first)
+
+
+def move_to_producer(op: Operation) -> None:
+    """Move an op right after the one that defines its operand, or to the start of the block of an argument."""
+    owner = op.operands[0].owner
+    if isinstance(owner, Block):
+        move_to_start(op, owner)
+    else:
+        move_after(op, owner)
+
+
+def replace_uses_by(value: SSAValue, replacement: SSAValue, users: Sequence[Operation]) -> None:
+    """Replace the uses of a value in some ops."""
+    for use in list(value.uses):
+        if use.operation in users:
+            set_operand(use.operation, use.index, replacement)
+
+
+def effective_operands(op: Operation) -> list[SSAValue]:
+    """Return the operands of an op, and then the values from outside that its regions use."""
+    inner = set(pre_order(op)) if op.regions else set[Operation]()
+    found = list(op.operands)
+    for nested in pre_order(op) if op.regions else ():
+        found += [value for value in nested.operands if not _is_inside(value, op, inner)]
+    return distinct(found)
+
+
+def values_from_outside(op: Operation) -> list[SSAValue]:
+    """Return the values that the regions of an op use and that are defined outside of it."""
+    inner = set(pre_order(op))
+    return distinct(value for nested in pre_order(op) for value in nested.operands if not _is_inside(value, op, inner))
+
+
+def _is_inside(value: SSAValue, op: Operation, inner: set[Operation]) -> bool:
+    owner = value.owner
+    if not isinstance(owner, Block):
+        return owner in inner
+    around = owner.parent_op()
+    return around is op or around in inner
+
+
+def is_pure(op: Operation) -> bool:
+    """Return whether an op has no effects and can be executed where its results are not needed."""
+    return is_erasable(op) and not isinstance(op, CustomCallOp)
