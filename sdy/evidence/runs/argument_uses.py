@@ -14,7 +14,7 @@ from sdy.dialects.facts.traits import Contraction, has_fact, is_terminator, move
 from sdy.dialects.ir.symbols import functions_of, main_block
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.control import WhileOp
+from sdy.dialects.stablehlo.control import CaseOp, WhileOp
 from sdy.dialects.stablehlo.elementwise import (
     AddOp,
     ConvertOp,
@@ -42,7 +42,8 @@ _KEEPS_SIGN = {AddOp, CallOp, ConvertOp, DivideOp, MaximumOp, MultiplyOp, Reduce
 class ArgumentUse:
     """The uses of an argument that restrict its values.
 
-    `indexed_sizes` are the sizes of the dims that it may index; `ends_loops` is true if a loop condition depends on it.
+    `indexed_sizes` are the sizes of the dims that it may index, and the numbers of branches that it may choose from;
+    `ends_loops` is true if a loop condition depends on it.
     """
 
     indexed_sizes: set[int] = field(default_factory=set[int])
@@ -135,6 +136,8 @@ def _restricted_values(op: Operation) -> Iterator[tuple[SSAValue, frozenset[int]
             yield op.start_indices, _sizes(op.operand), False
         case ScatterOp():
             yield op.scatter_indices, frozenset().union(*map(_sizes, op.inputs)), False
+        case CaseOp():
+            yield op.index, frozenset({len(op.branches)}), False
         case WhileOp():
             yield from ((value, frozenset(), True) for value in terminator_of(op.cond).operands)
         case _:

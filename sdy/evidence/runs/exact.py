@@ -19,9 +19,12 @@ from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
 from sdy.evidence.runs.comparison import VerifiedRound, compare_exactly
 from sdy.evidence.runs.draws import LEAST_DRAWS, MOST_DRAWS, Draw, Draws
+from sdy.evidence.runs.missing_collective import missing_collective, with_cause
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.executor import CompiledBlocks
+from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.run import RunSettings
 from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 
@@ -49,9 +52,22 @@ class ExactRuns:
         other_host.most_iterations = FACTOR_OF_ITERATIONS * host.iterations + MORE_ITERATIONS
         with watch("partitioned program", main_function(program.local)) as observer:
             settings = RunSettings(observer, draw.field, self._blocks[0], other_host)
-            actual = program.run_flat(draw.inputs, settings)
+            results = program.run_on_devices(draw.inputs, settings)
+        actual = self._assembled(results, expected, draw.field)
         pairs = enumerate(zip(actual, expected, strict=True))
         return VerifiedRound(draw.name, tuple(compare_exactly(index, *pair, draw.field) for index, pair in pairs))
+
+    def _assembled(self, results: Sequence[DeviceArray], expected: Sequence[Array], field: Field) -> list[Array]:
+        """Return the results of all devices put together.
+
+        Raises: SdyError SDY-X101 if devices hold other copies of a result, with the collective that would mend it.
+        """
+        try:
+            return self._program.global_results(results, field)
+        except SdyError as error:
+            triples = zip(results, self._program.boundary.results, expected, strict=True)
+            causes = (missing_collective(*triple, field) for triple in triples)
+            raise with_cause(error, next(filter(None, causes), "")) from error
 
     def branches_not_taken(self) -> list[tuple[Operation, int]]:
         """Return the ops with branches of which one never ran, though the op did, and the number of that branch."""

@@ -61,7 +61,7 @@ def test_uses_are_found_through_branches_and_reductions() -> None:
       return %0, %unused : tensor<3xf32>, tensor<i32>
     }"""
     found = argument_uses(parse_module(text))
-    assert [sorted(use.indexed_sizes) for use in found] == [[], [8], [8], [8], [8], []]
+    assert [sorted(use.indexed_sizes) for use in found] == [[], [2, 8], [8], [8], [8], []]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,146 @@
+"""Verification in exact numbers: what is enumerated, what is told of a difference, and what is not decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.module_text import parse_module
+from sdy.evidence.local_program import check_local_program
+from sdy.evidence.runs.draws import Draws
+from sdy.evidence.runs.verification import Verdict, Verification, verify_sizes_as_they_are
+
+PRODUCT = """
+sdy.mesh @m = <["data"=2, "model"=4]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"data"}, {"model"}]>},
+    %w: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"model"}, {}]>})
+    -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"data"}, {}]>}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+"""
+WITHOUT_SUM = """
+func.func @main(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+"""
+CASE = """
+func.func @main(%which: tensor<i32>, %flag: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.case"(%which) ({
+    %1 = stablehlo.negate %x : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }, {
+    %1 = stablehlo.abs %x : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }, {
+    %1 = stablehlo.sine %x : tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  %2 = "stablehlo.if"(%flag) ({
+    stablehlo.return %0 : tensor<4xf32>
+  }, {
+    %3 = stablehlo.cosine %0 : tensor<4xf32>
+    stablehlo.return %3 : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+"""
+
+
+def verified(text: str, local: str | None = None, **changed: str) -> Verification:
+    """Verify a program, with another local program, or with changes of the text of ours."""
+    partitioned = sdy.Program.from_text(text).partition()
+    other = str(partitioned) if local is None else local
+    for old, new in changed.items():
+        assert old in other
+        other = other.replace(old, new)
+    return verify_sizes_as_they_are(replace(partitioned, local=parse_module(other)))
+
+
+def test_a_missing_sum_is_named() -> None:
+    with pytest.raises(SdyError, match='the sum over "model" is missing') as error:
+        verified(PRODUCT, WITHOUT_SUM)
+    assert error.value.diagnostics[0].code == "SDY-X101"
+
+
+def test_a_common_factor_is_named() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.add %x, %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    twice = "%1 = stablehlo.add %x, %x : tensor<4xf32>\n%0 = stablehlo.add %1, %1"
+    found = verified(text, text.replace("%0 = stablehlo.add %x, %x", twice))
+    assert found.verdict is Verdict.DIFFERS
+    assert found.comparisons[0].problem.endswith("each element is 2 times the expected one")
+
+
+def test_a_mean_of_almost_the_right_weight_differs() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %c = stablehlo.constant dense<6.250000e-02> : tensor<4xf32>
+      %0 = stablehlo.multiply %x, %c : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    assert verified(text).verdict is Verdict.SAME
+    assert verified(text, **{"6.250000e-02": "0.0625001"}).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("op", ["negate", "abs", "sine", "cosine"])
+def test_each_branch_is_taken(op: str) -> None:
+    assert verified(CASE).verdict is Verdict.SAME
+    assert verified(CASE, **{f"stablehlo.{op}": "stablehlo.tanh"}).verdict is Verdict.DIFFERS
+
+
+def test_choices_are_combined_while_they_are_few() -> None:
+    draws = Draws(parse_module(CASE), 0)
+    pairs = {(int(draw.inputs[0]), bool(draw.inputs[1])) for draw in draws}
+    assert pairs == {(index, flag) for index in (-1, 0, 1, 2, 3) for flag in (False, True)}
+    assert draws.missing == 0
+
+
+def test_a_branch_that_no_draw_takes_is_named() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %c = stablehlo.constant dense<false> : tensor<i1>
+      %0 = "stablehlo.if"(%c) ({
+        %1 = stablehlo.negate %x : tensor<4xf32>
+        stablehlo.return %1 : tensor<4xf32>
+      }, {
+        stablehlo.return %x : tensor<4xf32>
+      }) : (tensor<i1>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    assert verified(text).not_reached == ("the true branch of the stablehlo.if at line 3",)
+
+
+def test_given_integers_are_kept_and_floats_compared() -> None:
+    program = sdy.Program.from_text(CASE)
+    arrays = np.array(1, np.int32), np.array(True), np.ones(4, np.float32)
+    found = program.verify(*arrays)
+    assert found.verdict is Verdict.SAME
+    assert not program.verify(*arrays, expected=[np.full(4, 2, np.float32)])[0].agrees
+    assert program.verify(*arrays, expected=[np.ones(4, np.float32)])[0].agrees
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("%x: tensor<4x4xf32>, ", "", "the local program has 1 argument, expected 2"),
+        ("%x: tensor<4x4xf32>", "%x: tensor<4x5xf32>", "argument 0 of the local program has the shape [4, 5]"),
+        ("-> tensor<4x4xf32> {", "-> (tensor<4x4xf32>, tensor<4x4xf32>) {", "has 2 results, expected 1"),
+    ],
+)
+def test_a_local_program_must_have_the_signature_of_a_shard(old: str, new: str, message: str) -> None:
+    boundary = sdy.Program.from_text(PRODUCT).partition().boundary
+    head = WITHOUT_SUM.partition("{")[0] + "{\n"
+    text = head.replace(old, new) + "  %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>\n  return %c"
+    returned = ", %c : tensor<4x4xf32>, tensor<4x4xf32>\n}" if "results" in message else " : tensor<4x4xf32>\n}"
+    with pytest.raises(SdyError) as error:
+        check_local_program(parse_module(text + returned), boundary)
+    assert error.value.diagnostics[0].code == "SDY-V004"
+    assert message in error.value.diagnostics[0].message
