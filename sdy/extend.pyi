@@ -1,3 +1,4 @@
+from sdy.cost.machines.table import HARDWARE as HARDWARE
 from sdy.dialects.facts.traits import Combiner as Combiner
 from sdy.dialects.facts.traits import Contraction as Contraction
 from sdy.dialects.facts.traits import Elementwise as Elementwise

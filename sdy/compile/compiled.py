@@ -16,7 +16,7 @@ from sdy.compile.origin import Origin
 from sdy.compile.propagated import ShardedBoundary, boundary_of, summary
 from sdy.cost.memory import peak_bytes
 from sdy.cost.quantities import byte_count
-from sdy.cost.traffic import total_bytes_sent
+from sdy.cost.traffic import total_bytes_sent, traffic_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.context import SdyContext, remark
 from sdy.dialects.ir.fast_ops import copy_with_regions
@@ -212,7 +212,8 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     """Make the communication of a propagated module explicit, and lower it to the program of one device.
 
     With the optimizer, the module is also partitioned without it, and what sends less is returned; of two that send as
-    much, what needs less memory. Remarks are added to `context`. Raises: SdyError at the first op that is unsupported.
+    much, the optimized one, unless the other needs less memory and no more collectives. Remarks are added to
+    `context`. Raises: SdyError at the first op that is unsupported.
     """
     plain = options.without_optimizer()
     original = None if plain is None else copy_with_regions(propagated)
@@ -227,13 +228,17 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     other_context.diagnostics += before
     other = partitioned(original, other_context, plain)
     saved, saving = sent - total_bytes_sent(other.local), "sends"
-    if not saved:
+    if not saved and _collective_runs(other.local) <= _collective_runs(found.local):
         saved, saving = peak_bytes(found.local) - peak_bytes(other.local), "holds"
     if saved <= 0:
         return found
     message = f"partitioned without the communication optimizer, so that each device {saving} {saved:,.0f} bytes less"
     remark(other_context, "SDY-L127", message, main_function(other.folded))
     return other
+
+
+def _collective_runs(local: ModuleOp) -> float:
+    return sum(each.times for each in traffic_of(local))
 
 
 def _bytes_sent_with(options: CompileOptions, propagated: ModuleOp) -> float:

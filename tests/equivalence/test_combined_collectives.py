@@ -36,15 +36,15 @@ COUNTS = {
     "mlp_dp4_tp2": ((10, 3), (3, 2)),
     "transformer_megatron": ((33, 15), (0, 0)),
     "transformer_sgd_step": ((20, 11), (0, 0)),
-    "transformer_scan_fsdp": ((7, 7), (19, 8)),
+    "transformer_scan_fsdp": ((7, 7), (17, 10)),
     "cnn": ((15, 12), (1, 1)),
 }
 T32_COUNTS = {
     "bp": ((19, 2), (10, 5)),
     "mp": ((8, 8), (0, 0)),
-    "bpmp": ((27, 10), (2, 2)),
+    "bpmp": ((28, 10), (1, 1)),
     "z2": ((11, 2), (20, 13)),
-    "z2_priorities": ((19, 10), (10, 3)),
+    "z2_priorities": ((19, 10), (11, 4)),
     "z3": ((19, 10), (11, 6)),
     "z3_priorities": ((23, 14), (11, 4)),
 }

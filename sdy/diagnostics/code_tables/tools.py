@@ -183,6 +183,10 @@ TOOLS: dict[str, Code] = {
         "Reduced verification got arrays of the original sizes.",
         "Pass no arrays: it draws its own inputs, of the reduced sizes.",
     ),
+    "SDY-T283": Code(
+        "A program of several meshes, in the dialect mpmd, was given to a command that partitions programs of one.",
+        "Run the passes of the dialect by `sdy-opt`, such as `--mpmd-import-pipeline`.",
+    ),
     "SDY-T271": Code(
         "An audit checked nothing: the program has no op with a sharding rule, or none that can be run.",
         "Audit a program with small tensors; for ops of your own, register kernels with `--load`.",

@@ -21,6 +21,7 @@ from sdy.interpreter.field.numbers import Field
 from sdy.model.axis import AxisRef
 from sdy.model.devices.placement import TensorPlacement
 
+# The combinations that are tried: those of the collectives that a partitioner inserts.
 COMBINATIONS: dict[str, type[Operation]] = {"sum": AddOp, "maximum": MaximumOp, "minimum": MinimumOp}
 
 

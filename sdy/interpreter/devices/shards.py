@@ -169,6 +169,7 @@ def _only_on_first(shards: Array, grid: Grid, axes: tuple[int, ...]) -> Array:
     return np.where(is_first, shards, np.zeros((), shards.dtype))
 
 
+# The ops that combine the partial values of each kind, for numbers of a field.
 _COMBINERS = {ReductionKind.SUM: AddOp, ReductionKind.MAX: MaximumOp, ReductionKind.MIN: MinimumOp}
 
 

@@ -293,6 +293,7 @@ _EXACT: dict[type[Operation], Function] = {
     chlo.IsPosInfOp: partial(_is_among, (inf,)),
     chlo.SquareOp: square,
 }
+# Functions that no arithmetic in a field expresses.
 _HASHED: tuple[type[Operation], ...] = (
     *(ops.Atan2Op, ops.CbrtOp, ops.CosineOp, ops.ExponentialOp, ops.ExponentialMinusOneOp, ops.LogOp, ops.LogPlusOneOp),
     *(ops.LogisticOp, ops.RemainderOp, ops.RsqrtOp, ops.SineOp, ops.SqrtOp, ops.TanOp, ops.TanhOp),

@@ -56,6 +56,7 @@ def function_of_elements(op: Operation) -> Kernel:
     return _pointwise(functions.FUNCTIONS[type(op)])
 
 
+# The ops without broadcasting whose functions these have.
 _PLAIN: dict[type[Operation], type[Operation]] = {
     **{each: plain for each in chlo_broadcast.OPS if (plain := plain_op(each)) in functions.FUNCTIONS},
     chlo_broadcast.BroadcastNextAfterOp: chlo.NextAfterOp,

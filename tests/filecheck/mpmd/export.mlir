@@ -37,12 +37,15 @@ module @jit_step {
     %0 = mpmd.fragment<mesh="a", origin=["block_0"]> (%x, %w) {call_counter = 0 : ui32} (%p: tensor<8xf32>, %q: tensor<8xf32>) {
       %10 = stablehlo.add %p, %q : tensor<8xf32>
       mpmd.return %10 : tensor<8xf32>
-    } : (!mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>, !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>) -> !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>
+    } : (!mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>, !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>) ->
+        !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>
     %1 = mpmd.fragment<mesh="a", origin=["block_1"]> (%0, %w) {call_counter = 1 : ui32} (%p: tensor<8xf32>, %q: tensor<8xf32>) {
       %10 = stablehlo.add %p, %q : tensor<8xf32>
       mpmd.return %10 : tensor<8xf32>
-    } : (!mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>, !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>) -> !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>
-    %2 = mpmd.transfer %1 : (!mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>) -> !mpmd.mesh_tensor<"b", tensor<8xf32>, sharding=<@m, [{"x"}]>>
+    } : (!mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>, !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>) ->
+        !mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>
+    %2 = mpmd.transfer %1 : (!mpmd.mesh_tensor<"a", tensor<8xf32>, sharding=<@m, [{"x"}]>>) ->
+        !mpmd.mesh_tensor<"b", tensor<8xf32>, sharding=<@m, [{"x"}]>>
     %3 = mpmd.fragment<mesh="b", origin=["head"]> (%2) (%p: tensor<8xf32>) {
       %10 = stablehlo.negate %p : tensor<8xf32>
       mpmd.return %10 : tensor<8xf32>

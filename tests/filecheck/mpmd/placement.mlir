@@ -74,7 +74,8 @@ func.func public @tokens(%x: !t) -> !t attributes {topology = #mpmd.topology<<"a
     %9 = stablehlo.after_all %k, %k : !stablehlo.token
     mpmd.return %p, %9 : tensor<4xf32>, !stablehlo.token
   } : (!t, !stablehlo.token) -> (!t, !stablehlo.token)
-  %2 = mpmd.fragment<mesh="a", origin=["g"]> (%1#1, %1#0) {arg_attrs = [{}, {mhlo.memory_kind = "pinned_host"}]} (%k: !stablehlo.token, %p: tensor<4xf32>) {
+  %2 = mpmd.fragment<mesh="a", origin=["g"]> (%1#1, %1#0) {arg_attrs = [{},
+      {mhlo.memory_kind = "pinned_host"}]} (%k: !stablehlo.token, %p: tensor<4xf32>) {
     %9 = stablehlo.after_all %k : !stablehlo.token
     mpmd.return %p : tensor<4xf32>
   } : (!stablehlo.token, !t) -> !t

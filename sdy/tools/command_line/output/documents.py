@@ -172,9 +172,12 @@ class ProofOutcome(TypedDict):
 
     proved: bool
     ops: Annotated[int, "of the program of one device"]
-    ops_proved: int
+    ops_proved: Annotated[int, "for any size"]
+    ops_checked: Annotated[int, "in reduced sizes, in exact numbers"]
+    check: Annotated[str | None, "how they were checked"]
     lemmas: Annotated[dict[str, int], "how often each lemma was used"]
     failures: list[Failure]
+    gaps: Annotated[list[Failure], "the first ops that are checked, not proved"]
 
 
 class Partition(TypedDict):

@@ -16,7 +16,9 @@ sdy.mesh @mesh = <["x"=4]>
 // CHECK-NOT:     sdy.all_reduce
 // OFF-LABEL:   func @behind_a_transpose
 // OFF-COUNT-2:   sdy.all_reduce {"x"}
-func.func @behind_a_transpose(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+func.func @behind_a_transpose(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %b: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
   %2 = stablehlo.add %w, %1 : tensor<8x8xf32>
