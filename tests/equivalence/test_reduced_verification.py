@@ -235,10 +235,9 @@ func.func @main(%a: tensor<16xi32>) -> (tensor<16xi32>, tensor<11xi32>, tensor<5
     found = verify_reduced(replace(program.partition(), local=local))
     assert not found.agrees
     assert found.sizes is not None
-    assert found.sizes.changes == ()  # the last ones that are tried
     printed = io.StringIO()
     show_rounds(Console(file=printed, width=200), found, verbose=False)
-    assert "differs in the sizes of the program, not in reduced ones" in printed.getvalue()
+    assert "differs in reduced sizes, on all 8 devices" in printed.getvalue()
 
 
 def test_runs_in_64_bit_floats_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
