@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from sdy.cost.program_cost import ProgramCost
     from sdy.interpreter.arrays.element_types import Array
     from sdy.interpreter.devices.values import DeviceArray
-    from sdy.interpreter.field.numbers import Field
     from sdy.interpreter.run import RunSettings
 
 R = TypeVar("R", default="list[Array]")
@@ -96,8 +95,7 @@ class Compiled(ShardedBoundary[R]):
         from sdy.interpreter.inputs import check_inputs
 
         check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
-        results = self.run_on_devices(inputs, settings)
-        return self.global_results(results, None if settings is None else settings.field)
+        return self.global_results(self.run_on_devices(inputs, settings))
 
     def run_on_one_device(self, inputs: Sequence[Array], settings: RunSettings | None = None) -> list[Array]:
         """Run the program of the user on one device, ignoring all shardings. Raises: SdyError as `run`."""
@@ -121,7 +119,7 @@ class Compiled(ShardedBoundary[R]):
         grid = grid_of_mesh(self.boundary.mesh)
         return run_spmd(self.local, shards, grid, name, self.origin.host(), settings)
 
-    def global_results(self, results: Sequence[DeviceArray], field: Field | None = None) -> list[Array]:
+    def global_results(self, results: Sequence[DeviceArray]) -> list[Array]:
         """Assemble the global results from their shards.
 
         Raises: SdyError SDY-X101 if two devices hold different copies of the same result.
@@ -134,7 +132,7 @@ class Compiled(ShardedBoundary[R]):
                 check_equal_copies(result, placement, index)
             except SdyError as error:
                 raise located(error, main_function(self.folded)) from error
-            arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape, field))
+            arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape))
         return arrays
 
     @garbage_collection_paused()

@@ -32,7 +32,8 @@ def prove(program: Compiled[Any], watch: Watch = unwatched) -> Proof:
     if found.verdict is Verdict.SAME:
         checked = proof.ops - proof.proved
         return replace(proof, failures=(), checked=checked, check=_check_text(found), gaps=proof.failures)
-    return replace(proof, failures=(*proof.failures, *_differences(program, found)))
+    failures = (*proof.failures, *_differences(program, found))
+    return replace(proof, failures=failures, differs=found.verdict is Verdict.DIFFERS)
 
 
 def _check_text(found: Verification) -> str:
@@ -41,9 +42,12 @@ def _check_text(found: Verification) -> str:
 
 
 def _differences(program: Compiled[Any], found: Verification) -> list[Diagnostic]:
-    """Return what the runs showed: the outputs that differ, or why they did not decide."""
+    """Return what the runs showed: where the programs part and which outputs differ, or why they did not decide."""
     span = span_of(main_function(program.local))
     if found.undecided:
         return [Diagnostic("SDY-V005", f"the runs in exact numbers did not decide: {found.undecided}", span)]
     wrong = [each for each in found.comparisons if not each.agrees]
-    return [Diagnostic("SDY-V005", f"result {each.index} differs in a run: {each.problem}", span) for each in wrong]
+    differences = [
+        Diagnostic("SDY-V005", f"result {each.index} differs in a run: {each.problem}", span) for each in wrong
+    ]
+    return differences if found.parting is None else [found.parting, *differences]

@@ -63,10 +63,10 @@ chance that is printed. Booleans and integers that choose a path or a place are 
 large for this machine is verified in smaller sizes. Arrays that are given are run in floats too, which tells how much
 the two programs round differently.
 
-With --prove, prove without a run that the program of each device computes the same results, apart from rounding: each
-value of a device is related to a value of the original program, and each op follows by a lemma. No code of the
-partitioner is used. With --local, verify or prove the program in that file instead, on the shardings of arguments and
-results that FILE ends up with.
+With --prove, prove that the program of each device computes the same results, apart from rounding: each value of a
+device is related to a value of the original program, and each op follows by a lemma. Ops without a lemma are checked by
+a run in smaller sizes. No code of the partitioner is used. With --local, verify or prove the program in that file
+instead, on the shardings of arguments and results that FILE ends up with.
 
 The exit code is 0 if all outputs agree, or the program is proved; 1 if the partitioned program computes something else,
 or an op has no proof; and 2 if the program could not be verified. Where an op has no form in exact numbers, the outcome
@@ -77,6 +77,7 @@ is "not decided", and floats must agree within rounding.
 MOST_LISTED = 10  # of the ops without a proof
 PROVED = "proved: the programs compute the same, apart from rounding"
 NOT_PROVED = "not proved, which need not be wrong: `sdy verify` runs both programs and compares their results"
+REFUTED = "not the same function: a run in exact numbers gives other results"
 
 
 def parser() -> ArgumentParser:
@@ -101,7 +102,7 @@ def parser() -> ArgumentParser:
         "(default for a program that takes over ten minutes or more memory than is available)",
     )
     kinds.add_argument("--full", action="store_true", help="run the program in its own sizes, however long it takes")
-    kinds.add_argument("--prove", action="store_true", help="prove that the programs compute the same; run nothing")
+    kinds.add_argument("--prove", action="store_true", help="prove op by op that they compute the same, for any size")
     parser.add_argument(
         "--local", metavar="LOCAL.mlir", help="verify or prove this program of one device instead of ours"
     )
@@ -196,7 +197,7 @@ def _print_proof(proof: Proof, path: str, lines: list[str], *, verbose: bool) ->
     if verbose:
         for name, count in proof.lemmas:
             print(f"  {count:6} {name}")
-    print(PROVED if proof.is_proved else NOT_PROVED)
+    print(PROVED if proof.is_proved else REFUTED if proof.differs else NOT_PROVED)
 
 
 def _verify_full(program: Program, partitioned: Compiled, arguments: Namespace) -> int:
@@ -273,6 +274,8 @@ def show_rounds(console: Console, found: Verification, *, verbose: bool) -> None
         where += " ran"
     if found.verdict is Verdict.DIFFERS:
         console.print(f"[red]differs[/red]{where}")
+        if found.parting is not None:
+            console.print(render(found.parting), markup=False)
         return
     console.print(
         f"[green]the same function[/green] as the program on one device{where}; "

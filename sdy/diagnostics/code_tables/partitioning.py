@@ -102,6 +102,10 @@ PARTITIONING: dict[str, Code] = {
         "Ops that no lemma covers were run in exact numbers, and results differ, or the runs did not decide.",
         "Correct the local program; `sdy verify` shows the elements that differ.",
     ),
+    "SDY-V006": Code(
+        "Two programs that were run in exact numbers differ, and this is the first op whose value shows it.",
+        "Look at this op and what it reads: a sum over devices may be missing, or an offset, mask or group be wrong.",
+    ),
     "SDY-V004": Code(
         "A local program does not fit the program that it stands for: its arguments, results, or devices are others.",
         "Give it one argument per argument and one result per result of the program, each a shard by its sharding.",

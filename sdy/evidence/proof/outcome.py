@@ -16,7 +16,7 @@ class Proof(HtmlRepr):
     value, in all sizes. `failures` has a diagnostic per op, or result, where the proof does not follow; later ops that
     need the result of such an op are not listed. If it is empty, the programs compute the same values, apart from
     rounding: but for the `checked` ops, for any sizes. These were run in exact numbers, as `check` says; `gaps` has the
-    diagnostics of the first of them, where the lemmas end.
+    diagnostics of the first of them, where the lemmas end. `differs` says that a run showed other results.
     """
 
     lemmas: tuple[tuple[str, int], ...]
@@ -26,6 +26,7 @@ class Proof(HtmlRepr):
     checked: int = 0
     check: str = ""
     gaps: tuple[Diagnostic, ...] = ()
+    differs: bool = False
 
     def __repr__(self) -> str:
         """Return one line with the verdict."""
@@ -46,6 +47,7 @@ class Proof(HtmlRepr):
         """Return the outcome as plain values."""
         return {
             "proved": self.is_proved,
+            "differs": self.differs,
             "ops": self.ops,
             "ops_proved": self.proved,
             "ops_checked": self.checked,

@@ -22,7 +22,8 @@ class OutputComparison:
 
     `agrees` is whether both programs compute the same, in exact numbers where that could be decided. The errors are
     those of floats on arrays that were given, the largest over all elements: information about rounding. `undefined`
-    counts elements that are expected to be NaN or infinite, which show little about the programs.
+    counts elements that are expected to be NaN or infinite, which show little about the programs; `is_hidden` says that
+    all elements are.
     """
 
     index: int
@@ -31,6 +32,7 @@ class OutputComparison:
     absolute_error: float = 0.0
     relative_error: float = 0.0  # over elements large enough not to be dominated by the rounding errors of larger ones
     undefined: int = 0
+    is_hidden: bool = False
 
     def __repr__(self) -> str:
         return f"OutputComparison({self.index}: {self.outcome})"
@@ -113,7 +115,8 @@ def compare_exactly(index: int, actual: Array, expected: Array, field: Field) ->
     differs = ~equal_elements(actual, expected)
     undefined = int(np.count_nonzero(np.logical_or.reduce([~np.isfinite(part) for part in parts_of(expected)])))
     if not differs.any():
-        return OutputComparison(index, agrees=True, undefined=undefined)
+        is_hidden = 0 < undefined == expected.size
+        return OutputComparison(index, agrees=True, undefined=undefined, is_hidden=is_hidden)
     place = tuple(int(each) for each in np.argwhere(differs)[0])
     where = f"at {list(place)}: " if place else ""
     problem = f"{where}{_number_text(field, actual[place])} instead of {_number_text(field, expected[place])}"

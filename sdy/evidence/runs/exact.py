@@ -17,15 +17,17 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
-from sdy.evidence.runs.comparison import VerifiedRound, compare_exactly
+from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly
 from sdy.evidence.runs.draws import LEAST_DRAWS, MOST_DRAWS, Draw, Draws
-from sdy.evidence.runs.missing_collective import missing_collective, with_cause
+from sdy.evidence.runs.parting import DeviceValues, ProgramValues, parting
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.devices.shards import check_equal_copies, unshard
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.executor import CompiledBlocks
 from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.run import RunSettings
+from sdy.model.devices.placement import TensorPlacement
 from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 
 SECONDS_FOR_DRAWS = 10.0  # after which no draws are made beyond the least number
@@ -53,21 +55,23 @@ class ExactRuns:
         with watch("partitioned program", main_function(program.local)) as observer:
             settings = RunSettings(observer, draw.field, self._blocks[0], other_host)
             results = program.run_on_devices(draw.inputs, settings)
-        actual = self._assembled(results, expected, draw.field)
-        pairs = enumerate(zip(actual, expected, strict=True))
-        return VerifiedRound(draw.name, tuple(compare_exactly(index, *pair, draw.field) for index, pair in pairs))
+        triples = zip(results, program.boundary.results, expected, strict=True)
+        return VerifiedRound(
+            draw.name, tuple(_compared(index, *each, draw.field) for index, each in enumerate(triples))
+        )
 
-    def _assembled(self, results: Sequence[DeviceArray], expected: Sequence[Array], field: Field) -> list[Array]:
-        """Return the results of all devices put together.
-
-        Raises: SdyError SDY-X101 if devices hold other copies of a result, with the collective that would mend it.
-        """
-        try:
-            return self._program.global_results(results, field)
-        except SdyError as error:
-            triples = zip(results, self._program.boundary.results, expected, strict=True)
-            causes = (missing_collective(*triple, field) for triple in triples)
-            raise with_cause(error, next(filter(None, causes), "")) from error
+    def parting(self, draw: Draw, found: VerifiedRound) -> Diagnostic | None:
+        """Return at which op the programs part in a draw that shows a difference, if their values tell."""
+        program, values = self._program, ProgramValues()
+        for array in draw.inputs:
+            values.add(array)
+        program.run_on_one_device(draw.inputs, RunSettings(values.observe, draw.field, host=program.origin.host()))
+        if not values.is_complete:
+            return None
+        seen = DeviceValues(values)
+        program.run_on_devices(draw.inputs, RunSettings(seen.observe, draw.field, host=program.origin.host()))
+        wrong = [each.index for each in found.comparisons if not each.agrees]
+        return parting(seen, main_function(program.local), wrong, program.mesh, draw.field)
 
     def branches_not_taken(self) -> list[tuple[Operation, int]]:
         """Return the ops with branches of which one never ran, though the op did, and the number of that branch."""
@@ -81,12 +85,25 @@ class ExactRuns:
         ]
 
 
+def _compared(
+    index: int, result: DeviceArray, placement: TensorPlacement, expected: Array, field: Field
+) -> OutputComparison:
+    """Compare a result of all devices, whose copies must be equal too."""
+    try:
+        check_equal_copies(result, placement, index)
+    except SdyError as error:
+        return OutputComparison(index, agrees=False, problem=error.diagnostics[0].message)
+    actual = unshard(result, placement.sharding, placement.mesh, placement.shape, field)
+    return compare_exactly(index, actual, expected, field)
+
+
 @dataclass(frozen=True, slots=True)
 class ExactOutcome:
-    """The rounds in finite fields, and what they did not reach, in words."""
+    """The rounds in finite fields, what they did not reach, in words, and at which op the programs part."""
 
     rounds: tuple[VerifiedRound, ...]
     not_reached: tuple[str, ...] = ()
+    parting: Diagnostic | None = None
 
 
 def exact_outcome(
@@ -105,12 +122,13 @@ def exact_outcome(
     for number in _numbers(runs, draws):
         if number >= LEAST_DRAWS and time.monotonic() - start > SECONDS_FOR_DRAWS:
             break
-        rounds.append(runs.round(draws.draw(number), watch))
+        draw = draws.draw(number)
+        rounds.append(runs.round(draw, watch))
         if not rounds[-1].agrees:
             opaque = next(_computed_in_floats(program), None)
             if opaque is not None:
                 raise _no_exact_form(opaque)
-            return ExactOutcome(tuple(rounds))
+            return ExactOutcome(tuple(rounds), parting=runs.parting(draw, rounds[-1]))
     return ExactOutcome(tuple(rounds), tuple(_not_reached(runs, draws, len(rounds))))
 
 

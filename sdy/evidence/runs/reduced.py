@@ -22,7 +22,7 @@ from sdy.evidence.runs.run_estimate import (
     estimate_on_devices,
     is_within_budget,
 )
-from sdy.evidence.runs.verification import ReducedSizes, Verification, verify_sizes_as_they_are
+from sdy.evidence.runs.verification import ReducedSizes, Verdict, Verification, verify_sizes_as_they_are
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.evidence.sizes.reduce_sizes import ReducedPrograms, reduce_sizes
 
@@ -46,14 +46,13 @@ def verify_reduced(program: Compiled[Any], seed: int = 0, watch: Watch = unwatch
         except SdyError as error:
             failure = error
             continue
-        if tried[0].agrees and failure is None:
+        if tried[0].verdict is Verdict.SAME and failure is None:
             break
     if not tried:
         assert failure is not None  # there is a first size
         raise failure
-    # What differs in the smallest sizes must agree in all larger ones: one of them may hide the difference.
-    larger = tried if failure is not None else tried[1:] or tried
-    return next((each for each in larger if not each.agrees), larger[0])
+    # The largest sizes are the most like those of the program: they decide, unless their numbers hide an output.
+    return next((each for each in reversed(tried) if each.verdict is not Verdict.UNDECIDED), tried[-1])
 
 
 def _sizes_to_try(program: Compiled[Any]) -> Iterator[ReducedPrograms]:

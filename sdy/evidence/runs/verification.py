@@ -9,7 +9,7 @@ from math import log2
 from typing import Any
 
 from sdy.compile.compiled import Compiled
-from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
@@ -63,13 +63,15 @@ class Verification:
 
     `rounds` are runs on exact numbers, then those on special values. `floats` compares the results on arrays that were
     given, or on random ones if the program has no form in exact numbers: `undecided` says why it has none.
-    `not_reached` says what no round reached. `sizes` is None if the program ran in its own sizes.
+    `not_reached` says what no round reached, `parting` at which op the programs part if they differ. `sizes` is None if
+    the program ran in its own sizes.
     """
 
     rounds: tuple[VerifiedRound, ...]
     floats: tuple[OutputComparison, ...] = ()
     not_reached: tuple[str, ...] = ()
     undecided: str = ""
+    parting: Diagnostic | None = None
     sizes: ReducedSizes | None = None
     is_held_to_given: bool = False
 
@@ -113,6 +115,7 @@ class Verification:
             "verdict": self.verdict.value,
             "reason": self.undecided or None,
             "not_reached": list(self.not_reached),
+            "parting": None if self.parting is None else self.parting.to_json(),
             "rounds": [each.to_json() for each in self.rounds],
             **({} if self.sizes is None else self.sizes.to_json()),
         }
@@ -144,15 +147,30 @@ def verify_sizes_as_they_are(
             raise
         outcome, undecided = ExactOutcome(()), error.diagnostics[0].message
     rounds = outcome.rounds
+    undecided = undecided or hidden_text(rounds)
     floats: list[OutputComparison] = []
-    if given is not None or undecided or any(op.name.startswith("check.") for op in pre_order(program.written)):
+    agree = all(each.agrees for each in rounds)
+    has_checks = any(op.name.startswith("check.") for op in pre_order(program.written))
+    if agree and (given is not None or undecided or has_checks):
         floats = compare_runs(
             program, random_inputs(program.written, seed) if given is None else given, expected, watch=watch
         )
-    if special and all(each.agrees for each in rounds):
+    if special and agree:
         rounds = (*rounds, *special_rounds(program, seed))
     is_held = expected is not None
-    return Verification(rounds, tuple(floats), outcome.not_reached, undecided, is_held_to_given=is_held)
+    return Verification(
+        rounds, tuple(floats), outcome.not_reached, undecided, outcome.parting, is_held_to_given=is_held
+    )
+
+
+def hidden_text(rounds: Sequence[VerifiedRound]) -> str:
+    """Return which outputs no draw says anything about, in words: all of their elements are NaN or infinite."""
+    columns = zip(*(each.comparisons for each in rounds), strict=True)
+    hidden = [column[0].index for column in columns if all(each.is_hidden for each in column)]
+    if not hidden or not all(each.agrees for each in rounds):
+        return ""
+    listed = ", ".join(map(str, hidden))
+    return f"output{'s' * (len(hidden) > 1)} {listed} {'are' if len(hidden) > 1 else 'is'} NaN or infinite in each draw"
 
 
 def compare_runs(
@@ -199,7 +217,8 @@ def outcome_text(found: Verification) -> str:
     count = len(found.comparisons)
     if found.verdict is Verdict.DIFFERS:
         wrong = sum(not each.agrees for each in found.comparisons)
-        return f"{wrong} of {counted(count, 'output')} differ" + "s" * (wrong == 1)
+        where = "" if found.parting is None else f"; {render(found.parting)!s}"
+        return f"{wrong} of {counted(count, 'output')} differ" + "s" * (wrong == 1) + where
     if found.verdict is Verdict.UNDECIDED:
         return f"not decided: {found.undecided}; results of floats agree within rounding"
     draws = counted(sum(each.name.startswith(KINDS) for each in found.rounds), "draw")

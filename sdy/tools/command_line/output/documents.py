@@ -113,6 +113,7 @@ class Verdict(TypedDict):
     verdict: Annotated[str, "`the same function`, `differs`, or `not decided`"]
     reason: Annotated[str | None, "why exact numbers do not decide"]
     not_reached: Annotated[list[str], "branches and values that no round took"]
+    parting: Annotated[ReportedDiagnostic | None, "the first op at which the programs part, if they differ"]
     rounds: Annotated[list[VerifiedRound], "draws of exact numbers, then special values of floats"]
 
 
@@ -171,6 +172,7 @@ class ProofOutcome(TypedDict):
     """The outcome of `sdy verify --prove`."""
 
     proved: bool
+    differs: Annotated[bool, "whether a run in exact numbers shows that results differ"]
     ops: Annotated[int, "of the program of one device"]
     ops_proved: Annotated[int, "for any size"]
     ops_checked: Annotated[int, "in reduced sizes, in exact numbers"]

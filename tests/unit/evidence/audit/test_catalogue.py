@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 from jsonschema import Draft202012Validator
 
+import sdy.mpmd.dialect.dialect  # noqa: F401  # adds its rules
 from sdy.evidence.audit.catalogue.all import NOT_AUDITED, programs
 from sdy.evidence.audit.summary import INCOMPLETE, UNSOUND, OpSummary, audit_catalogue
 from sdy.rules.all import RULES

@@ -64,10 +64,53 @@ def verified(text: str, local: str | None = None, **changed: str) -> Verificatio
     return verify_sizes_as_they_are(replace(partitioned, local=parse_module(other)))
 
 
+def parting_of(found: Verification) -> str:
+    """The line at which programs part, and what is said of it."""
+    assert found.verdict is Verdict.DIFFERS
+    assert found.parting is not None
+    assert found.parting.span is not None
+    return f"{found.parting.span.line}: {found.parting.message}"
+
+
 def test_a_missing_sum_is_named() -> None:
-    with pytest.raises(SdyError, match='the sum over "model" is missing') as error:
-        verified(PRODUCT, WITHOUT_SUM)
-    assert error.value.diagnostics[0].code == "SDY-X101"
+    found = verified(PRODUCT, WITHOUT_SUM)
+    assert found.comparisons[0].problem.startswith("devices hold different copies of result 0")
+    text = parting_of(found)
+    assert text.startswith("3: the programs part here: stablehlo.dot_general")
+    assert text.endswith('; the sum over "model" is missing')
+
+
+def test_the_first_op_with_another_value_is_named_behind_right_partial_results() -> None:
+    wrong = """
+func.func @main(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "stablehlo.all_reduce"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, use_global_device_ids}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = stablehlo.sine %1 : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+"""
+    assert "stablehlo.sine" in parting_of(verified(PRODUCT, wrong))
+    groups = wrong.replace("[0, 1, 2, 3], [4, 5, 6, 7]", "[0, 1, 2, 4], [3, 5, 6, 7]")
+    assert parting_of(verified(PRODUCT, groups)).startswith("5: the programs part here: stablehlo.all_reduce")
+
+
+def test_a_wrong_window_is_named_though_its_elements_are_right() -> None:
+    text = """
+sdy.mesh @m = <["x"=2]>
+func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+  %0 = stablehlo.slice %x [0:8, 1:3] : (tensor<8x4xf32>) -> tensor<8x2xf32>
+  return %0 : tensor<8x2xf32>
+}
+"""
+    assert verified(text, **{"0:4, 1:3": "0:4, 1:4:2"}).parting is not None
+    assert "stablehlo.slice" in parting_of(verified(text, **{"0:4, 1:3": "0:4, 1:4:2"}))
 
 
 def test_a_common_factor_is_named() -> None:
