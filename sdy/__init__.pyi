@@ -19,6 +19,7 @@ from sdy.program.execution import interpret as interpret
 from sdy.program.execution import run_spmd as run_spmd
 from sdy.program.pass_pipeline import run_passes as run_passes
 from sdy.program.program import Program as Program
+from sdy.program.same_function import same_function as same_function
 from sdy.program.sources import from_jax as from_jax
 from sdy.program.sources import load as load
 from sdy.program.sweep import sweep as sweep

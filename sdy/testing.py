@@ -4,7 +4,10 @@
         sdy_expect(sdy.from_jax(step, params, batch))
 
 The contract is the file `contracts/NAME_OF_THE_TEST.toml` next to the test, unless another one is given;
-`pytest --sdy-update` writes it as the program is now.
+`pytest --sdy-update` writes it as the program is now. `sdy_expect_same` compares a program with another one:
+
+    def test_ring_attention(sdy_expect_same):
+        sdy_expect_same(attention, ring_attention, q, k, v, gradients=True)
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from sdy.program.program import Program
 
 Expect = Callable[..., None]
+ExpectSame = Callable[..., None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,6 +51,26 @@ def sdy_expect(request: pytest.FixtureRequest) -> Expect:
             pytest.fail(f"{path} does not exist; write it with pytest --sdy-update", pytrace=False)
         else:
             _check(program, path)
+
+    return expect
+
+
+@pytest.fixture
+def sdy_expect_same() -> ExpectSame:
+    """Return a function with the arguments of `sdy.same_function` that fails unless both compute the same function."""
+
+    def expect(*args: object, gradients: bool = False, seed: int = 0) -> None:
+        # Imported here, because pytest imports this module in every run.
+        from sdy.diagnostics.diagnostic import SdyError
+        from sdy.evidence.runs.verification import Verdict, difference_text
+        from sdy.program.same_function import same_function
+
+        try:
+            found = same_function(*cast("tuple[Any, Any]", args), gradients=gradients, seed=seed)
+        except SdyError as error:
+            pytest.fail(str(error), pytrace=False)
+        if found.verdict is not Verdict.SAME:
+            pytest.fail(difference_text(found.verification), pytrace=False)
 
     return expect
 

@@ -21,6 +21,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
 from sdy.evidence.local_program import local_program
 from sdy.evidence.proof.outcome import Proof
+from sdy.evidence.runs.against import verify_against
 from sdy.evidence.runs.arrays import check_arrays, load_arrays
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
@@ -46,6 +47,7 @@ from sdy.tools.command_line.loading import (
     add_compile_arguments,
     partition,
     with_lines,
+    with_program,
     with_program_and_text,
 )
 from sdy.tools.command_line.output.console import console_of
@@ -66,7 +68,9 @@ the two programs round differently.
 With --prove, prove that the program of each device computes the same results, apart from rounding: each value of a
 device is related to a value of the original program, and each op follows by a lemma. Ops without a lemma are checked by
 a run in smaller sizes. No code of the partitioner is used. With --local, verify or prove the program in that file
-instead, on the shardings of arguments and results that FILE ends up with.
+instead, on the shardings of arguments and results that FILE ends up with. With --against, verify that FILE computes the
+same function as another program, which may be written otherwise; formulas that are equal by the laws of exponentials
+and logarithms are found to be.
 
 The exit code is 0 if all outputs agree, or the program is proved; 1 if the partitioned program computes something else,
 or an op has no proof; and 2 if the program could not be verified. Where an op has no form in exact numbers, the outcome
@@ -106,6 +110,9 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--local", metavar="LOCAL.mlir", help="verify or prove this program of one device instead of ours"
     )
+    parser.add_argument(
+        "--against", metavar="REFERENCE.mlir", help="verify that FILE computes the same function as this program"
+    )
     parser.add_argument("--seed", type=int, help="seed of the draws (default: 0)")
     parser.add_argument("-o", "--output", metavar="LOCAL.mlir", help="also write the program that each device runs")
     parser.add_argument(
@@ -122,12 +129,16 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> int:
     """Verify each program and print the results."""
+    if arguments.against:
+        check_not_given(
+            arguments, "cannot be given with --against", "inputs", "adversarial", "reduced", "full", "prove", "local"
+        )
     if arguments.prove:
         check_not_given(arguments, "cannot be given with --prove", "inputs", "adversarial", "seed")
     return run_files(
         arguments,
         _verify_file,
-        for_one_file=("inputs", "output", "local"),
+        for_one_file=("inputs", "output", "local", "against"),
         is_json=arguments.json,
         verdicts=("proved", "not proved") if arguments.prove else ("agree", "differ"),
         processes=arguments.processes,
@@ -149,6 +160,10 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     partitioned = partition(program, arguments.file, text, savings=arguments.savings)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
+    if arguments.against:
+        reference = with_program(arguments, lambda loaded: loaded.module, arguments.against)
+        found = verify_against(reference, partitioned, arguments.seed or 0, watch=terminal_progress)
+        return _print_verification(partitioned, found, arguments.against, arguments)
     path = arguments.file
     if arguments.local:
         path, text = arguments.local, read_text(arguments.local)
@@ -209,6 +224,10 @@ def _verify_full(program: Program, partitioned: Compiled, arguments: Namespace) 
     seed, special = arguments.seed or 0, arguments.adversarial
     found = verify_sizes_as_they_are(partitioned, seed, inputs, outputs, special=special, watch=terminal_progress)
     reference = "the stored outputs" if outputs else "the program on one device"
+    return _print_verification(partitioned, found, reference, arguments)
+
+
+def _print_verification(partitioned: Compiled, found: Verification, reference: str, arguments: Namespace) -> int:
     if arguments.json:
         print_json(_document(partitioned, found, reference, verbose=arguments.verbose))
     else:
@@ -216,7 +235,7 @@ def _verify_full(program: Program, partitioned: Compiled, arguments: Namespace) 
         _show(console, partitioned, verbose=arguments.verbose)
         if found.floats or not found.agrees:
             show_comparisons(console, found, reference, verbose=arguments.verbose)
-        show_rounds(console, found, verbose=arguments.verbose)
+        show_rounds(console, found, reference, verbose=arguments.verbose)
     return SUCCESS if found.agrees else NO
 
 
@@ -254,7 +273,9 @@ def _show(console: Console, partitioned: Compiled, *, verbose: bool) -> None:
         console.print("no collectives")
 
 
-def show_rounds(console: Console, found: Verification, *, verbose: bool) -> None:
+def show_rounds(
+    console: Console, found: Verification, reference: str = "the program on one device", *, verbose: bool
+) -> None:
     """Print how sizes were reduced, whether the outputs agree on each kind of inputs, and what that shows."""
     if found.sizes is not None:
         _show_sizes(console, found.sizes, verbose=verbose)
@@ -278,7 +299,7 @@ def show_rounds(console: Console, found: Verification, *, verbose: bool) -> None
             console.print(render(found.parting), markup=False)
         return
     console.print(
-        f"[green]the same function[/green] as the program on one device{where}; "
+        f"[green]the same function[/green] as {reference}{where}; "
         f"the chance of an error is below {chance_text(found.chance)}"
     )
     for each in found.not_reached:

@@ -29,3 +29,27 @@ def test_contracts_are_written_kept_and_broken(pytester: pytest.Pytester) -> Non
     result = pytester.runpytest(*OPTIONS)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*each device sends 42,562 bytes, at most 1 allowed*"])
+
+
+COMPARED = """
+import jax
+import jax.numpy as jnp
+
+X = jax.ShapeDtypeStruct((4,), jnp.float32)
+
+def test_right(sdy_expect_same):
+    sdy_expect_same(lambda x: x + x, lambda x: 2 * x, X, gradients=True)
+
+def test_wrong(sdy_expect_same):
+    sdy_expect_same(lambda x: x + x, lambda x: 3 * x, X)
+
+def test_other_results(sdy_expect_same):
+    sdy_expect_same(lambda x: x, lambda x: x.sum(), X)
+"""
+
+
+def test_programs_are_expected_to_be_the_same_function(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(COMPARED)
+    result = pytester.runpytest(*OPTIONS)
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*output 0: at ?0?: * instead of *", "*SDY-V007*"])

@@ -106,6 +106,10 @@ PARTITIONING: dict[str, Code] = {
         "Two programs that were run in exact numbers differ, and this is the first op whose value shows it.",
         "Look at this op and what it reads: a sum over devices may be missing, or an offset, mask or group be wrong.",
     ),
+    "SDY-V007": Code(
+        "Two programs are compared whose arguments or results have other types.",
+        "Give both programs the same arguments, and let them return the same results.",
+    ),
     "SDY-V004": Code(
         "A local program does not fit the program that it stands for: its arguments, results, or devices are others.",
         "Give it one argument per argument and one result per result of the program, each a shard by its sharding.",

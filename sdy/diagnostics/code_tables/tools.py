@@ -183,6 +183,10 @@ TOOLS: dict[str, Code] = {
         "Reduced verification got arrays of the original sizes.",
         "Pass no arrays: it draws its own inputs, of the reduced sizes.",
     ),
+    "SDY-T288": Code(
+        "Gradients of a program were to be compared, which only functions of JAX have.",
+        "Pass functions, and then the arguments of a call; or programs that return their gradients.",
+    ),
     "SDY-T283": Code(
         "A program of several meshes, in the dialect mpmd, was given to a command that partitions programs of one.",
         "Run the passes of the dialect by `sdy-opt`, such as `--mpmd-import-pipeline`.",

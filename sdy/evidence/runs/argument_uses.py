@@ -49,6 +49,10 @@ class ArgumentUse:
     indexed_sizes: set[int] = field(default_factory=set[int])
     ends_loops: bool = False
 
+    def merged(self, other: ArgumentUse) -> ArgumentUse:
+        """Return the restrictions of both."""
+        return ArgumentUse(self.indexed_sizes | other.indexed_sizes, self.ends_loops or other.ends_loops)
+
 
 def argument_uses(module: ModuleOp) -> list[ArgumentUse]:
     """Return how each argument of the main function is used, directly or through other ops."""

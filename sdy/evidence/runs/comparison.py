@@ -13,6 +13,7 @@ from sdy.diagnostics.wording import counted
 from sdy.interpreter.arrays.element_types import Array, compute_dtype
 from sdy.interpreter.arrays.field_types import equal_elements, is_field, parts_of
 from sdy.interpreter.arrays.rounding_errors import allowed_error, errors, first_difference, largest, tolerances
+from sdy.interpreter.field.functions import is_nan
 from sdy.interpreter.field.numbers import Field
 
 
@@ -106,14 +107,21 @@ def found_difference(index: int, actual: Array, expected: Array, differs: NDArra
 
 
 def compare_exactly(index: int, actual: Array, expected: Array, field: Field) -> OutputComparison:
-    """Compare output `index` of runs in a finite field with its expected value: all elements must be equal."""
+    """Compare output `index` of runs in a finite field with its expected value: all elements must be equal.
+
+    In a ring where some numbers have no value, elements that are NaN in either run are skipped.
+    """
     other_kind = _other_kind(index, actual, expected)
     if other_kind is not None:
         return other_kind
     if not is_field(actual.dtype):
         return found_difference(index, actual, expected, np.asarray(actual != expected))
     differs = ~equal_elements(actual, expected)
-    undefined = int(np.count_nonzero(np.logical_or.reduce([~np.isfinite(part) for part in parts_of(expected)])))
+    is_undefined = np.logical_or.reduce([~np.isfinite(part) for part in parts_of(expected)])
+    if field.is_partial:
+        skipped = is_nan(actual) | is_nan(expected)
+        differs, is_undefined = differs & ~skipped, is_undefined | skipped
+    undefined = int(np.count_nonzero(is_undefined))
     if not differs.any():
         is_hidden = 0 < undefined == expected.size
         return OutputComparison(index, agrees=True, undefined=undefined, is_hidden=is_hidden)

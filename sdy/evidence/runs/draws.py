@@ -19,12 +19,16 @@ from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import ArrayType, input_types
 from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_bool, is_complex, is_float
 from sdy.interpreter.arrays.field_types import Residues, of_parts
+from sdy.interpreter.field.laws import ring_of_draw
 from sdy.interpreter.field.numbers import Field, field_of_draw
 
-KINDS = ("uniform", "small", "shuffled")
+UNIFORM, SMALL_NUMBERS, SHUFFLED = KINDS = ("uniform", "small", "shuffled")
 """What floats are: any numbers of the field; from -4 to 4 in steps of 1 / 16; any numbers, in another order."""
 
-LEAST_DRAWS, MOST_DRAWS = 3, 24
+EXPONENTIALS, LOGARITHMS = LAWS = ("laws of exponentials", "laws of logarithms")
+"""Any numbers of a ring in which exp(a) * exp(b) = exp(a + b), and exp(log(a)) = a or log(a) + log(b) = log(a * b)."""
+
+LEAST_DRAWS, LEAST_LAWFUL, MOST_DRAWS = 3, 8, 24
 ALL_PLACES = 12  # sizes up to which an index takes each value
 TRIPS = (0, 1, 2, 5)  # values of an argument by which a loop ends
 SMALL = 64  # small numbers are at most so many sixteenths
@@ -40,12 +44,26 @@ class Draw:
 
 
 class Draws:
-    """The draws for a program. Arrays of integers and booleans that are `given` stay as they are."""
+    """The draws for a program. Arrays of integers and booleans that are `given` stay as they are.
 
-    def __init__(self, written: ModuleOp, seed: int, given: Sequence[Array] | None = None) -> None:
+    Draw after draw has the next of the `kinds`. `other` is a program that uses the arguments too.
+    """
+
+    def __init__(
+        self,
+        written: ModuleOp,
+        seed: int,
+        given: Sequence[Array] | None = None,
+        *,
+        kinds: Sequence[str] = KINDS,
+        other: ModuleOp | None = None,
+    ) -> None:
         self._seed = seed
+        self._kinds = kinds
         self._types = input_types(written)
-        self._uses = argument_uses(written)
+        uses = argument_uses(written)
+        others = uses if other is None else argument_uses(other)
+        self._uses = [mine.merged(theirs) for mine, theirs in zip(uses, others, strict=True)]
         self._given = given
         self._choices = {
             index: values
@@ -56,7 +74,12 @@ class Draws:
     @cached_property
     def count(self) -> int:
         """The number of draws in which all enumerated values occur, or the most that are made."""
-        return min(MOST_DRAWS, max(LEAST_DRAWS, len(self._enumerated)))
+        return min(MOST_DRAWS, max(self.least, len(self._enumerated)))
+
+    @property
+    def least(self) -> int:
+        """The number of draws that are made at least: more where numbers may have no value."""
+        return LEAST_LAWFUL if self._kinds[0] in LAWS else LEAST_DRAWS
 
     @cached_property
     def missing(self) -> int:
@@ -84,8 +107,11 @@ class Draws:
     def draw(self, number: int) -> Draw:
         """Return the draw of this number, the same for the same seed."""
         generator = np.random.default_rng([self._seed, number])
-        kind = KINDS[number % len(KINDS)]
-        field = field_of_draw(generator, is_shuffled=kind == KINDS[2])
+        kind = self._kinds[number % len(self._kinds)]
+        if kind in LAWS:
+            field: Field = ring_of_draw(generator, has_all_logs=kind == LOGARITHMS)
+        else:
+            field = field_of_draw(generator, is_shuffled=kind == SHUFFLED)
         chosen = dict(zip(self._choices, self._enumerated[number % len(self._enumerated)], strict=True))
         inputs = [
             self._drawn(generator, index, field, kind)
@@ -97,7 +123,7 @@ class Draws:
 
     def _drawn(self, generator: np.random.Generator, index: int, field: Field, kind: str) -> Array:
         shape, dtype = self._types[index]
-        is_small, has_edges = kind == KINDS[1], kind == KINDS[2]
+        is_small, has_edges = kind == SMALL_NUMBERS, kind == SHUFFLED
         if is_float(dtype) or is_complex(dtype):
             return of_parts(
                 *(_numbers(generator, shape, field, is_small=is_small) for _ in range(1 + is_complex(dtype)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from xdsl.ir import Operation
 
 from sdy.compile.compiled import Compiled
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
@@ -18,8 +19,8 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly
-from sdy.evidence.runs.draws import LEAST_DRAWS, MOST_DRAWS, Draw, Draws
-from sdy.evidence.runs.parting import DeviceValues, ProgramValues, parting
+from sdy.evidence.runs.draws import MOST_DRAWS, Draw, Draws
+from sdy.evidence.runs.parting import DeviceValues, ProgramValues, Suspect, suspects
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.shards import check_equal_copies, unshard
@@ -33,6 +34,7 @@ from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 SECONDS_FOR_DRAWS = 10.0  # after which no draws are made beyond the least number
 # The loops of a local program may run so many iterations, given those of the program: a fault may make one endless.
 FACTOR_OF_ITERATIONS, MORE_ITERATIONS = 4, 1000
+MOST_SUSPECTS = 8  # whose combination is tried
 NO_EXACT_FORM = "SDY-X022"  # the code of errors for what cannot run in a field
 
 
@@ -60,8 +62,11 @@ class ExactRuns:
             draw.name, tuple(_compared(index, *each, draw.field) for index, each in enumerate(triples))
         )
 
-    def parting(self, draw: Draw, found: VerifiedRound) -> Diagnostic | None:
-        """Return at which op the programs part in a draw that shows a difference, if their values tell."""
+    def parting(self, draw: Draw, found: VerifiedRound, *, is_rewritten: bool) -> Diagnostic | None:
+        """Return at which op the programs part in a draw that shows a difference, if their values tell.
+
+        A program that `is_rewritten` may have other values and be right: it is told only what mends its results.
+        """
         program, values = self._program, ProgramValues()
         for array in draw.inputs:
             values.add(array)
@@ -71,7 +76,17 @@ class ExactRuns:
         seen = DeviceValues(values)
         program.run_on_devices(draw.inputs, RunSettings(seen.observe, draw.field, host=program.origin.host()))
         wrong = [each.index for each in found.comparisons if not each.agrees]
-        return parting(seen, main_function(program.local), wrong, program.mesh, draw.field)
+        found_first: Suspect | None = None
+        suspected = suspects(seen, main_function(program.local), wrong, program.mesh, draw.field)
+        for suspect in islice(suspected, MOST_SUSPECTS):
+            found_first = found_first or suspect
+            if suspect.missing is not None:
+                local = suspect.mended(program.local, program.mesh)
+                if ExactRuns(replace(self._program, local=local)).round(draw).agrees:
+                    return with_sources(suspect.diagnostic(mends=True), program.origin.source_lines)
+        if found_first is None or is_rewritten:
+            return None
+        return with_sources(found_first.diagnostic(mends=False), program.origin.source_lines)
 
     def branches_not_taken(self) -> list[tuple[Operation, int]]:
         """Return the ops with branches of which one never ran, though the op did, and the number of that branch."""
@@ -108,19 +123,20 @@ class ExactOutcome:
 
 def exact_outcome(
     program: Compiled[Any],
-    seed: int,
-    given: Sequence[Array] | None = None,
+    draws: Draws,
     watch: Watch = unwatched,
+    *,
+    is_rewritten: bool = False,
 ) -> ExactOutcome:
     """Run both programs on draws until one shows a difference, or all choices of paths and places were made.
 
     Raises: SdyError if a program cannot be run; with the code SDY-X022 if an op has no form in a finite field.
     """
-    runs, draws = ExactRuns(program), Draws(program.written, seed, given)
+    runs = ExactRuns(program)
     rounds: list[VerifiedRound] = []
     start = time.monotonic()
     for number in _numbers(runs, draws):
-        if number >= LEAST_DRAWS and time.monotonic() - start > SECONDS_FOR_DRAWS:
+        if number >= draws.least and time.monotonic() - start > SECONDS_FOR_DRAWS:
             break
         draw = draws.draw(number)
         rounds.append(runs.round(draw, watch))
@@ -128,7 +144,7 @@ def exact_outcome(
             opaque = next(_computed_in_floats(program), None)
             if opaque is not None:
                 raise _no_exact_form(opaque)
-            return ExactOutcome(tuple(rounds), parting=runs.parting(draw, rounds[-1]))
+            return ExactOutcome(tuple(rounds), parting=runs.parting(draw, rounds[-1], is_rewritten=is_rewritten))
     return ExactOutcome(tuple(rounds), tuple(_not_reached(runs, draws, len(rounds))))
 
 

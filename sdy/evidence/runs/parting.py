@@ -8,37 +8,46 @@ that are: so an op is blamed if its operands are known, its result is not, and n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.facts.traits import is_terminator, moves_elements, terminator_of
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.stablehlo.collectives import is_grouped
-from sdy.dialects.stablehlo.elementwise import AddOp, MaximumOp, MinimumOp
+from sdy.dialects.stablehlo.elementwise import DivideOp
 from sdy.interpreter.arrays.element_types import Array, is_integer
-from sdy.interpreter.arrays.field_types import Residues, is_field, parts_of
+from sdy.interpreter.arrays.field_types import Residues, is_field, of_parts, parts_of
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, regridded
+from sdy.interpreter.field import functions
 from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh
+from sdy.model.mesh_table import CommonMesh
+from sdy.model.sharding import ReductionKind
+from sdy.partitioner.emit.collective_ops import all_reduce
+from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
+from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND
 
 PARTS = "SDY-V006"
 MOST_ELEMENTS = 30_000_000  # of the values of the program, which are kept
 MOST_WINDOWS = 16  # places of one element that are looked at
 LEAST_UNUSUAL = 2.0**20  # smaller residues occur in many values
 # The combinations that are tried: those of the collectives that a partitioner inserts.
-COMBINATIONS: dict[str, type[Operation]] = {"sum": AddOp, "maximum": MaximumOp, "minimum": MinimumOp}
+NAMES = {ReductionKind.SUM: "sum", ReductionKind.MAX: "maximum", ReductionKind.MIN: "minimum"}
 
 
 class ProgramValues:
@@ -112,15 +121,18 @@ class ProgramValues:
 class StrangeValues:
     """Values of the devices that are not those of the program, and the first of them: those with other operands."""
 
-    values: set[SSAValue] = field(default_factory=set[SSAValue])
-    first: dict[SSAValue, DeviceArray] = field(default_factory=dict[SSAValue, DeviceArray])
+    arrays: dict[SSAValue, DeviceArray | None] = field(default_factory=dict[SSAValue, DeviceArray | None])
+    first: list[SSAValue] = field(default_factory=list[SSAValue])
+    _count: int = 0
 
     def add(self, value: SSAValue, array: DeviceArray, *, has_inner: bool) -> None:
         """Add the result of an op, which is not a first one if the op has inner ops: these have run before."""
-        if value not in self.values:
-            if not has_inner and not any(operand in self.values for operand in _op_of(value).operands):
-                self.first[value] = array
-            self.values.add(value)
+        if value in self.arrays:
+            return
+        if not has_inner and not any(operand in self.arrays for operand in _op_of(value).operands):
+            self.first.append(value)
+        self._count += array.array.size
+        self.arrays[value] = array if self._count <= MOST_ELEMENTS else None
 
 
 class DeviceValues:
@@ -166,21 +178,75 @@ def _blocks(array: Residues, rank: int) -> Iterator[Residues]:
     return (array[place] for place in np.ndindex(*array.shape[:rank]))
 
 
-def parting(values: DeviceValues, main: FuncOp, wrong: Sequence[int], mesh: Mesh, field: Field) -> Diagnostic | None:
-    """Return at which op the programs part, given which results of `main` differ; None if no value tells."""
+class Missing(NamedTuple):
+    """A combination of devices over some axes that is missing: for a mean, a sum that is divided by the `divisor`."""
+
+    kind: ReductionKind
+    axes: tuple[str, ...]
+    divisor: int = 1
+
+    def __str__(self) -> str:
+        listed = ", ".join(f'"{name}"' for name in self.axes)
+        return f"the {NAMES[self.kind] if self.divisor == 1 else 'mean'} over {listed} is missing"
+
+    def emitted(self, emit: Emitter, value: SSAValue, mesh: Mesh) -> SSAValue:
+        """Return the combined value of numbers of a field."""
+        common = CommonMesh(mesh, mesh)
+        total = all_reduce(emit, value, tuple(map(AxisRef, self.axes)), common, self.kind)
+        if self.divisor == 1:
+            return total
+        divisor = emit.constant(TensorType(f32, []), [float(self.divisor)])
+        divisor = emit.broadcast(emit.convert(divisor, tensor_of(value).element_type), tensor_of(value))
+        return emit.binary(DivideOp, total, divisor)
+
+
+class Suspect(NamedTuple):
+    """A value at which the programs may part, and the combination that makes it one of the program, if any does."""
+
+    value: SSAValue
+    missing: Missing | None
+
+    def diagnostic(self, *, mends: bool) -> Diagnostic:
+        """Return what is said of it; with `mends`, results are right with the combination."""
+        collective, op = _receiving(self.value), _op_of(self.value)
+        # A collective that combines completes partial results, which no value of the program equals.
+        if collective is not None and (self.missing is not None or collective.regions):
+            op = collective
+        message = f"the programs part here: {op.name} has a value that the original program does not have"
+        if self.missing is not None:
+            message += f"; {self.missing}"
+        hint = "with it, all results agree" if mends else None
+        return Diagnostic(PARTS, message, span_of(op), hint=hint)
+
+    def mended(self, local: ModuleOp, mesh: Mesh) -> ModuleOp:
+        """Return a copy of the local program with the combination."""
+        assert self.missing is not None
+        copies: dict[SSAValue, SSAValue] = {}
+        copy = copy_with_regions(local, copies)
+        value = copies[self.value]
+        op = _op_of(value)
+        following = op.next_op
+        assert following is not None  # a terminator has no results
+        uses = tuple(value.uses)
+        combined = self.missing.emitted(Emitter(following, Style()), value, mesh)
+        value.replace_uses_with_if(combined, lambda use: use in uses)
+        return copy
+
+
+def suspects(values: DeviceValues, main: FuncOp, wrong: Sequence[int], mesh: Mesh, field: Field) -> Iterator[Suspect]:
+    """Yield where the programs may part, given which results of `main` differ: first ones, then others to be mended."""
     returned = terminator_of(main.body).operands
     outputs = {returned[index] for index in wrong}
+
+    def leading(strange: StrangeValues, candidates: Iterable[SSAValue]) -> Iterator[Suspect]:
+        for value in candidates:
+            if _leads_to(value, strange.arrays, outputs, main):
+                array = strange.arrays[value]
+                yield Suspect(value, None if array is None else missing(array, mesh, values.program, field))
+
     for strange in (values.computed, values.all):
-        first = next((value for value in strange.first if _leads_to(value, strange.values, outputs, main)), None)
-        if first is None:
-            continue
-        cause = missing_collective(strange.first[first], mesh, values.program, field)
-        collective = _receiving(first)
-        # A collective that combines completes partial results, which no value of the program equals.
-        op = collective if collective is not None and (cause or collective.regions) else _op_of(first)
-        message = f"the programs part here: {op.name} has a value that the original program does not have"
-        return Diagnostic(PARTS, f"{message}; {cause}" if cause else message, span_of(op))
-    return None
+        yield from islice(leading(strange, strange.first), 1)
+    yield from (each for each in leading(values.all, values.all.arrays) if each.missing is not None)
 
 
 def _op_of(value: SSAValue) -> Operation:
@@ -188,12 +254,12 @@ def _op_of(value: SSAValue) -> Operation:
     return value.owner
 
 
-def _leads_to(value: SSAValue, strange: set[SSAValue], outputs: set[SSAValue], main: FuncOp) -> bool:
+def _leads_to(value: SSAValue, strange: Collection[SSAValue], outputs: set[SSAValue], main: FuncOp) -> bool:
     """Return whether outputs follow from a value by strange values only."""
     return any(each in outputs or _is_returned(each, main) for each in _followed(value, strange))
 
 
-def _followed(value: SSAValue, strange: set[SSAValue]) -> Iterator[SSAValue]:
+def _followed(value: SSAValue, strange: Collection[SSAValue]) -> Iterator[SSAValue]:
     """Yield a strange value and those that follow from it by strange values."""
     pending, seen = [value], {value}
     while pending:
@@ -223,12 +289,12 @@ def _receiving(value: SSAValue) -> Operation | None:
     return None
 
 
-def missing_collective(value: DeviceArray, mesh: Mesh, program: ProgramValues, field: Field) -> str:
-    """Return which combination over which axes makes a value known: `the sum over "x" is missing`; "" if none does."""
+def missing(value: DeviceArray, mesh: Mesh, program: ProgramValues, field: Field) -> Missing | None:
+    """Return which combination over which axes makes a value known; None if none does."""
     grid = grid_of_mesh(mesh)
     held = regridded(value, grid)
     if not is_field(held.array.dtype):
-        return ""
+        return None
     names = [axis.name for axis in mesh.axes]
     for chosen in (each for count in range(1, len(names) + 1) for each in combinations(names, count)):
         axes = tuple(axis for name in chosen for axis in axes_of_ref(grid, AxisRef(name), mesh))
@@ -236,8 +302,17 @@ def missing_collective(value: DeviceArray, mesh: Mesh, program: ProgramValues, f
         if prod(sizes) > MOST_ELEMENTS:
             continue
         full = np.broadcast_to(held.array, sizes)
-        for text, op_class in COMBINATIONS.items():
-            if all(map(program.are_known, _parts(FieldFold(field, op_class).reduced(full, axes)))):
-                listed = ", ".join(f'"{name}"' for name in chosen)
-                return f"the {text} over {listed} is missing"
-    return ""
+        for kind in NAMES:
+            combined = FieldFold(field, COMBINER_OF_KIND[kind]).reduced(full, axes)
+            if all(map(program.are_known, _parts(combined))):
+                return Missing(kind, chosen)
+            count = prod(grid.sizes[axis] for axis in axes)
+            if kind is ReductionKind.SUM and all(map(program.are_known, _parts(_divided(field, combined, count)))):
+                return Missing(kind, chosen, count)
+    return None
+
+
+def _divided(field: Field, numbers: Array, count: int) -> Array:
+    return functions.divide(
+        field, numbers, of_parts(np.array(float(count)), *(np.zeros(()),) * (len(_parts(numbers)) - 1))
+    )

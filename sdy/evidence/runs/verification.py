@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
-from math import log2
+from math import log2, prod
 from typing import Any
 
 from sdy.compile.compiled import Compiled
@@ -15,7 +15,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare
-from sdy.evidence.runs.draws import KINDS
+from sdy.evidence.runs.draws import EXPONENTIALS, KINDS, LAWS, LOGARITHMS, UNIFORM, Draws
 from sdy.evidence.runs.exact import NO_EXACT_FORM, ExactOutcome, exact_outcome
 from sdy.evidence.runs.special_values import special_rounds
 from sdy.evidence.runs.watch import Watch, unwatched
@@ -105,8 +105,8 @@ class Verification:
     @property
     def chance(self) -> float:
         """A bound of the chance that two different functions agree in the draws of any number, for an element."""
-        uniform = sum(each.name.startswith(KINDS[0]) for each in self.rounds)
-        return DEGREE_SHARE**uniform
+        kinds = [each.name.partition(",")[0] for each in self.rounds]
+        return prod(SHARES.get(kind, 1.0) for kind in kinds)
 
     def to_json(self) -> dict[str, object]:
         """Return the outcome as plain data."""
@@ -121,7 +121,8 @@ class Verification:
         }
 
 
-DEGREE_SHARE = 2.0**-16  # degrees of up to a thousand over primes next to 2 ** 26
+# Degrees of up to a thousand over primes next to 2 ** 26, and of up to a hundred over primes above 2 ** 13.
+SHARES = {UNIFORM: 2.0**-16, EXPONENTIALS: 2.0**-6, LOGARITHMS: 2.0**-6}
 
 
 def verify_sizes_as_they_are(
@@ -141,7 +142,7 @@ def verify_sizes_as_they_are(
     """
     undecided = ""
     try:
-        outcome = exact_outcome(program, seed, given, watch)
+        outcome = exact_outcome(program, Draws(program.written, seed, given), watch)
     except SdyError as error:
         if error.diagnostics[0].code != NO_EXACT_FORM:
             raise
@@ -221,10 +222,16 @@ def outcome_text(found: Verification) -> str:
         return f"{wrong} of {counted(count, 'output')} differ" + "s" * (wrong == 1) + where
     if found.verdict is Verdict.UNDECIDED:
         return f"not decided: {found.undecided}; results of floats agree within rounding"
-    draws = counted(sum(each.name.startswith(KINDS) for each in found.rounds), "draw")
+    draws = counted(sum(each.name.startswith((*KINDS, *LAWS)) for each in found.rounds), "draw")
     return (
         f"the same function, in {draws} of exact numbers; the chance of an error is below {chance_text(found.chance)}"
     )
+
+
+def difference_text(found: Verification) -> str:
+    """Return the verdict, and what differs, in lines."""
+    wrong = [f"output {each.index}: {each.problem}" for each in found.comparisons if not each.agrees]
+    return "\n".join((outcome_text(found), *wrong))
 
 
 def chance_text(chance: float) -> str:

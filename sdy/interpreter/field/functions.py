@@ -49,7 +49,8 @@ def hashed(name: str, field: Field, *operands: Array) -> Array:
     columns = [part for operand in operands for part in parts_of(operand)]
     count = max(len(parts_of(operand)) for operand in operands)
     names = [name, f"{name}, imaginary part"][:count]
-    results = [field.hashed(each, *columns) for each in names]
+    law = field.law(name) if len(columns) == 1 else None
+    results = [field.hashed(each, *columns) for each in names] if law is None else [law(columns[0])]
     if len(operands) == 1:
         for operand, value in VALUES.get(name, {}).items():
             is_here = columns[0] == field.constant(operand)
@@ -306,3 +307,9 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **{op_class: partial(hashed, op_class.name.partition(".")[2]) for op_class in _HASHED},
 }
 """The functions of all ops that compute element by element, beside comparisons and conversions."""
+
+ARITHMETIC = frozenset[type[Operation]](
+    {ops.AddOp, ops.ComplexOp, ops.DivideOp, ops.ImagOp, ops.MultiplyOp, ops.NegateOp, ops.RealOp, ops.SubtractOp}
+    | {chlo.ConjOp, chlo.SquareOp}
+)
+"""Those that obey all laws of numbers in a field too, so that equal formulas have equal values however written."""

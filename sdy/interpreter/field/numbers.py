@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ class Field:
     salt: int
     slope: int = FIXED_POINT
     offset: int = 0
+    is_partial: ClassVar[bool] = False
+    """Whether some numbers have no value, and are NaN."""
 
     def reduced(self, numbers: Residues) -> Residues:
         """Return the signed residues of integers below 2 ** 53; other numbers stay as they are."""
@@ -166,6 +169,10 @@ class Field:
             is_nan = is_nan | (operand != operand)
         return np.where(is_nan, np.nan, self.of_bits(bits))
 
+    def law(self, name: str) -> Callable[[Residues], Residues] | None:
+        """Return the function of this name if it has laws, else None; see `LawfulRing`."""
+        return None
+
     def seed(self, name: str) -> Bits:
         """Return the bits from which the function of a name starts."""
         digest = hashlib.blake2b(f"{self.salt}/{name}".encode(), digest_size=8).digest()
@@ -186,12 +193,13 @@ def mixed(bits: Bits) -> Bits:
 def field_of_draw(generator: np.random.Generator, *, is_shuffled: bool = False) -> Field:
     """Draw a prime, the functions, and, with `is_shuffled`, the order."""
     candidates = (int(number) for number in iter(lambda: generator.integers(LEAST_PRIME, MOST_PRIME), None))
-    prime = next(number for number in candidates if number % 4 == 3 and _is_prime(number))
+    prime = next(number for number in candidates if number % 4 == 3 and is_prime(number))
     salt = int(generator.integers(2**62))
     if not is_shuffled:
         return Field(prime, salt)
     return Field(prime, salt, int(generator.integers(1, 2**25)), int(generator.integers(2**25)))
 
 
-def _is_prime(number: int) -> bool:
+def is_prime(number: int) -> bool:
+    """Return whether a number above 2 is prime."""
     return number % 2 == 1 and all(number % divisor for divisor in range(3, int(number**0.5) + 1, 2))

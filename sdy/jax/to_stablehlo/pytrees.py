@@ -92,9 +92,14 @@ class TreeSignature(Generic[R]):
         return jax.tree.unflatten(self.out_tree, leaves)
 
 
+def flattened(value: object) -> tuple[list[Any], PyTreeDef]:
+    """Return the leaves of a pytree, and its structure."""
+    return cast(tuple[list[Any], PyTreeDef], jax.tree.flatten(value))
+
+
 def _leaves(value: object, expected: PyTreeDef, what: str) -> list[Any]:
     """Return the leaves of a pytree. Raises: SdyError SDY-X106 if it does not have the expected structure."""
-    leaves, structure = cast(tuple[list[Any], PyTreeDef], jax.tree.flatten(value))
+    leaves, structure = flattened(value)
     if structure != expected:
         message = f"expected {what} of the structure {expected}, got {structure}"
         raise SdyError(Diagnostic("SDY-X106", message, hint="omit static arguments"))
