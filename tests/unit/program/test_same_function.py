@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +15,13 @@ from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
 import sdy
-from sdy.evidence.runs.verification import Verdict
+from sdy.evidence.runs.verification import OutputComparisons, Verdict
 from sdy.tools.main import main
 
 MESH = AbstractMesh((2, 4), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 Function = Callable[..., Any]
+Unary = Callable[[jax.Array], jax.Array]
+Binary = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 def by_hand(body: Function, inputs: object, output: object) -> Function:
@@ -38,8 +40,24 @@ MLP_SPECS = (P("data"), P(None, "model"), P("model"))
 MLP_SHAPES = (shape(8, 16), shape(16, 32), shape(32, 16))
 
 
-def mlp_by_hand(combine: Function) -> Function:
-    return by_hand(lambda x, up, down: combine(jnp.tanh(x @ up) @ down), MLP_SPECS, P("data"))
+def psum(value: jax.Array) -> jax.Array:
+    total: jax.Array = lax.psum(value, "model")
+    return total
+
+
+def mlp_by_hand(combine: Unary) -> Function:
+    def body(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
+        return combine(jnp.tanh(x @ up) @ down)
+
+    return by_hand(body, MLP_SPECS, P("data"))
+
+
+def compare_unary(reference: Unary, candidate: Unary, *args: object) -> OutputComparisons:
+    return sdy.same_function(reference, candidate, *args)
+
+
+def compare_binary(reference: Binary, candidate: Binary, *args: object) -> OutputComparisons:
+    return sdy.same_function(reference, candidate, *args)
 
 
 def attention(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
@@ -69,7 +87,7 @@ SEQUENCE = (shape(16, 8),) * 3
 
 @pytest.mark.parametrize("gradients", [False, True])
 def test_a_program_by_hand_is_the_plain_function(*, gradients: bool) -> None:
-    found = sdy.same_function(mlp, mlp_by_hand(lambda y: lax.psum(y, "model")), *MLP_SHAPES, gradients=gradients)
+    found = sdy.same_function(mlp, mlp_by_hand(psum), *MLP_SHAPES, gradients=gradients)
     assert found.verdict is Verdict.SAME
     assert len(found) == (4 if gradients else 1)
 
@@ -105,7 +123,7 @@ def test_a_missing_sum_is_named_where_the_law_is_needed() -> None:
     def body(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
         scores = q @ k.T
         weights = jnp.exp(scores - lax.pmax(scores.max(-1, keepdims=True), "model"))
-        return (weights @ v) / lax.psum(weights.sum(-1, keepdims=True), "model")
+        return (weights @ v) / psum(weights.sum(-1, keepdims=True))
 
     found = sdy.same_function(attention, by_hand(body, (P(), P("model"), P("model")), P()), *SEQUENCE)
     assert found.verification.parting is not None
@@ -113,8 +131,10 @@ def test_a_missing_sum_is_named_where_the_law_is_needed() -> None:
 
 
 def test_a_missing_mean_is_named() -> None:
-    def step(weights: jax.Array, x: jax.Array) -> jax.Array:
-        return jax.grad(lambda w: ((x @ w) ** 2).mean())(weights)
+    def loss(weights: jax.Array, x: jax.Array) -> jax.Array:
+        return ((x @ weights) ** 2).mean()
+
+    step = cast(Binary, jax.grad(loss))
 
     found = sdy.same_function(step, by_hand(step, (P(), P("data")), P()), shape(16, 4), shape(8, 16))
     assert found.verification.parting is not None
@@ -122,19 +142,19 @@ def test_a_missing_mean_is_named() -> None:
 
 
 def test_a_sum_that_is_counted_twice_is_named() -> None:
-    twice = mlp_by_hand(lambda y: lax.psum(lax.psum(y, "model"), "model"))
+    twice = mlp_by_hand(lambda y: psum(psum(y)))
     (output,) = sdy.same_function(mlp, twice, *MLP_SHAPES)
     assert output.problem.endswith("each element is 4 times the expected one")
 
 
 def test_an_argument_that_one_program_ignores_is_seen() -> None:
     x = shape(8, 4)
-    found = sdy.same_function(lambda x, mask: x * mask, lambda x, mask: x * 1.0, x, x)
+    found = compare_binary(lambda x, mask: x * mask, lambda x, mask: x * 1.0, x, x)
     assert found.verdict is Verdict.DIFFERS
 
 
 def test_where_a_law_is_lacking_floats_are_compared() -> None:
-    found = sdy.same_function(lambda x: jnp.sin(2 * x), lambda x: 2 * jnp.sin(x) * jnp.cos(x), shape(8))
+    found = compare_unary(lambda x: jnp.sin(2 * x), lambda x: 2 * jnp.sin(x) * jnp.cos(x), shape(8))
     assert found.verdict is Verdict.UNDECIDED
     assert found.verification.undecided == "exact numbers differ, and do not know all laws of cosine, sine"
 
@@ -148,27 +168,25 @@ def test_formulas_that_are_equal_by_a_law_must_agree_on_the_floats_that_are_give
 
 
 def test_arithmetic_is_decided_beyond_what_floats_show() -> None:
-    found = sdy.same_function(lambda x: x, lambda x: x * (1 + 2.0**-20), shape(8))
+    found = compare_unary(lambda x: x, lambda x: x * (1 + 2.0**-20), shape(8))
     assert found.verdict is Verdict.DIFFERS
 
 
 def test_arrays_that_are_given_keep_their_integers() -> None:
     table, places = np.ones((32, 4), np.float32), np.array([0, 5, 31])
-    assert (
-        sdy.same_function(lambda t, i: t[i], lambda t, i: t[jnp.clip(i, 0, 31)], table, places).verdict is Verdict.SAME
-    )
+    assert compare_binary(lambda t, i: t[i], lambda t, i: t[jnp.clip(i, 0, 31)], table, places).verdict is Verdict.SAME
 
 
 def test_programs_must_have_the_same_types() -> None:
     with pytest.raises(sdy.SdyError, match=r"result 0 is .* in the reference, .* in the candidate \[SDY-V007\]"):
-        sdy.same_function(lambda x: x, lambda x: x.T, shape(8, 4))
-    one, two = sdy.from_jax(lambda x: x, shape(8)), sdy.from_jax(lambda x, y: x + y, shape(8), shape(8))
+        compare_unary(lambda x: x, lambda x: x.T, shape(8, 4))
+    one, two = sdy.from_jax(jnp.sin, shape(8)), sdy.from_jax(jnp.add, shape(8), shape(8))
     with pytest.raises(sdy.SdyError, match="the reference has 1 arguments, the candidate 2"):
         sdy.same_function(one, two)
 
 
 def test_gradients_need_functions() -> None:
-    program = sdy.from_jax(lambda x: x, shape(8))
+    program = sdy.from_jax(jnp.sin, shape(8))
     with pytest.raises(sdy.SdyError, match="SDY-T288"):
         sdy.same_function(program, program, gradients=True)
     with pytest.raises(sdy.SdyError, match=r"sdy.same_function: candidate"):
