@@ -41,8 +41,7 @@ MLP_SHAPES = (shape(8, 16), shape(16, 32), shape(32, 16))
 
 
 def psum(value: jax.Array) -> jax.Array:
-    total: jax.Array = lax.psum(value, "model")
-    return total
+    return cast(jax.Array, lax.psum(value, "model"))
 
 
 def mlp_by_hand(combine: Unary) -> Function:
