@@ -133,6 +133,12 @@ func.func @main(%m: T {state}, %w: T X0) -> (T X0, T {state}) {{
 """
 
 
+def lookup(bias: str) -> str:
+    """Return a product of a batch, to which a bias is added that may be sharded by features."""
+    product = "%0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (T, T) -> T"
+    return chain(f"%a: T X0, %w: T N, %b: T {bias}", f"{product}\n%1 = stablehlo.add %0, %b : T", "T")
+
+
 AW = "stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]"
 DONATED = '{sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>, tf.aliasing_output = 0 : i32}'
 
@@ -165,6 +171,7 @@ FIRES = {
     "SDY-S414": chain(f"%a: T {DONATED}", "%0 = stablehlo.tanh %a : T", "T X1"),
     "SDY-S415": chain("%a: T N, %w: T X0", f"%0 = {AW} : (T, T) -> T", "T"),
     "SDY-S416": momentum("N"),
+    "SDY-S417": lookup("X1"),
 }
 SILENT = {
     "SDY-S401": products("Y0X1", "%w"),  # every tensor is sharded along both axes
@@ -183,4 +190,5 @@ SILENT = {
     "SDY-S414": chain(f"%a: T {DONATED}", "%0 = stablehlo.tanh %a : T"),
     "SDY-S415": chain("%a: T N, %w: T X1", f"%0 = {AW} : (T, T) -> T", "T"),
     "SDY-S416": momentum("X1"),
+    "SDY-S417": lookup("N"),  # the axis shards nothing else
 }

@@ -1,12 +1,14 @@
-"""Rules on conflicts of propagation: SDY-S407 (priorities are missing) and SDY-S410 (a conflict and its price)."""
+"""Rules on conflicts of propagation: SDY-S407 (priorities are missing), SDY-S410 (a price), SDY-S417 (a lost axis)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import islice
+from typing import NamedTuple
 
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from sdy.advice.collectives import Collective
 from sdy.advice.edits import Edit, sharding_text, with_axis, with_priority
@@ -14,8 +16,10 @@ from sdy.advice.lint.finding import Candidate, Fix
 from sdy.advice.lint.linted_program import LintedProgram, cost_of
 from sdy.advice.lint.uses import fix_of
 from sdy.advice.why_not import against_rival, opening
+from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_open
 from sdy.propagation.conflicts import Conflict, Obstacle
 from sdy.propagation.graph import Value
 from sdy.propagation.trace import holders_of
@@ -103,6 +107,65 @@ def _root(linted: LintedProgram, holder: Value | None, axis: AxisRef) -> SSAValu
     return found[0]
 
 
+# SDY-S417
+
+MOST_LOSSES = 2  # of each axis: the first ones in the program lead to the others
+LEAST_SHARE = 1 / 3  # of the communication along an axis that a fix saves
+
+
+def lost_axes(linted: LintedProgram) -> Iterator[Candidate]:
+    """Yield the first ops at which an axis of an operand does not reach the result, as it shards another dim there.
+
+    A typical one is an embedding lookup that loses the axis of the batch to weights, which are sharded along it for
+    memory: from there on, activations are sharded by features, and each product reshards or sums them.
+    """
+    for axis in linted.mesh.axes:
+        ref = AxisRef(axis.name)
+        collectives = tuple(each for each in linted.facts.collectives if axis.name in each.axis_names)
+        losses = _losses(linted, ref) if any(each.kind not in REDUCTIONS for each in collectives) else iter(())
+        for loss in islice(losses, MOST_LOSSES):
+            edit = Edit(loss.value, with_axis(fully_open(linted.mesh_name, rank_of(loss.value)), loss.dim, ref))
+            sent = cost_of(collectives)
+            yield Candidate(
+                "SDY-S417",
+                f"{ref} is lost at {linted.names.name(loss.value)} = {loss.value.op.name}: an operand is sharded along "
+                f"it, but dim {loss.dim} of the result is not, since dim {loss.rival} is",
+                sent,
+                [fix_of(linted, edit)],
+                needs_fix=True,
+                least_saved=sent.times(LEAST_SHARE),
+                span=linted.names.span(loss.value),
+                subject=f"axis {axis.name} of activations",
+                notes=loss.sentences,
+            )
+
+
+class _Loss(NamedTuple):
+    """A result with a dim that an axis of an operand does not reach, its dim that has it, and the conflict in words."""
+
+    value: OpResult
+    dim: int
+    rival: int
+    sentences: tuple[str, ...]
+
+
+def _losses(linted: LintedProgram, axis: AxisRef) -> Iterator[_Loss]:
+    """Yield the results that an axis of an operand does not reach, in program order."""
+    sites = {site.line: site for site in linted.explainer.conflict_sites() if site.line is not None}
+    by_line = linted.explainer.descriptions.line_number
+    found = [(line, each) for each in linted.conflicts if (line := by_line(each.site)) is not None]
+    for line, conflict in sorted(found, key=lambda each: each[0]):
+        count = len(holders_of(conflict.site))
+        results = [each for each in linted.explainer.names.defined_on(line) if isinstance(each, OpResult)]
+        place = conflict.target - (count - len(results))
+        if not 0 <= place < len(results) or conflict.source >= count - len(results):
+            continue
+        dim, rival = (_target_dim(linted, conflict, factor) for factor in (conflict.factor, conflict.rival))
+        is_lost = conflict.obstacle is Obstacle.OTHER_DIM and overlaps(conflict.axis, axis)
+        if is_lost and dim is not None and rival is not None:
+            yield _Loss(results[place], dim, rival, sites[line].sentences if line in sites else ())
+
+
 # SDY-S410
 
 
@@ -141,7 +204,7 @@ def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[F
     explainer = linted.explainer
     for conflict in conflicts:
         holder = holders_of(conflict.site)[conflict.target]
-        dim = _target_dim(linted, conflict)
+        dim = _target_dim(linted, conflict, conflict.factor)
         if holder is None or dim is None:
             continue
         annotated = explainer.values.annotation(holder)
@@ -152,8 +215,8 @@ def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[F
             yield Fix((each.text,), (each.edit,))
 
 
-def _target_dim(linted: LintedProgram, conflict: Conflict) -> int | None:
-    """Return the dim of the target of a conflict that has its factor."""
+def _target_dim(linted: LintedProgram, conflict: Conflict, factor: int | None) -> int | None:
+    """Return the dim of the target of a conflict that has a factor."""
     rule = linted.explainer.traced.flat.graph.rules.value(conflict.site.rule)
-    dims = (dim for dim, factors in enumerate(rule.tensors[conflict.target]) if conflict.factor in factors)
+    dims = (dim for dim, factors in enumerate(rule.tensors[conflict.target]) if factor in factors)
     return next(dims, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sdy.advice.lint.conflicts import costly_conflicts, missing_priorities
+from sdy.advice.lint.conflicts import costly_conflicts, lost_axes, missing_priorities
 from sdy.advice.lint.constraints import idle_constraints, reshards_around_constraints
 from sdy.advice.lint.finding import Candidate
 from sdy.advice.lint.gathers import repeated_gathers, unchanged_in_loops
@@ -74,6 +74,12 @@ RULES = (
         "replicated-state",
         "an argument that is updated, such as optimizer state, is sharded less than the weight it belongs to",
         replicated_states,
+    ),
+    Rule(
+        "SDY-S417",
+        "lost-axis",
+        "an op loses an axis of its operand, as the batch at a lookup, since another dim of its result has it",
+        lost_axes,
     ),
 )
 

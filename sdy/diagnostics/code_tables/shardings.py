@@ -144,6 +144,10 @@ SHARDINGS: dict[str, Code] = {
         "Shard the dim of the hint along the axis.",
     ),
     "SDY-S416": Code("Optimizer state is sharded less than its weight.", "Shard it and its result like the weight."),
+    "SDY-S417": Code(
+        "An axis of an operand does not reach the result, of which another dim is sharded along it.",
+        "Constrain the result as in the hint: what follows is sharded like it.",
+    ),
     "SDY-R001": Code(
         "The number of tensors in a sharding rule differs from the number of operands and results.",
         "Write one `[...]` per operand and per result.",

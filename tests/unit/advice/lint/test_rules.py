@@ -30,6 +30,7 @@ FIXES = {
     "SDY-S414": "annotate result[0] as [{\"x\"}, {}] or P('x', None)",
     "SDY-S415": "annotate %w as [{}, {\"x\"}] or P(None, 'x')",
     "SDY-S416": "annotate %m as [{\"x\"}, {}] or P('x', None); annotate result[1] as [{\"x\"}, {}] or P('x', None)",
+    "SDY-S417": "constrain %0 to [{\"x\", ?}, {?}] or P('x', P.UNCONSTRAINED)",
 }
 
 
