@@ -152,15 +152,19 @@ class Program(WrittenProgram[R]):
 
         return Answer.of(self._explainer.conflicts(), list(self._explainer.conflict_sites()))
 
-    def report(self, *, width: int | None = None, verbose: bool = False) -> str:
-        """Return a report in plain text: shardings, collectives with bytes and source lines, conflicts.
+    def report(self, on: str | Hardware = DEFAULT_MACHINE, *, width: int | None = None, verbose: bool = False) -> str:
+        """Return a report in plain text: totals, a diagnosis, shardings, collectives with bytes and lines, conflicts.
 
-        Tables have at most `width` columns of text, by default 80. Unless `verbose`, entries of long lists that differ
-        only in names and lines share one.
+        Times are estimates for the machine `on`. Tables have at most `width` columns of text, by default 80. Unless
+        `verbose`, long lists are folded. Raises: SdyError SDY-T209 if no machine has this name.
         """
-        from sdy.report.program_report import WIDTH, program_report
+        from sdy.advice.lint.diagnosis import diagnosis
+        from sdy.cost.machines.file import resolve_hardware
+        from sdy.report.program_report import WIDTH, ProgramReport
 
-        return program_report(*self._explained(), width or WIDTH, verbose=verbose)
+        hardware = resolve_hardware(on)
+        report = ProgramReport(*self._explained(), hardware, width=width or WIDTH, verbose=verbose)
+        return report.text(diagnosis(self.partition_summary(hardware)))
 
     @garbage_collection_paused()
     def report_html(self, on: str | Hardware = DEFAULT_MACHINE, partitioners: Sequence[PartitionerResult] = ()) -> str:

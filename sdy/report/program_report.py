@@ -1,4 +1,8 @@
-"""The text of `sdy report`: meshes, shardings of arguments and results, collectives, conflicts and remarks."""
+"""The text of `sdy report`: meshes, totals, a diagnosis, shardings, collectives, conflicts and remarks.
+
+What is long is folded, so that the report on a large program is read on one screen: values that are sharded alike, the
+collectives that send most, and the first conflicts.
+"""
 
 from __future__ import annotations
 
@@ -10,67 +14,135 @@ from rich.console import Console
 
 from sdy.compile.compiled import Compiled
 from sdy.cost.collective_uses import CollectiveUse, executed_collectives
-from sdy.diagnostics.diagnostic import Diagnostic, render
-from sdy.diagnostics.wording import first_names
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.hardware import Hardware
+from sdy.cost.quantities import seconds_text
+from sdy.diagnostics.diagnostic import render
+from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.meshes import meshes_of
+from sdy.model.axis import AxisList
+from sdy.report.explanation.causes import CollectiveCauses, argument_number
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import line_of, source_text
-from sdy.report.similar_entries import groups_of_similar, without_names
-from sdy.report.tables.fitted_table import print_start, print_tables
-from sdy.report.tables.program_tables import NO_MESH, mesh_table, placed_collectives_table, values_table
-from sdy.report.value_rows import boundary_rows, without_similar
+from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.program_tables import (
+    NO_MESH,
+    dearest_collectives_table,
+    folded_values_table,
+    mesh_table,
+    placed_collectives_table,
+    values_table,
+)
+from sdy.report.value_rows import boundary_rows, folded_rows
 
 WIDTH = 80
+# Longer lists are folded.
+MOST_VALUES, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 5, 5
 
-Placed = tuple[str, CollectiveUse]  # a collective on a source line, or on several
+Placed = tuple[str, CollectiveUse]  # a collective on a source line
 
 
-def program_report(program: Compiled[Any], explainer: Explainer, width: int = WIDTH, *, verbose: bool = False) -> str:
-    """Return the report on a partitioned program, whose propagation `explainer` explains.
+class ProgramReport:
+    """The report on a partitioned program, whose propagation `explainer` explains; times are those of a machine.
 
-    Tables are at most `width` columns wide. Unless `verbose`, entries of long lists that differ only in names and lines
-    share one.
+    `diagnosis` has the lines of the finding that is worth most, if there is one. Tables are at most `width` columns
+    wide. If `verbose`, nothing is folded.
     """
-    console = Console(file=StringIO(), width=width, highlight=False)
 
-    meshes = meshes_of(program.global_module)
-    if meshes:
-        print_tables(console, mesh_table(meshes))
-    else:
-        console.print(NO_MESH)
-    boundary = boundary_rows(program.global_module, program.origin.argument_names)
-    rows = boundary if verbose else without_similar(boundary)
-    print_start(console, values_table("arguments and results", rows), verbose=verbose)
-    uses = Counter[Placed]()
-    for op, use, times in executed_collectives(program.local, program.mesh):
-        uses[source_text(line_of(op), program.origin.source_lines), use] += times
-    if uses:
-        print_start(console, placed_collectives_table(_without_lines(uses, verbose=verbose)), verbose=verbose)
-    else:
-        console.print("no collectives")
-    console.print("[bold]conflicts[/bold]")
-    for line in explainer.conflicts(verbose=verbose):
-        console.print(f"  {line}", markup=False, soft_wrap=True)
-    for remark, *others in groups_of_similar(program.remarks, _remark_without_lines, verbose=verbose):
-        text = f"{render(remark)} ({len(others)} more like it)" if others else render(remark)
-        console.print(text, markup=False, soft_wrap=True)
-    stream = console.file
-    assert isinstance(stream, StringIO)
-    return stream.getvalue()
+    def __init__(
+        self, program: Compiled[Any], explainer: Explainer, hardware: Hardware, *, width: int = WIDTH, verbose: bool
+    ) -> None:
+        self._program, self._explainer, self._hardware = program, explainer, hardware
+        self._verbose = verbose
+        self._stream = StringIO()
+        self._console = Console(file=self._stream, width=width, highlight=False)
 
+    def text(self, diagnosis: tuple[str, ...] = ()) -> str:
+        """Return the report, with the lines of a diagnosis."""
+        meshes = meshes_of(self._program.global_module)
+        if meshes:
+            print_tables(self._console, mesh_table(meshes))
+        else:
+            self._print(NO_MESH)
+        self._totals()
+        for line in diagnosis:
+            self._print(line)
+        self._values()
+        self._collectives()
+        self._conflicts()
+        self._remarks()
+        return self._stream.getvalue()
 
-def _remark_without_lines(remark: Diagnostic) -> tuple[str, str]:
-    return remark.code, without_names(remark.message)
+    def _print(self, text: str, *, style: str | None = None) -> None:
+        self._console.print(text, style=style, markup=False, soft_wrap=True)
 
+    def _totals(self) -> None:
+        cost = self._program.cost(self._hardware)
+        self._print(f"each device sends {cost.bytes_sent:,.0f} bytes and holds at most {cost.peak_bytes:,} bytes")
+        communication = cost.communication_seconds
+        self._print(
+            f"on {self._hardware.name} a run takes {seconds_text(cost.seconds)}; its collectives alone would take "
+            f"{seconds_text(communication)}"
+        )
 
-def _without_lines(uses: Counter[Placed], *, verbose: bool) -> Counter[Placed]:
-    """Join equal collectives of several lines if the list is long; then those come first that send most."""
-    groups = groups_of_similar(list(uses), lambda placed: placed[1], verbose=verbose)
-    joined = Counter[Placed]()
-    for group in groups:
-        sources = dict.fromkeys(source for source, _ in group)
-        joined[first_names(list(sources)), group[0][1]] += sum(uses[placed] for placed in group)
-    if len(groups) == len(uses):
-        return joined
-    by_bytes = sorted(joined.items(), key=lambda item: -item[0][1].bytes_per_device * item[1])
-    return Counter(dict(by_bytes))
+    def _values(self) -> None:
+        rows, title = (
+            boundary_rows(self._program.global_module, self._program.origin.argument_names),
+            "arguments and results",
+        )
+        if self._verbose or len(rows) <= MOST_VALUES:
+            print_tables(self._console, values_table(title, rows))
+        else:
+            print_tables(self._console, folded_values_table(title, folded_rows(rows)))
+
+    def _collectives(self) -> None:
+        program, uses = self._program, Counter[Placed]()
+        lines: dict[Placed, tuple[int | None, int | None]] = {}
+        for op, use, times in executed_collectives(program.local, program.mesh):
+            placed = source_text(line_of(op), program.origin.source_lines), use
+            uses[placed] += times
+            lines.setdefault(placed, (line_of(op), argument_number(op)))
+        if not uses:
+            self._print("no collectives")
+        elif self._verbose or len(uses) <= MOST_COLLECTIVES:
+            print_tables(self._console, placed_collectives_table(uses))
+        else:
+            self._dearest(uses, lines)
+
+    def _dearest(self, uses: Counter[Placed], lines: dict[Placed, tuple[int | None, int | None]]) -> None:
+        """Print the collectives that send most; those that are alike, as in equal layers, share a row."""
+        causes = CollectiveCauses(self._explainer, self._program.remarks)
+        joined: dict[tuple[CollectiveKind, AxisList, float, str], list[Placed]] = {}
+        for placed in uses:
+            (line, argument), use = lines[placed], placed[1]
+            cause = causes.kind(use.kind, line, use.axes, argument).name.lower()
+            joined.setdefault((use.kind, use.axes, use.bytes_per_device, cause), []).append(placed)
+        rows = [
+            (group[0][1], sum(uses[each] for each in group), cause, first_names([source for source, _ in group]))
+            for (*_, cause), group in joined.items()
+        ]
+        rows.sort(key=lambda row: -row[0].bytes_per_device * row[1])
+        sent = sum(use.bytes_per_device * count for (_, use), count in uses.items())
+        print_tables(self._console, dearest_collectives_table(rows[:MOST_COLLECTIVES], sent))
+        rest = uses.total() - sum(count for _, count, *_ in rows[:MOST_COLLECTIVES])
+        if rest:
+            self._print(f"... and {counted(rest, 'run')} of others; -v lists all")
+
+    def _conflicts(self) -> None:
+        self._console.print("[bold]conflicts[/bold]")
+        sites = list(self._explainer.conflict_sites())
+        if self._verbose or len(sites) <= MOST_CONFLICTS:
+            for line in self._explainer.conflicts(verbose=True):
+                self._print(f"  {line}")
+            return
+        for site in sites[:MOST_CONFLICTS]:
+            self._print(f"  {site.line_text}: {site.op}, along {', '.join(sorted(map(str, site.axes)))}")
+        self._print(f"  ... and {len(sites) - MOST_CONFLICTS:,} more; `sdy explain --conflicts` lists all with reasons")
+
+    def _remarks(self) -> None:
+        remarks = self._program.remarks
+        if self._verbose or len(remarks) <= MOST_REMARKS:
+            for remark in remarks:
+                self._print(render(remark))
+        else:
+            self._print(f"{len(remarks):,} remarks of the communication optimizer; -v lists all")

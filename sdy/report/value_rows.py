@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from sdy.diagnostics.wording import first_names
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
@@ -19,6 +21,8 @@ from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import boundary_values
 from sdy.report.similar_entries import groups_of_similar, without_names
+
+_INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,18 @@ def without_similar(rows: Sequence[ValueRow]) -> list[ValueRow]:
     """Return the rows; in a long list, one for all values with equal shardings and types and similar names."""
     groups = groups_of_similar(rows, lambda row: replace(row, name=without_names(row.name)), verbose=False)
     return [replace(row, name=f"{row.name} and {len(others):,} more") if others else row for row, *others in groups]
+
+
+def folded_rows(rows: Sequence[ValueRow]) -> list[tuple[str, str, int]]:
+    """Return the names, the sharding and the number of the values of each pytree that are sharded alike.
+
+    Indices are `*` in names: those of layers, of which one stands for all.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        tree = without_names(row.name.partition("[")[0])
+        groups.setdefault((tree, row.sharding), []).append(_INDEX.sub("[*]", row.name))
+    return [(first_names(list(dict.fromkeys(names))), sharding, len(names)) for (_, sharding), names in groups.items()]
 
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:

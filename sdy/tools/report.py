@@ -114,7 +114,7 @@ def _print_json(
 
 def _print(program: Program, arguments: Namespace, results: Sequence[PartitionerResult]) -> None:
     if not arguments.compare:
-        write_text("-", program.report(width=get_terminal_size().columns, verbose=arguments.verbose))
+        write_text("-", program.report(arguments.on, width=get_terminal_size().columns, verbose=arguments.verbose))
     if results:
         # Imported here with rich, which the HTML page does not need.
         from sdy.evidence.partitioners.table import results_table

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sdy.cost.collective_uses import CollectiveUse
+from sdy.cost.quantities import rounded_bytes
 from sdy.cost.statistics import Statistics
 from sdy.diagnostics.wording import first_names
 from sdy.grammar.write import write_axis_list
@@ -37,6 +38,30 @@ def values_table(title: str, values: Iterable[ValueRow]) -> FittedTable:
         for row in values
     )
     return fitted_table(title, ("value", "sharding", "global", "local"), rows)
+
+
+def folded_values_table(title: str, groups: Iterable[tuple[str, str, int]]) -> FittedTable:
+    """Return a table of values that are sharded alike, and how many these are."""
+    rows = ((names, sharding or "replicated", f"{count:,}") for names, sharding, count in groups)
+    return fitted_table(title, ("values", "sharding", "count"), rows, right=(2,))
+
+
+def dearest_collectives_table(uses: Sequence[tuple[CollectiveUse, int, str, str]], sent: float) -> FittedTable:
+    """Return a table of collectives, with how often they run, their causes and lines, and their share of all bytes."""
+    rows = (
+        (
+            str(count),
+            use.kind.value,
+            write_axis_list(use.axes),
+            rounded_bytes(use.bytes_per_device * count),
+            f"{use.bytes_per_device * count / sent:.0%}" if sent else "",
+            cause,
+            source,
+        )
+        for use, count, cause, source in uses
+    )
+    columns = ("runs", "kind", "axes", "sent", "share", "cause", "source")
+    return fitted_table("the dearest collectives", columns, rows, right=(0, 3, 4))
 
 
 def _type_text(text: str) -> str:

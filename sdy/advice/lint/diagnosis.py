@@ -1,0 +1,23 @@
+"""The diagnosis of a program, in one sentence: the finding that saves most, of the rules that find root causes."""
+
+from __future__ import annotations
+
+from sdy.advice.lint.linter import Linter
+from sdy.advice.lint.settings import LintSettings
+from sdy.advice.partition_summary import PartitionSummary
+from sdy.dialects.ir.walk import pre_order
+
+ROOT_CAUSES = ("SDY-S417",)
+TRIALS = 2  # each partitions the program
+MOST_OPS = 10_000  # of a program that is partitioned again in passing
+
+
+def diagnosis(facts: PartitionSummary) -> tuple[str, ...]:
+    """Return the lines of the diagnosis: the cause with its source line, and the edit that was tried; or none."""
+    if len(pre_order(facts.compiled.local)) > MOST_OPS:
+        return ()
+    settings = LintSettings(select=ROOT_CAUSES, on=facts.hardware.name, trials=TRIALS)
+    for finding in Linter(facts, settings).report().findings:
+        where = f"{finding.source}: " if finding.source else ""
+        return f"diagnosis: {where}{finding.message} [{finding.code}]", f"  edit: {finding.fix}"
+    return ()
