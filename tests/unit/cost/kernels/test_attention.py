@@ -14,6 +14,7 @@ import sdy
 from sdy.cost.hardware import Kernels
 from sdy.cost.kernels.work import Work, work_of
 from sdy.cost.machines.table import HARDWARE
+from sdy.dialects.module_text import parse_module
 
 LENGTH, HEADS, CHANNELS = 2048, 4, 128
 TENSOR = jax.ShapeDtypeStruct((2, LENGTH, HEADS, CHANNELS), jnp.bfloat16)
@@ -64,6 +65,12 @@ def test_scores_mask_softmax_and_product_are_one_kernel(function: Function, shar
     assert {each.attention for each in parts} == {1}
     assert all(each.flops == pytest.approx(share, abs=0.03) for each in parts)
     assert sum(each.starts for each in parts) == 1
+
+
+def test_a_mask_of_constants_that_may_be_sharded_is_known() -> None:
+    text = str(sdy.from_jax(causal, *(TENSOR,) * 3).partition()).replace("stablehlo.constant", "sdy.constant")
+    parts = [each[1] for each in work_of(parse_module(text), Kernels("gpu")) if each is not None]
+    assert {round(each.flops, 1) for each in parts if each.attention} == {0.6}
 
 
 def test_a_mask_that_is_added_skips_no_blocks() -> None:
