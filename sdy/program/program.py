@@ -274,6 +274,7 @@ class Program(WrittenProgram[R]):
         fix: Mapping[str, object] | None = None,
         from_scratch: bool = False,
         overlap: bool = False,
+        constraints: int | None = None,
         time_limit: float | None = None,
     ) -> ShardingPlan[Program[R]]:
         """Search for the best shardings of arguments, results and, where it pays, of values inside.
@@ -281,7 +282,8 @@ class Program(WrittenProgram[R]):
         `mesh` is a text such as `"data=16,model=4"`, by default the mesh of the program; with `devices`, all meshes of
         one to three axes are tried. `memory` is what the program may use on a device, by default all. `minimize` is
         `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay, unless the mesh is another one or
-        `from_scratch` is set; `fix` adds some by name. With `overlap`, communication runs while ops compute.
+        `from_scratch` is set; `fix` adds some by name. With `overlap`, communication runs while ops compute. At most
+        `constraints` values inside get a sharding constraint: with 0, the plan is one for arguments and results alone.
         `time_limit` is in seconds, by default 60.
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
@@ -292,7 +294,9 @@ class Program(WrittenProgram[R]):
 
         hardware = resolve_hardware(on)
         options = mesh, devices, memory, minimize, fix, SECONDS if time_limit is None else time_limit
-        request = search_request(hardware, *options, from_scratch=from_scratch, overlap=overlap)
+        request = search_request(
+            hardware, *options, from_scratch=from_scratch, overlap=overlap, constraints=constraints
+        )
         return search_plan(self, request)
 
     def apply(

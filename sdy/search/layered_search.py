@@ -92,7 +92,8 @@ class LayeredSearch:
         A layer may get other shardings than planned only if propagation sees all layers, so it may need a constraint.
         """
         edits = self.folded.unfolded(folded.edits)
-        if folded.planned is not None and folded.constraint_count:
+        # Constraints that are limited in number are not added to.
+        if folded.planned is not None and folded.constraint_count and self.request.constraints is None:
             edits = with_constraints(
                 self.written, self.folded.unfolded_plan(folded.planned), edits, self.request.options, rounds=1
             )

@@ -50,8 +50,8 @@ class SearchRequest:
 
     `meshes` are the candidates; without any, the mesh of the program. `fixed` maps names of arguments or results to
     shardings, in any notation. With `from_scratch`, annotations of the program are dropped. `seconds` limits the time.
-    With `overlap`, the time that decides is that with communication fully overlapped with computation. `options` are
-    those of the program.
+    With `overlap`, the time that decides is that with communication fully overlapped with computation. A plan has at
+    most `constraints` sharding constraints inside the program; None for any number. `options` are those of the program.
     """
 
     hardware: Hardware
@@ -62,6 +62,7 @@ class SearchRequest:
     from_scratch: bool = False
     seconds: float = SECONDS
     overlap: bool = False
+    constraints: int | None = None
     options: CompileOptions = DEFAULT
 
     def price_of(self, cost: ProgramCost) -> float:
@@ -89,6 +90,7 @@ def search_request(
     *,
     from_scratch: bool = False,
     overlap: bool = False,
+    constraints: int | None = None,
 ) -> SearchRequest:
     """Return the request for options as users write them: `mesh="data=16,model=4"`, `memory="14GB"`.
 
@@ -98,6 +100,8 @@ def search_request(
     if mesh is not None and devices is not None:
         raise _wrong("mesh and devices exclude each other")
     goals = {goal.value: goal for goal in Goal}
+    if constraints is not None and constraints < 0:
+        raise _wrong(f"constraints: expected a number from 0 on, got {constraints}")
     if minimize not in goals:
         raise _wrong(f"minimize: expected one of {', '.join(goals)}, got {minimize!r}")
     try:
@@ -108,7 +112,8 @@ def search_request(
     if devices is not None:
         meshes = tuple(meshes_of_devices(devices))
     fixed = {name: str(sharding) for name, sharding in (fix or {}).items()}
-    return SearchRequest(hardware, free_bytes, goals[minimize], meshes, fixed, from_scratch, seconds, overlap)
+    places = meshes, fixed, from_scratch, seconds, overlap, constraints
+    return SearchRequest(hardware, free_bytes, goals[minimize], *places)
 
 
 def _mesh(text: str) -> Mesh:

@@ -42,6 +42,7 @@ Price = Callable[[ModuleOp], ProgramCost]
 LARGE = 1500  # ops
 MAX_SOLUTIONS = 3  # for one objective; each has less memory than the one before
 SMALL_GAIN = 0.02  # the fraction of the goal that more annotations must save
+GAIN_OF_CONSTRAINTS = 0.05  # the fraction that constraints must save: they are lines inside of a model
 LEAST_SECONDS = 1e-6  # that annotations must save, about the latency of one collective
 LEAST_GAIN = 1e-3  # the fraction of the score that another layout of an argument must save
 NEAR_BOUND = 1.01  # the cost of the best candidate, relative to a lower bound, with which the search ends
@@ -186,11 +187,14 @@ class ShardingSearch:
             yield arguments
         boundary = boundary_edits(self.written, planned, digits)
         constrained = with_constraints(self.written, planned, boundary, options)
-        has_constraints = len(constrained) > len(boundary)
-        if not has_constraints or not self.is_large:
+        most = self.request.constraints
+        # The first ones in the program come first: others follow from them by propagation.
+        limited = constrained if most is None else constrained[: len(boundary) + most]
+        has_constraints = len(limited) > len(boundary)
+        if not has_constraints or most is not None or not self.is_large:
             yield boundary
         if has_constraints:
-            yield constrained
+            yield limited
 
     @garbage_collection_paused()
     def _priced(
@@ -216,14 +220,20 @@ class ShardingSearch:
 
         Of candidates that are almost equally good, the one with the fewest annotations.
         """
-        fitting = [each for each in self._candidates if each.cost.fits]
+        most = self.request.constraints
+        allowed = [each for each in self._candidates if most is None or each.constraint_count <= most]
+        fitting = [each for each in allowed if each.cost.fits]
         if not fitting:
-            return min(self._candidates, key=lambda each: each.cost.peak_bytes)
+            return min(allowed, key=lambda each: each.cost.peak_bytes)
         price, plain = self.request.price_of, self.plain
         least = min(price(each.cost) for each in fitting)
         if plain.cost.fits and self.request.goal is Goal.TIME and price(plain.cost) < least + LEAST_SECONDS:
             return plain
-        enough = [each for each in fitting if price(each.cost) <= least * (1 + SMALL_GAIN)]
+        enough = [
+            each
+            for each in fitting
+            if price(each.cost) <= least * (1 + (SMALL_GAIN if each.constraint_count else GAIN_OF_CONSTRAINTS))
+        ]
         return min(enough, key=lambda each: (len(each.edits) > 0, each.constraint_count, price(each.cost)))
 
     def _saves_too_little(self) -> bool:

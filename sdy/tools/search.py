@@ -67,6 +67,13 @@ def parser() -> ArgumentParser:
         help="""keep the sharding of an argument or a result: --fix 'batch=P("data")'""",
     )
     parser.add_argument("--from-scratch", action="store_true", help="drop the annotations of the program")
+    parser.add_argument(
+        "--constraints",
+        metavar="N",
+        type=int,
+        help="the most sharding constraints inside the program; with 0, only arguments and results are sharded "
+        "(default: any number)",
+    )
     parser.add_argument("--overlap", action="store_true", help="communication takes no time while ops compute")
     parser.add_argument(
         "--time-limit",
@@ -91,7 +98,7 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> int:
     """Search each program, or compare all meshes."""
     if arguments.sweep:
-        unused = "mesh", "minimize", "fix", "from_scratch", "overlap", "explain"
+        unused = "mesh", "minimize", "fix", "from_scratch", "overlap", "explain", "constraints"
         check_not_given(arguments, "cannot be given with --sweep", *unused)
         if arguments.devices is None:
             raise SdyError(Diagnostic("SDY-T204", "--sweep requires --devices"))
@@ -115,6 +122,7 @@ def _search(arguments: Namespace) -> int:
             minimize=arguments.minimize or Goal.TIME.value,
             fix=fixed,
             from_scratch=arguments.from_scratch,
+            constraints=arguments.constraints,
             overlap=arguments.overlap,
             time_limit=time_limit,
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 import sdy
 from sdy.diagnostics.wording import first_names
@@ -59,3 +60,14 @@ def test_a_plan_for_layers_has_one_constraint_for_their_line() -> None:
     assert first.source.startswith("test_constraints.py:")
     assert len(plan.constraints) < len(plan.inside)
     assert "test_constraints.py:" in plan.report()
+    fixed = {**rows, "x": "P()", "result": "P()"}
+    for most in (0, 1):
+        limited = program.search(mesh="data=8", fix=fixed, constraints=most, time_limit=20)
+        assert len(limited.inside) == most
+        assert plan.cost.seconds <= limited.cost.seconds
+
+
+def test_a_number_of_constraints_is_not_negative() -> None:
+    program = sdy.from_jax(jnp.sin, jax.ShapeDtypeStruct((8,), jnp.float32))
+    with pytest.raises(sdy.SdyError, match="constraints: expected a number from 0 on, got -1"):
+        program.search(mesh="data=8", constraints=-1)
