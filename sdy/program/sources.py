@@ -23,14 +23,15 @@ from sdy.program.program import Program
 R = TypeVar("R")
 
 
-def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Program[R]:
+def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None, **kwargs: object) -> Program[R]:
     """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
 
-    The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
-    pytrees as `fn`, with NumPy arrays as leaves.
+    The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`, whose mesh may be abstract. The program
+    takes and returns the same pytrees as `fn`, with NumPy arrays as leaves. `platform` is `cpu`, `tpu`, `cuda` or
+    `rocm`, by default that of JAX; the machine need not be there.
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
-    different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create; any error of JAX if `fn` cannot be
-    traced.
+    different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create, SDY-T216 if JAX cannot lower it for the
+    platform or an abstract mesh, SDY-T217 if no platform has this name; any error of JAX if `fn` cannot be traced.
     """
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     check_jax_version()
@@ -39,7 +40,7 @@ def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Progra
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
-    lowered = lower(fn, args, kwargs)
+    lowered = lower(fn, args, kwargs, platform)
     note_step(f"read {lowered.name}")
     module = read_module(lowered.text, lowered.name)
     source_lines = _source_lines(module, lowered.op_sources)

@@ -109,6 +109,11 @@ TOOLS: dict[str, Code] = {
         "A JAX function uses a `jax.Ref` that it did not create; a program is a function of arrays.",
         "Pass the value of the ref, and return the new one. Inside of the function, `jax.new_ref` is supported.",
     ),
+    "SDY-T216": Code(
+        "JAX cannot lower a function for an abstract mesh, or for the platform.",
+        "See the hint of the message: simulate devices, or pass `platform` to `sdy.from_jax`.",
+    ),
+    "SDY-T217": Code("JAX cannot lower functions for a platform of this name.", "Use `cpu`, `tpu`, `cuda` or `rocm`."),
     "SDY-T220": Code(
         "A question names a dim that the value does not have, or an axis that no mesh has.",
         "See the hint of the message.",

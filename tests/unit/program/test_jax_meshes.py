@@ -1,0 +1,95 @@
+"""Programs from JAX functions that name an abstract mesh anywhere, and for platforms that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
+
+import sdy
+from sdy.diagnostics.diagnostic import SdyError
+
+ABSTRACT = AbstractMesh((4,), ("x",), axis_types=(AxisType.Auto,))
+EXPLICIT = AbstractMesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+
+
+def rows(of: AbstractMesh) -> NamedSharding:
+    return NamedSharding(of, PartitionSpec("x"))
+
+
+def constrained(x: jax.Array) -> jax.Array:
+    return jax.lax.with_sharding_constraint(x * 2, rows(ABSTRACT))
+
+
+def repeated(x: jax.Array) -> jax.Array:
+    return jax.lax.fori_loop(0, 3, lambda _, value: constrained(value), x)
+
+
+def mapped(x: jax.Array) -> jax.Array:
+    spec = PartitionSpec("x")
+    return cast(jax.Array, jax.shard_map(jnp.tanh, mesh=ABSTRACT, in_specs=spec, out_specs=spec)(x))
+
+
+ARGUMENT = jax.ShapeDtypeStruct((8, 4), jnp.float32)
+COMMITTED = jax.device_put(np.ones((8, 4), np.float32), jax.devices()[0])
+# functions that name an abstract mesh, and the type of its axes
+NAMED_MESHES: dict[str, tuple[Callable[..., jax.Array], AxisType]] = {
+    "in_shardings": (jax.jit(jnp.sin, in_shardings=rows(ABSTRACT)), AxisType.Auto),
+    "out_shardings": (jax.jit(jnp.sin, out_shardings=rows(ABSTRACT)), AxisType.Auto),
+    "inner jit": (lambda x: jax.jit(jnp.sin, out_shardings=rows(ABSTRACT))(x), AxisType.Auto),
+    "constraint": (constrained, AxisType.Auto),
+    "constraint in a loop": (repeated, AxisType.Auto),
+    "shard_map": (mapped, AxisType.Auto),
+    "closure over an array on one device": (
+        jax.jit(lambda x: x + COMMITTED, out_shardings=rows(ABSTRACT)),
+        AxisType.Auto,
+    ),
+    "explicit axes": (lambda x: jax.reshard(x, rows(EXPLICIT)) * 2, AxisType.Explicit),
+}
+
+
+@pytest.mark.parametrize("name", NAMED_MESHES)
+@pytest.mark.parametrize("has_argument", [True, False])
+def test_the_mesh_may_be_named_anywhere(name: str, has_argument: bool) -> None:
+    function, kind = NAMED_MESHES[name]
+    if has_argument:
+        program = sdy.from_jax(function, ARGUMENT)
+    else:
+        program = sdy.from_jax(lambda: function(jnp.ones((8, 4))))
+    result = program.propagate().output_shardings()
+    assert isinstance(result, NamedSharding)
+    assert result.spec == PartitionSpec("x")
+    assert isinstance(result.mesh, AbstractMesh)
+    assert set(result.mesh.axis_types) == {kind}
+    assert program.verify().verdict.value == "the same function"
+
+
+@pytest.mark.parametrize(("axes", "names"), [((4,), ("x",)), ((2, 3), ("a", "b"))])
+def test_functions_that_need_devices_are_told_how_to_simulate_them(axes: tuple[int, ...], names: tuple[str]) -> None:
+    named = NamedSharding(AbstractMesh(axes, names), PartitionSpec(names[0]))
+    argument = jax.ShapeDtypeStruct((12, 4), jnp.float32, sharding=named)
+
+    def called_back(x: jax.Array) -> jax.Array:
+        return cast(jax.Array, jax.pure_callback(lambda a: a, jax.ShapeDtypeStruct((12, 4), jnp.float32), x))
+
+    with pytest.raises(SdyError, match=r"\[SDY-T216\]") as raised:
+        sdy.from_jax(called_back, argument)
+    assert f"device_count={int(np.prod(axes))} before JAX starts" in str(raised.value)
+    assert f"jax.make_mesh({axes}, {names})" in str(raised.value)
+
+
+def test_an_array_on_fewer_devices_than_the_abstract_mesh_has() -> None:
+    with pytest.raises(SdyError, match="pass jax.ShapeDtypeStruct instead of the arrays, or simulate") as raised:
+        sdy.from_jax(jax.jit(jnp.sin, out_shardings=rows(ABSTRACT)), COMMITTED)
+    assert raised.value.diagnostics[0].code == "SDY-T216"
+
+
+def test_the_platform_need_not_be_there() -> None:
+    assert sdy.from_jax(jnp.sin, ARGUMENT, platform="tpu").verify().verdict.value == "the same function"
+    with pytest.raises(SdyError, match=r"platform 'gpu' \[SDY-T217\]\n  hint: use one of cpu, tpu, cuda, rocm"):
+        sdy.from_jax(jnp.sin, ARGUMENT, platform="gpu")
