@@ -27,29 +27,42 @@ def constrained(x: jax.Array) -> jax.Array:
 
 
 def repeated(x: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(0, 3, lambda _, value: constrained(value), x)
+    def body(_: int, value: jax.Array) -> jax.Array:
+        return constrained(value)
+
+    return cast(jax.Array, jax.lax.fori_loop(0, 3, body, x))
 
 
 def mapped(x: jax.Array) -> jax.Array:
     spec = PartitionSpec("x")
-    return cast(jax.Array, jax.shard_map(jnp.tanh, mesh=ABSTRACT, in_specs=spec, out_specs=spec)(x))
+    return jax.shard_map(jnp.tanh, mesh=ABSTRACT, in_specs=spec, out_specs=spec)(x)
+
+
+def jitted_inside(x: jax.Array) -> jax.Array:
+    return cast(jax.Array, jax.jit(jnp.sin, out_shardings=rows(ABSTRACT))(x))
+
+
+def closing_over(x: jax.Array) -> jax.Array:
+    return x + COMMITTED
+
+
+def explicit(x: jax.Array) -> jax.Array:
+    return jax.reshard(x, rows(EXPLICIT)) * 2
 
 
 ARGUMENT = jax.ShapeDtypeStruct((8, 4), jnp.float32)
-COMMITTED = jax.device_put(np.ones((8, 4), np.float32), jax.devices()[0])
+ONE_DEVICE = NamedSharding(jax.make_mesh((1,), ("one",), axis_types=(AxisType.Auto,)), PartitionSpec())
+COMMITTED = cast(jax.Array, jax.device_put(jnp.ones((8, 4)), ONE_DEVICE))
 # functions that name an abstract mesh, and the type of its axes
 NAMED_MESHES: dict[str, tuple[Callable[..., jax.Array], AxisType]] = {
     "in_shardings": (jax.jit(jnp.sin, in_shardings=rows(ABSTRACT)), AxisType.Auto),
     "out_shardings": (jax.jit(jnp.sin, out_shardings=rows(ABSTRACT)), AxisType.Auto),
-    "inner jit": (lambda x: jax.jit(jnp.sin, out_shardings=rows(ABSTRACT))(x), AxisType.Auto),
+    "inner jit": (jitted_inside, AxisType.Auto),
     "constraint": (constrained, AxisType.Auto),
     "constraint in a loop": (repeated, AxisType.Auto),
     "shard_map": (mapped, AxisType.Auto),
-    "closure over an array on one device": (
-        jax.jit(lambda x: x + COMMITTED, out_shardings=rows(ABSTRACT)),
-        AxisType.Auto,
-    ),
-    "explicit axes": (lambda x: jax.reshard(x, rows(EXPLICIT)) * 2, AxisType.Explicit),
+    "closure over an array on one device": (jax.jit(closing_over, out_shardings=rows(ABSTRACT)), AxisType.Auto),
+    "explicit axes": (explicit, AxisType.Explicit),
 }
 
 
@@ -57,10 +70,7 @@ NAMED_MESHES: dict[str, tuple[Callable[..., jax.Array], AxisType]] = {
 @pytest.mark.parametrize("has_argument", [True, False])
 def test_the_mesh_may_be_named_anywhere(name: str, has_argument: bool) -> None:
     function, kind = NAMED_MESHES[name]
-    if has_argument:
-        program = sdy.from_jax(function, ARGUMENT)
-    else:
-        program = sdy.from_jax(lambda: function(jnp.ones((8, 4))))
+    program = sdy.from_jax(function, ARGUMENT) if has_argument else sdy.from_jax(lambda: function(jnp.ones((8, 4))))
     result = program.propagate().output_shardings()
     assert isinstance(result, NamedSharding)
     assert result.spec == PartitionSpec("x")
@@ -75,7 +85,7 @@ def test_functions_that_need_devices_are_told_how_to_simulate_them(axes: tuple[i
     argument = jax.ShapeDtypeStruct((12, 4), jnp.float32, sharding=named)
 
     def called_back(x: jax.Array) -> jax.Array:
-        return cast(jax.Array, jax.pure_callback(lambda a: a, jax.ShapeDtypeStruct((12, 4), jnp.float32), x))
+        return cast(jax.Array, jax.pure_callback(np.asarray, jax.ShapeDtypeStruct((12, 4), jnp.float32), x))
 
     with pytest.raises(SdyError, match=r"\[SDY-T216\]") as raised:
         sdy.from_jax(called_back, argument)
@@ -84,7 +94,7 @@ def test_functions_that_need_devices_are_told_how_to_simulate_them(axes: tuple[i
 
 
 def test_an_array_on_fewer_devices_than_the_abstract_mesh_has() -> None:
-    with pytest.raises(SdyError, match="pass jax.ShapeDtypeStruct instead of the arrays, or simulate") as raised:
+    with pytest.raises(SdyError, match=r"pass jax\.ShapeDtypeStruct instead of the arrays, or simulate") as raised:
         sdy.from_jax(jax.jit(jnp.sin, out_shardings=rows(ABSTRACT)), COMMITTED)
     assert raised.value.diagnostics[0].code == "SDY-T216"
 
