@@ -27,6 +27,8 @@ from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.passes.rewriting.insertion import replace_op
+from sdy.rules.all import sharding_rule
+from sdy.rules.user_rules import check_rules
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
 PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
@@ -156,6 +158,7 @@ def verify_and_normalize(module: ModuleOp, text: str) -> None:
     Raises: SdyError with the first error.
     """
     verify_module(module)
+    check_rules(module, sharding_rule)
     if "mpmd." in text:
         _refuse_several_meshes(module)
     if re.search(_FOREIGN, text):

@@ -114,6 +114,14 @@ TOOLS: dict[str, Code] = {
         "See the hint of the message: simulate devices, or pass `platform` to `sdy.from_jax`.",
     ),
     "SDY-T217": Code("JAX cannot lower functions for a platform of this name.", "Use `cpu`, `tpu`, `cuda` or `rocm`."),
+    "SDY-T218": Code(
+        "A function that gives the cost of an op raised an exception, or returned something else than a cost.",
+        "Return `sdy.extend.OpCost(flops=..., bytes=...)`, of one run of the op on its own shapes.",
+    ),
+    "SDY-T219": Code(
+        "No cost is known for an op, so only the bytes of its operands and results count.",
+        "Pass `costs` to `sdy.register_dialect`, or `flops` and `bytes` to `sdy.register_custom_call`.",
+    ),
     "SDY-T220": Code(
         "A question names a dim that the value does not have, or an axis that no mesh has.",
         "See the hint of the message.",

@@ -19,6 +19,7 @@ from sdy.dialects.stablehlo.call_targets import (
     CUSTOM_PARTITIONING,
     IDENTITY_CALLS,
     RAGGED_ALL_TO_ALL,
+    names_of_call,
     ragged_all_to_all_groups,
 )
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
@@ -185,13 +186,13 @@ def _results(function: Callable[..., object], op: CustomCallOp, arrays: Arrays) 
 def custom_call(op: CustomCallOp) -> Kernel:
     """Return the kernel of the target. Raises: SdyError SDY-X003 if it is unknown."""
     target = op.call_target_name.data
-    known = TARGETS.get(target)
+    known = next((TARGETS[name] for name in names_of_call(op) if name in TARGETS), None)
     kernel = lapack_call(op) if known is None else known(op)
     if kernel is None and target == CUSTOM_PARTITIONING:
         raise failure("SDY-X109", f"@{target} calls a Python function that the program does not have", CUSTOM_HINT)
     if kernel is None:
         names = ", ".join(f"@{name}" for name in TARGETS)
-        hint = f"give it one with sdy.register_custom_call({target!r}, kernel); known targets: {names}, "
+        hint = f"give it one with sdy.register_custom_call({names_of_call(op)[0]!r}, kernel); known targets: {names}, "
         hint += f"and @lapack_?..._ffi for s, d, c or z and {', '.join(ROUTINES)}"
         raise failure("SDY-X003", f"no kernel for the custom call @{target}", hint=hint)
     return kernel
