@@ -8,9 +8,11 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 import sdy
+from sdy.advice.lint.annotated_text import Replacement
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.language_server import questions
 from sdy.language_server.open_document import Finding, OpenDocument
@@ -59,8 +61,11 @@ def _edit(
 ) -> types.WorkspaceEdit | None:
     if finding.remedy is None:
         return None
-    edits = converter.edits(finding.remedy.edits)
-    if not are_edits_versioned:
+    return _workspace_edit(opened, converter.edits(finding.remedy.edits), are_versioned=are_edits_versioned)
+
+
+def _workspace_edit(opened: OpenDocument, edits: list[types.TextEdit], *, are_versioned: bool) -> types.WorkspaceEdit:
+    if not are_versioned:
         return types.WorkspaceEdit(changes={opened.uri: edits})
     identifier = types.OptionalVersionedTextDocumentIdentifier(opened.uri, opened.document.version)
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, edits)])
@@ -70,11 +75,11 @@ TRIGGERS = ("@", '"', "{", ".", ":", "(")  # characters after which an editor as
 
 
 class SdyLanguageServer(LanguageServer):
-    """A server of one editor, over standard input and output. `machine` is that of the linter."""
+    """A server of one editor, over standard input and output; see `Session` for the arguments."""
 
-    def __init__(self, machine: str | None = None) -> None:
+    def __init__(self, machine: str | None = None, prepare: Callable[[], None] | None = None) -> None:
         super().__init__("sdy", sdy.__version__)
-        self.session = Session(self.publish, self.refresh_hints, machine)
+        self.session = Session(self.publish, self.refresh_hints, machine, prepare)
         self.local_programs = LocalPrograms()
 
     def find(self, document: types.TextDocumentIdentifier) -> tuple[OpenDocument, Converter] | None:
@@ -186,6 +191,58 @@ def _references(ls: SdyLanguageServer, params: types.ReferenceParams) -> list[ty
     return [types.Location(opened.uri, converter.extent(*each)) for each in occurrences if each != excluded]
 
 
+def _highlights(ls: SdyLanguageServer, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+    found = ls.find(params.text_document)
+    if found is None:
+        return []
+    opened, converter = found
+    offset = converter.offset(params.position)
+    definition = opened.names.definition(offset)
+    kinds = types.DocumentHighlightKind.Read, types.DocumentHighlightKind.Write
+    return [
+        types.DocumentHighlight(converter.extent(*each), kinds[each == definition])
+        for each in opened.names.occurrences(offset)
+    ]
+
+
+def _rename(ls: SdyLanguageServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    found = ls.find(params.text_document)
+    if found is None:
+        return None
+    opened, converter = found
+    offset = converter.offset(params.position)
+    name = opened.names.renamed(offset, params.new_name)
+    if name is None:
+        raise JsonRpcInvalidParams(f"{params.new_name!r} is no name, or it is taken")
+    replacements = (Replacement(*each, name) for each in opened.names.occurrences(offset))
+    return _workspace_edit(opened, converter.edits(replacements), are_versioned=ls.are_edits_versioned())
+
+
+def _document_symbols(ls: SdyLanguageServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    found = ls.find(params.text_document)
+    if found is None:
+        return []
+    opened, converter = found
+    names, shown = opened.names, list[types.DocumentSymbol]()
+    for mesh in names.symbols.meshes.values():
+        extent = converter.extent(mesh.start, names.document.line_end(mesh.start))
+        axes = [
+            types.DocumentSymbol(axis.name, types.SymbolKind.EnumMember, each, each, str(axis.size))
+            for axis in mesh.axes
+            for each in [converter.extent(axis.start, axis.start + len(axis.name) + 2)]
+        ]
+        name = converter.extent(mesh.start, mesh.start + len(mesh.name) + 1)
+        shown.append(types.DocumentSymbol(f"@{mesh.name}", types.SymbolKind.Module, extent, name, children=axes))
+    functions = list(names.symbols.functions.values())
+    ends = [*(each.start for each in functions[1:]), len(names.document.text)]
+    for function, last in zip(functions, ends, strict=True):
+        end = names.scopes.end_of_body(function.start, last) or names.document.line_end(function.start)
+        extent = converter.extent(function.start, end)
+        name = converter.extent(function.start, function.start + len(function.name) + 1)
+        shown.append(types.DocumentSymbol(f"@{function.name}", types.SymbolKind.Function, extent, name))
+    return shown
+
+
 def _code_actions(ls: SdyLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     found = ls.find(params.text_document)
     if found is None:
@@ -217,13 +274,16 @@ FEATURES: dict[str, tuple[Callable[..., object], object]] = {
     types.TEXT_DOCUMENT_COMPLETION: (_completion, types.CompletionOptions(trigger_characters=TRIGGERS)),
     types.TEXT_DOCUMENT_DEFINITION: (_definition, None),
     types.TEXT_DOCUMENT_REFERENCES: (_references, None),
+    types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: (_highlights, None),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (_document_symbols, None),
+    types.TEXT_DOCUMENT_RENAME: (_rename, None),
     types.TEXT_DOCUMENT_CODE_ACTION: (_code_actions, types.CodeActionOptions(KINDS)),
 }
 
 
-def make_server(machine: str | None = None) -> SdyLanguageServer:
+def make_server(machine: str | None = None, prepare: Callable[[], None] | None = None) -> SdyLanguageServer:
     """Return a server; its `start_io` answers an editor until that ends the connection."""
-    server = SdyLanguageServer(machine)
+    server = SdyLanguageServer(machine, prepare)
     for method, (handler, options) in FEATURES.items():
         server.feature(method, options)(handler)
     server.command(SHOW_LOCAL_PROGRAM)(_show_local_program)
