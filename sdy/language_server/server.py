@@ -213,7 +213,7 @@ def _rename(ls: SdyLanguageServer, params: types.RenameParams) -> types.Workspac
     offset = converter.offset(params.position)
     name = opened.names.renamed(offset, params.new_name)
     if name is None:
-        raise JsonRpcInvalidParams(f"{params.new_name!r} is no name, or it is taken")
+        raise JsonRpcInvalidParams(f"expected a name that is not taken, got {params.new_name!r}")
     replacements = (Replacement(*each, name) for each in opened.names.occurrences(offset))
     return _workspace_edit(opened, converter.edits(replacements), are_versioned=ls.are_edits_versioned())
 

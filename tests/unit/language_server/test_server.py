@@ -215,7 +215,7 @@ async def test_a_new_name_replaces_all_uses(
 async def test_a_name_that_is_taken_or_malformed_is_refused(client: LanguageClient, name: str) -> None:
     uri = opened(client, PROGRAM)
     params = types.RenameParams(types.TextDocumentIdentifier(uri), at(2, 3), name)
-    with pytest.raises(JsonRpcException, match="is no name, or it is taken"):
+    with pytest.raises(JsonRpcException, match="expected a name that is not taken"):
         await client.text_document_rename_async(params)
 
 
