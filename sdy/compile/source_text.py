@@ -37,7 +37,7 @@ _OTHER_STARTS = ("import", "from", "def", "#", "@jax", '"""', "{")
 _PYTHON = r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")"
 _JAXPR = r"\{ ?lambda\b"
 # What JAX, XLA and other front ends write in place of meshes, shardings and constants of sdy and StableHLO.
-_FOREIGN = r"mhlo\.sharding|xla\.sdy\.|@Sharding|@SPMD|arith\.constant"
+_FOREIGN = r"mhlo\.sharding|xla\.sdy\.|@Sharding|@SPMD|async_collective_config|arith\.constant"
 _OPTIMIZED = r'"mhlo\.\w+"\('  # fusions and other ops that StableHLO does not have
 
 Format = Literal["MLIR bytecode", "HLO text", "an HLO proto"]
@@ -162,8 +162,10 @@ def verify_and_normalize(module: ModuleOp, text: str) -> None:
     if "mpmd." in text:
         _refuse_several_meshes(module)
     if re.search(_FOREIGN, text):
-        from sdy.passes.import_.import_hlo_shardings import import_hlo_shardings  # few programs need it
+        from sdy.passes.import_.import_async_collectives import import_async_collectives  # few programs need these
+        from sdy.passes.import_.import_hlo_shardings import import_hlo_shardings
 
+        import_async_collectives(module)
         import_hlo_shardings(module)
         for op in ops_of(module, arith.ConstantOp):
             if isinstance(op.value, DenseElementsAttr):

@@ -7,7 +7,7 @@ from inspect import isawaitable
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -134,7 +134,7 @@ def _of_document(answer: Callable[[OpenDocument, Converter, ParamsT], object]) -
         opened = ls.session.document(params.text_document.uri)
         answered = None if opened is None else answer(opened, ls.converter(opened), params)
         answered = await answered if isawaitable(answered) else answered
-        return list(answered) if isinstance(answered, Iterator) else answered
+        return list(cast("Iterator[object]", answered)) if isinstance(answered, Iterator) else answered
 
     return handler
 

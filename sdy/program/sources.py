@@ -9,11 +9,12 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.origin import Origin
-from sdy.compile.source_text import read_module, source_text
+from sdy.compile.source_text import source_text, verify_and_normalize
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_callable, require_type
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
 from sdy.interpreter.arrays.element_types import Array
@@ -42,8 +43,9 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
     lowered = lower(fn, args, kwargs, platform)
     note_step(f"read {lowered.name}")
-    module = read_module(lowered.text, lowered.name)
+    module = parse_module(lowered.text, lowered.name)
     source_lines = _source_lines(module, lowered.op_sources)
+    verify_and_normalize(module, lowered.text)
     origin = Origin(
         lowered.text,
         lowered.signature,
