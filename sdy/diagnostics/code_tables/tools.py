@@ -157,6 +157,12 @@ TOOLS: dict[str, Code] = {
         "A tactic can shard none of the values that it matches, or names an axis that the mesh does not have.",
         "Use another dim or another axis; the message says why the first of the values cannot be sharded so.",
     ),
+    "SDY-T256": Code("No rule for shardings matches the path of a leaf.", "Add a rule, or a last one `*`."),
+    "SDY-T257": Code(
+        "A rule for shardings gives no leaf its sharding.",
+        "Correct its pattern, or move it before the rules that match.",
+    ),
+    "SDY-T258": Code("A rule shards more dims than a leaf has.", "Shorten the `PartitionSpec`, or narrow the pattern."),
     "SDY-T260": Code(
         "Completions for a shell need shtab, which is not installed.", "Run `pip install 'sdy[completion]'`."
     ),

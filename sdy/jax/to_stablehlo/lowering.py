@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -27,6 +28,7 @@ R = TypeVar("R")
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 _PACKAGE = Path(__file__).parents[2]
 _FILE_LINE = re.compile(r'"([^"]+)":(\d+):\d+')  # in a printed MLIR location; the first match is the innermost call
+_INSTALLED = {"site-packages", "dist-packages"}  # folders of libraries
 _NAME = re.compile(r'loc\("(.*)"\)')
 
 
@@ -136,9 +138,13 @@ def _op_sources(op: Any) -> Iterator[str]:
 
 
 def _innermost_call(location: str) -> str:
-    """Return the innermost call outside of this package; every location also contains the callers of `lower`."""
-    calls = (match for match in _FILE_LINE.finditer(location) if _PACKAGE not in Path(match[1]).parents)
-    innermost = next(calls, None)
+    """Return the innermost call in code of the user, or in a library if the user calls nothing but that.
+
+    A location lists the traced calls, then those of this package, then the callers of `lower`.
+    """
+    calls = list(takewhile(lambda match: _PACKAGE not in Path(match[1]).parents, _FILE_LINE.finditer(location)))
+    of_user = (match for match in calls if not _INSTALLED.intersection(Path(match[1]).parts))
+    innermost = next(chain(of_user, calls), None)
     return f"{_file_name(innermost[1])}:{innermost[2]}" if innermost else ""
 
 

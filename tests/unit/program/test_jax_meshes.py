@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -103,3 +105,20 @@ def test_the_platform_need_not_be_there() -> None:
     assert sdy.from_jax(jnp.sin, ARGUMENT, platform="tpu").verify().verdict.value == "the same function"
     with pytest.raises(SdyError, match=r"platform 'gpu' \[SDY-T217\]\n  hint: use one of cpu, tpu, cuda, rocm"):
         sdy.from_jax(jnp.sin, ARGUMENT, platform="gpu")
+
+
+def test_the_source_of_an_op_is_the_innermost_line_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = tmp_path / "site-packages" / "library_of_products.py"
+    library.parent.mkdir()
+    library.write_text("def product(a, b):\n    return a @ b\n")
+    monkeypatch.syspath_prepend(str(library.parent))
+    product: Any = importlib.import_module("library_of_products").product
+    matrix = jax.ShapeDtypeStruct((8, 8), jnp.float32)
+
+    def mine(a: jax.Array, b: jax.Array) -> jax.Array:
+        return product(a, b)
+
+    (mine_line,) = sdy.from_jax(mine, matrix, matrix).origin.source_lines.values()
+    assert mine_line.startswith("test_jax_meshes.py:")
+    (line,) = sdy.from_jax(product, matrix, matrix).origin.source_lines.values()
+    assert line == "library_of_products.py:2", "if the user calls nothing but the library"
