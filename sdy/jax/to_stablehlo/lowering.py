@@ -80,6 +80,7 @@ def lower(
     lowering = _lowering(lowered)
     if lowering.compile_args["mut"] is not None:
         raise outside_ref_error(fn, args, kwargs)
+    module: Any = lowered.compiler_ir("stablehlo")
     signature = TreeSignature[R](
         lowered.in_tree,
         lowered.out_tree,
@@ -87,8 +88,8 @@ def lower(
         # `out_info` is not defined for results whose layout is constrained, and whose sharding is open
         tuple(Leaf(aval.shape, aval.dtype) for aval in lowering.compile_args["global_out_avals"]),
         frozenset(lowering.compile_args["kept_var_idx"]),
+        sum("token" in str(argument.type) for argument in _main(module).arguments),
     )
-    module: Any = lowered.compiler_ir("stablehlo")
     devices = tuple(lowering._device_list or ())  # empty for an abstract mesh
     if any(each.size > len(devices) for each in meshes):
         devices = ()  # JAX assumes one device if only a constraint or a shard_map names an abstract mesh
@@ -158,8 +159,12 @@ def _file_name(path: str) -> str:
 
 def _argument_names(module: Any) -> tuple[str, ...]:
     """Return the names of the arguments, which JAX stores in the locations of the arguments of the main function."""
-    (main,) = (op for op in module.body if op.attributes["sym_name"].value == "main")
-    return tuple(_NAME.sub(r"\1", str(argument.location)) for argument in main.arguments)
+    return tuple(_NAME.sub(r"\1", str(argument.location)) for argument in _main(module).arguments)
+
+
+def _main(module: Any) -> Any:
+    """Return the main function of an MLIR module."""
+    return next(op for op in module.body if op.attributes["sym_name"].value == "main")
 
 
 _HINT = "pass ref[...], create the ref inside of the function with jax.new_ref, and return its new value"
