@@ -13,7 +13,6 @@ from sdy.interpreter.devices.grid import ONE_DEVICE, Grid
 from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.executor import CompiledBlocks, Executor, OpObserver
-from sdy.interpreter.failure import out_of_memory
 from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.host import Host
 from sdy.interpreter.inputs import check_inputs
@@ -77,8 +76,5 @@ def run_spmd(
     context = KernelContext(
         batch=fine.sizes, grid=fine, runner=executor, host=how.host or host or Host(), field=how.field
     )
-    try:
-        arguments = tuple(regridded(value, fine).array for value in inputs)
-    except MemoryError as error:
-        raise out_of_memory(error) from error
+    arguments = tuple(regridded(value, fine).array for value in inputs)
     return [DeviceArray(np.asarray(array), fine) for array in executor.run(context, function, arguments)]

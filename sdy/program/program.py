@@ -115,10 +115,14 @@ class Program(WrittenProgram[R]):
         Raises: SdyError if arguments or expected results do not match the program; SDY-X150 if memory is insufficient.
         """
         from sdy.evidence.runs.verified_call import VerifiedCall, compare_call
+        from sdy.interpreter.failure import out_of_memory
 
         require_type(seed, int, "Program.verify: seed")
         verified = VerifiedCall(call_of(args), inputs, expected, seed)
-        return compare_call(self.partition(), verified, reduced=reduced)
+        try:
+            return compare_call(self.partition(), verified, reduced=reduced)
+        except MemoryError as error:
+            raise out_of_memory(error) from error
 
     def prove(self) -> Proof:
         """Prove that the partitioned program computes the same, apart from rounding: op by op, by lemmas for any size.

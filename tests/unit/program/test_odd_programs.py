@@ -48,3 +48,8 @@ def test_shards_that_do_not_fit_into_memory_are_reported(monkeypatch: pytest.Mon
     with pytest.raises(sdy.SdyError, match=r"not enough memory: unable to allocate 128\. GiB") as raised:
         program(EMPTY).verify()
     assert raised.value.diagnostics[0].code == "SDY-X017"
+
+
+def test_a_mesh_of_a_huge_prime_is_priced_at_once() -> None:
+    odd = program("return %x : tensor<4x8xf32>", 2**61 - 1)
+    assert odd.cost("tpu_v5e").bytes_sent == 0
