@@ -13,6 +13,7 @@ from sdy.extension import register_dialect as register_dialect
 from sdy.extension import register_pass as register_pass
 from sdy.grammar.parse import parse_mesh as parse_mesh
 from sdy.grammar.parse import parse_sharding as parse_sharding
+from sdy.jax.tree_shardings import shardings as shardings
 from sdy.model.mesh import Mesh as Mesh
 from sdy.model.sharding import TensorSharding as TensorSharding
 from sdy.program.execution import interpret as interpret

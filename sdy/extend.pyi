@@ -1,5 +1,7 @@
 from sdy.cost.machines.table import HARDWARE as HARDWARE
+from sdy.cost.op_costs import OpCost as OpCost
 from sdy.dialects.facts.traits import Combiner as Combiner
+from sdy.dialects.facts.traits import ComputesBy as ComputesBy
 from sdy.dialects.facts.traits import Contraction as Contraction
 from sdy.dialects.facts.traits import Elementwise as Elementwise
 from sdy.dialects.facts.traits import Generates as Generates

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
+    from sdy.cost.op_costs import OpCost
     from sdy.dialects.ir.op_table import OpTable
     from sdy.dialects.stablehlo.calls import CustomCallOp
     from sdy.interpreter.kernel import KernelTable
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 
 
 def register_dialect(
-    dialect: Dialect, *, rules: OpTable[OpShardingRule | None] | None = None, kernels: KernelTable | None = None
+    dialect: Dialect,
+    *,
+    rules: OpTable[OpShardingRule | None] | None = None,
+    kernels: KernelTable | None = None,
+    costs: OpTable[OpCost | float | None] | None = None,
 ) -> None:
     """Register a dialect, so that its ops can be parsed, verified and printed.
 
     `rules` map its ops to sharding rules, which propagation and partitioning use; `kernels` let the interpreter run
-    them. An op with the trait `Elementwise` needs no rule. The tensors of an op without a rule must be unsharded.
-    Raises: ValueError if the dialect is already registered; InternalError if an op already has a rule or a kernel.
+    them; `costs` map them to their work on the shapes of one device, an `OpCost` or a number of FLOPs. An op with the
+    trait `Elementwise` needs no rule. The tensors of an op without a rule must be unsharded, and an op without a cost
+    counts as reading its operands and writing its results.
+    Raises: ValueError if the dialect is already registered; InternalError if an op already has a rule, a kernel or a
+    cost.
     """
     from xdsl.ir import Dialect
 
@@ -36,14 +44,19 @@ def register_dialect(
 
     add_dialect(dialect)
     if rules is not None:
-        from sdy.rules.user_rules import checked_rule
+        from sdy.rules.user_rules import CHECKED_WHEN_READ, checked_rule
 
         RULES.extend(rules.with_entries(checked_rule))
+        CHECKED_WHEN_READ.update(rules)
     if kernels is not None:
         from sdy.interpreter.ops.all import KERNELS
         from sdy.interpreter.user_kernels import checked_kernel
 
         KERNELS.extend(kernels.with_entries(checked_kernel))
+    if costs is not None:
+        from sdy.cost.op_costs import COSTS, checked_cost
+
+        COSTS.extend(costs.with_entries(checked_cost))
 
 
 def register_custom_call(
@@ -51,24 +64,34 @@ def register_custom_call(
     kernel: Callable[..., object] | None = None,
     *,
     rule: Callable[[CustomCallOp], OpShardingRule | None] | None = None,
+    flops: Callable[[CustomCallOp], float] | float | None = None,
+    bytes: Callable[[CustomCallOp], float] | float | None = None,  # noqa: A002 - the field of `OpCost`
 ) -> None:
-    """Tell how `stablehlo.custom_call @target` computes, and how it is sharded.
+    """Tell how `stablehlo.custom_call @target` computes, how it is sharded, and what it costs.
 
-    `kernel` takes the NumPy arrays of one device, one per operand, and returns an array or a tuple of arrays. `rule`
-    returns the sharding rule of a call; `sdy audit` checks it, and `sdy audit --learn` proposes one. A call without a
-    rule runs on unsharded operands.
-    Raises: ValueError if the target has a kernel or a rule already.
+    The target may also be the name of a kernel of Pallas, since all kernels share one target. `kernel` takes the NumPy
+    arrays of one device, one per operand, and returns an array or a tuple of arrays. `rule` returns the sharding rule
+    of a call; `sdy audit` checks it, and `sdy audit --learn` proposes one. A call without a rule runs on unsharded
+    operands. `flops` and `bytes`, numbers or functions of the call on the shapes of one device, are its arithmetic and
+    the bytes that it reads and writes, by default its operands and results.
+    Raises: ValueError if the target has a kernel, a rule or a cost already.
     """
     require_type(target, str, "sdy.register_custom_call: target")
     if rule is not None:
+        from sdy.dialects.stablehlo.calls import CustomCallOp
         from sdy.rules.custom_calls import add_target as add_rule
-        from sdy.rules.user_rules import checked_rule
+        from sdy.rules.user_rules import CHECKED_WHEN_READ, checked_rule
 
         add_rule(target, checked_rule(rule))
+        CHECKED_WHEN_READ.add(CustomCallOp)
     if kernel is not None:
         from sdy.interpreter.ops.custom_calls import add_target
 
         add_target(target, kernel)
+    if flops is not None or bytes is not None:
+        from sdy.cost.op_costs import add_call
+
+        add_call(target, flops, bytes)
 
 
 def register_pass(kind: type[ModulePass]) -> None:

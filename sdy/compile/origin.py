@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sdy.interpreter.host import Host
 
 R = TypeVar("R", default="list[Array]")
-_SOURCE_LINE = re.compile(r"(?:.+\.py|In\[\d+\]):\d+")
+_SOURCE_LINE = re.compile(r"[^@%].*:\d+")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.passes.rewriting.insertion import replace_op
+from sdy.rules.all import sharding_rule
+from sdy.rules.user_rules import check_rules
 
 GZIP, BYTECODE, ZIP, NUMPY = b"\x1f\x8b", b"ML\xefR", b"PK\x03\x04", b"\x93NUMPY"
 PROTO_SUFFIXES = (".pb", ".hlo", ".hlo.pb")
@@ -35,7 +37,7 @@ _OTHER_STARTS = ("import", "from", "def", "#", "@jax", '"""', "{")
 _PYTHON = r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")"
 _JAXPR = r"\{ ?lambda\b"
 # What JAX, XLA and other front ends write in place of meshes, shardings and constants of sdy and StableHLO.
-_FOREIGN = r"mhlo\.sharding|xla\.sdy\.|@Sharding|@SPMD|arith\.constant"
+_FOREIGN = r"mhlo\.sharding|xla\.sdy\.|@Sharding|@SPMD|async_collective_config|arith\.constant"
 _OPTIMIZED = r'"mhlo\.\w+"\('  # fusions and other ops that StableHLO does not have
 
 Format = Literal["MLIR bytecode", "HLO text", "an HLO proto"]
@@ -156,11 +158,14 @@ def verify_and_normalize(module: ModuleOp, text: str) -> None:
     Raises: SdyError with the first error.
     """
     verify_module(module)
+    check_rules(module, sharding_rule)
     if "mpmd." in text:
         _refuse_several_meshes(module)
     if re.search(_FOREIGN, text):
-        from sdy.passes.import_.import_hlo_shardings import import_hlo_shardings  # few programs need it
+        from sdy.passes.import_.import_async_collectives import import_async_collectives  # few programs need these
+        from sdy.passes.import_.import_hlo_shardings import import_hlo_shardings
 
+        import_async_collectives(module)
         import_hlo_shardings(module)
         for op in ops_of(module, arith.ConstantOp):
             if isinstance(op.value, DenseElementsAttr):

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.cost.executions import executions
+from sdy.cost.op_costs import cost_of_op
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -43,9 +44,15 @@ def contraction_flops(op: Operation) -> int:
     return FLOPS.get(op) or 0
 
 
+def op_flops(op: Operation) -> float:
+    """Return the operations of a contraction, and of an op whose work is registered or estimated; 0 for others."""
+    cost = None if type(op) in FLOPS else cost_of_op(op)
+    return contraction_flops(op) if cost is None else cost.flops
+
+
 def flops_of(local: ModuleOp) -> int:
-    """Return the operations of all contractions that a local program runs on one device."""
-    return sum(times * contraction_flops(op) for op, times in executions(local) if _is_static(op))
+    """Return the operations of all contractions and kernels of users that a local program runs on one device."""
+    return sum(times * round(op_flops(op)) for op, times in executions(local) if _is_static(op))
 
 
 def _is_static(op: Operation) -> bool:

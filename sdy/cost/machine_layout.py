@@ -165,11 +165,15 @@ def _divided(sizes: Sequence[int], count: int) -> list[int]:
     return best
 
 
+_LARGEST_FACTOR = 1 << 16  # the search for larger ones would take long, and no machine has them
+
+
 def _factors(size: int, count: int) -> list[int]:
     """Return at most `count` factors of a size, as equal as possible, the smallest first."""
     if count == 1 or size == 1:
         return [size]
-    first = max(factor for factor in range(1, int(size ** (1 / count) + 1e-9) + 1) if size % factor == 0)
+    most = min(int(size ** (1 / count) + 1e-9), _LARGEST_FACTOR)
+    first = max(factor for factor in range(1, most + 1) if size % factor == 0)
     return [*([first] if first > 1 else []), *_factors(size // first, count - 1)]
 
 

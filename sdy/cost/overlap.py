@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from sdy.cost.executions import runs_of_regions
-from sdy.cost.flops import FLOPS
+from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp
 
 SIMULATED_ITERATIONS = 3
@@ -99,7 +99,7 @@ class _Clock:
                 start = max((waits, floor, *(self.links.get(each, 0.0) for each in resources)))
                 self.links.update(dict.fromkeys(resources, start + seconds))
                 self.ready.update(dict.fromkeys(scheduled.results, start + seconds))
-            case _ if type(scheduled.visit.op) in FLOPS:
+            case OpTime() as time if time.compute_seconds:
                 self.now = max(self.now, waits) + seconds
                 self.ready.update(dict.fromkeys(scheduled.results, self.now))
             case _:

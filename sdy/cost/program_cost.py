@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
+from sdy.cost.op_costs import unpriced_ops
 from sdy.cost.overlap import Overlap, overlapped_seconds
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
@@ -56,6 +57,7 @@ class ProgramCost(HtmlRepr):
     host_seconds: float = 0.0  # all transfers between the memories of device and host
     seconds: float = 0.0  # with collectives beside the ops, as a compiler schedules them
     attention_seconds: float = 0.0  # the part of the ops that kernels of flash attention take
+    unpriced: tuple[str, ...] = ()  # the ops without a known cost: only the bytes of operands and results count
 
     def __repr__(self) -> str:
         """Return one line with the machine, the time, the bytes sent and the peak memory."""
@@ -118,6 +120,7 @@ class ProgramCost(HtmlRepr):
             "seconds": self.seconds,
             "exposed_seconds": self.exposed_seconds,
             "error": self.hardware.error,
+            "unpriced": list(self.unpriced),
             "seconds_overlapped": self.seconds_overlapped,
             "seconds_in_turn": self.seconds_in_turn,
             "collectives": [
@@ -170,7 +173,9 @@ def cost_of(
     found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
     most = peak_bytes(local) if peak is None else peak
     scheduled_seconds = overlapped_seconds(slots, pipelines_loops=hardware.kernels.pipelines_loops)
-    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, host, scheduled_seconds, attention)
+    unpriced = tuple(unpriced_ops(local))
+    times = host, scheduled_seconds, attention
+    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, *times, unpriced)
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

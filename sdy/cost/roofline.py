@@ -1,8 +1,8 @@
 """The time of ops on one device: each kernel is bound by arithmetic or by memory bandwidth.
 
 An op adds to a kernel the bytes that no other op of it has read, of slices and updates only the elements that they use
-(`accessed_bytes`), and its arithmetic (`sdy.cost.kernels`). Only contractions count as arithmetic: the vector unit,
-which computes the other ops, keeps up with memory.
+(`accessed_bytes`), and its arithmetic (`sdy.cost.kernels`). Only contractions and kernels of users count as arithmetic:
+the vector unit, which computes the other ops, keeps up with memory.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import NamedTuple, get_args
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation
 
-from sdy.cost.flops import FLOPS, contraction_flops
+from sdy.cost.flops import op_flops
 from sdy.cost.hardware import Hardware, Kernels, MatrixRates
 from sdy.cost.kernels.work import Work, unfused_work
+from sdy.cost.op_costs import cost_of_op
 from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.facts.traits import collective_kind, is_terminator, selects_elements
@@ -79,9 +80,11 @@ def op_time(op: Operation, hardware: Hardware, work: Work | None = None) -> OpTi
     types = [type_of(value) for value in (*operands_of(op), *op.results)]
     kernels = hardware.kernels
     compute = 0.0
-    if type(op) in FLOPS and all(static_shape(each) is not None for each in types):
-        compute = compute_seconds(contraction_flops(op), types[0], product_of(op), hardware, work)
-    moved = accessed_bytes(op, [tensor_bytes(each) for each in types], work)
+    if types and all(static_shape(each) is not None for each in types):
+        compute = compute_seconds(op_flops(op), types[0], product_of(op), hardware, work)
+    cost = cost_of_op(op)
+    known = None if cost is None else cost.bytes
+    moved = accessed_bytes(op, [tensor_bytes(each) for each in types], work) if known is None else known
     memory = moved / (hardware.hbm_bandwidth * kernels.hbm_efficiency)
     start = kernels.start_seconds * work.starts
     return OpTime(compute, memory, start, kernels.unhidden, bool(work.attention))

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from functools import cache
 from importlib import import_module
 from typing import NamedTuple, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.dialects.func import Func
-from xdsl.ir import Dialect
+from xdsl.ir import BlockArgument, Dialect, Operation
 
 from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.ir.walk import blocks_of, op_and_nested_ops
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo import families
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.text.locating_parser import parse_text
-from sdy.dialects.text.printer import print_operation
+from sdy.dialects.text.printer import Offsets, print_operation
 from sdy.dialects.unregistered import allows_unregistered_dialects
 
 
@@ -46,6 +50,7 @@ DIALECTS: tuple[Dialect | LazyDialect, ...] = (
     LazyDialect("mpmd", "sdy.mpmd.dialect.dialect", "MPMD"),
 )
 _added_dialects: list[Dialect] = []
+UNNAMED = "<text>"  # in place of the name of the file of a text
 
 
 def dialect_names() -> list[str]:
@@ -77,7 +82,7 @@ def make_context(allow_unregistered: bool = False) -> SdyContext:
 
 
 def parse_module(
-    text: str, file_name: str = "<text>", *, context: Context | None = None, first_line: int = 1
+    text: str, file_name: str = UNNAMED, *, context: Context | None = None, first_line: int = 1
 ) -> ModuleOp:
     """Parse a module; ops at top level are wrapped in one. The module is not verified.
 
@@ -103,6 +108,38 @@ def print_module(module: ModuleOp, generic: bool = False, locations: ParsedLocat
     With the `locations` of the text that the module was parsed from, the location of each op is printed.
     """
     return print_operation(module, generic, locations) + "\n"
+
+
+def printed_copy(module: ModuleOp, file_name: str) -> tuple[str, ModuleOp, ParsedLocations]:
+    """Return the text of a module, and what parsing it gives: a module, and the locations that the ops had before.
+
+    Ops and block arguments that the text does not list, as in the short form of a reduction, have no location.
+    """
+    offsets: Offsets = {}
+    text, copy = print_operation(module, offsets=offsets) + "\n", copy_with_regions(module)
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    file, before = StringAttr(file_name), ParsedLocations({}, {}, {})
+
+    def place(item: Operation | BlockArgument, named: dict[tuple[int, int], LocationAttr]) -> LocationAttr:
+        if item not in offsets:
+            return UnknownLoc()
+        line = bisect_right(starts, offsets[item])
+        column = offsets[item] - starts[line - 1] + 1
+        if not isinstance(item.location, UnknownLoc) and not _is_in_unnamed_text(item.location):
+            named[line, column] = item.location
+        return FileLineColLoc(file, IntAttr(line), IntAttr(column))
+
+    for op, copied in zip(op_and_nested_ops(module), op_and_nested_ops(copy), strict=True):
+        copied.location = place(op, before.of_ops)
+        for block, copied_block in zip(blocks_of(op), blocks_of(copied), strict=True):
+            for argument, copied_argument in zip(block.args, copied_block.args, strict=True):
+                copied_argument.location = place(argument, before.of_arguments)
+    return text, copy, before
+
+
+def _is_in_unnamed_text(location: LocationAttr) -> bool:
+    """Return whether a location is in a text that was parsed without a file name, which nobody can open."""
+    return isinstance(location, FileLineColLoc) and location.filename.data == UNNAMED
 
 
 def _shared_context() -> Context:

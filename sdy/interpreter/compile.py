@@ -115,7 +115,7 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
             raise failure(
                 "SDY-X002",
                 f"the interpreter cannot run {op.name}",
-                hint="lower or remove the op before running the program",
+                hint="lower or remove the op, or give it a kernel: sdy.register_dialect(..., kernels=...)",
             )
     except SdyError as error:
         raise located(error, op) from error

@@ -29,9 +29,10 @@ _COMPLETIONS = {
 
 
 class Converter:
-    """Converts positions of one document; the editor may count the units of UTF-16."""
+    """Converts positions of one document; the editor may count the units of UTF-16, and check versions of edits."""
 
-    def __init__(self, codec: PositionCodec, document: Document) -> None:
+    def __init__(self, codec: PositionCodec, document: Document, *, are_edits_versioned: bool = False) -> None:
+        self._are_edits_versioned = are_edits_versioned
         self._codec = codec
         self._document = document
 
@@ -85,9 +86,13 @@ class Converter:
             text_edit=edit,
         )
 
-    def edits(self, replacements: Iterable[Replacement]) -> list[types.TextEdit]:
-        """Return the edits of a text."""
-        return [types.TextEdit(self.extent(start, end), text) for start, end, text in replacements]
+    def edit(self, uri: str, replacements: Iterable[Replacement]) -> types.WorkspaceEdit:
+        """Return an edit of the document at `uri`."""
+        edits = [types.TextEdit(self.extent(start, end), text) for start, end, text in replacements]
+        if not self._are_edits_versioned:
+            return types.WorkspaceEdit(changes={uri: edits})
+        identifier = types.OptionalVersionedTextDocumentIdentifier(uri, self._document.version)
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, edits)])
 
     def _location(self, location: Location) -> types.Range:
         return self.range(location.start, location.end)

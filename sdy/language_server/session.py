@@ -26,18 +26,23 @@ class Session:
     """The documents of one editor, and the processes that compute what it asks about them.
 
     `publish` is called when problems of a document are found, `analysed` when its shardings are propagated. `machine`
-    is the machine of the linter; None for that of its settings.
+    is the machine of the linter; None for that of its settings. Each process begins with `prepare`.
     """
 
     def __init__(
-        self, publish: Callable[[OpenDocument], None], analysed: Callable[[], None], machine: str | None = None
+        self,
+        publish: Callable[[OpenDocument], None],
+        analysed: Callable[[], None],
+        machine: str | None = None,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         self._publish = publish
         self._analysed = analysed
         self._machine = machine
+        self._prepare = prepare
         self._opened: dict[str, OpenDocument] = {}
-        self._checker = Worker(CheckService)
-        self._adviser = Worker(AdviceService)
+        self._checker = Worker(CheckService, prepare)
+        self._adviser = Worker(AdviceService, prepare)
         self._checking, self._analysing, self._advising = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._linted: OpenDocument | None = None  # the document that is being linted
         self._linting_again: asyncio.Task[None] | None = None  # after an interruption
@@ -121,7 +126,7 @@ class Session:
         async with self._analysing:
             if opened.document is not document:
                 return
-            analyser, previous = Worker(AnalysisService), opened.analyser
+            analyser, previous = Worker(AnalysisService, self._prepare), opened.analyser
             try:
                 found = await analyser.call(AnalysisService.analyse, opened.file, document.text)
             except SdyError as error:

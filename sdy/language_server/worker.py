@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from multiprocessing import Pipe, get_all_start_methods, get_context
 from multiprocessing.connection import Connection
@@ -53,13 +54,13 @@ class _Running:
 
 
 class Worker(Generic[ServiceT]):
-    """A process with one service, which is created in it. The process starts with the first call.
+    """A process with one service, which is created in it after `prepare`. The process starts with the first call.
 
     Calls are answered one after another.
     """
 
-    def __init__(self, service: Callable[[], ServiceT]) -> None:
-        self._service = service
+    def __init__(self, service: Callable[[], ServiceT], prepare: Callable[[], None] | None = None) -> None:
+        self._service = service if prepare is None else partial(_prepared, prepare, service)
         self._numbers = count()
         self._running: _Running | None = None
         self._stops = 0
@@ -94,6 +95,11 @@ class Worker(Generic[ServiceT]):
             self._running.is_stopped = True
             self._running.process.terminate()
             self._running = None
+
+
+def _prepared(prepare: Callable[[], None], service: Callable[[], ServiceT]) -> ServiceT:
+    prepare()
+    return service()
 
 
 def _started(service: Callable[[], object], loop: asyncio.AbstractEventLoop) -> _Running:

@@ -22,7 +22,7 @@ from sdy.cost.machines.table import DEFAULT_MACHINE
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.dialects.module_text import parse_module_with_locations, print_module
+from sdy.dialects.module_text import parse_module_with_locations, printed_copy
 from sdy.dialects.text.source_lines import source_lines
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
 
@@ -69,9 +69,18 @@ class Program(WrittenProgram[R]):
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program[list[Array]]:
-        """Return the program of a module, which must be verified."""
+        """Verify a module and return its program, which is a copy: later changes of the module have no effect on it.
+
+        Its text is the module as `sdy` prints it; names and line numbers are those of this text. The locations of the
+        ops are its source lines (`net.toy:12`), and the names of the locations of the arguments are their names.
+        Raises: SdyError with the first error in the module.
+        """
         require_type(module, ModuleOp, "Program.from_module: module", "Program.from_text(text) parses a text")
-        return Program(module, Origin(print_module(module), FlatSignature()))
+        text, copy, locations = printed_copy(module, "<module>")
+        origin = Origin(text, FlatSignature(), source_lines(locations), argument_names(copy, locations))
+        with origin.named_lines():
+            verify_and_normalize(copy, text)
+        return Program(copy, replace(origin, warnings=tuple(ignored_annotations(copy))))
 
     @cached_property
     def input_types(self) -> tuple[tuple[tuple[int, ...], DType], ...]:
@@ -106,10 +115,14 @@ class Program(WrittenProgram[R]):
         Raises: SdyError if arguments or expected results do not match the program; SDY-X150 if memory is insufficient.
         """
         from sdy.evidence.runs.verified_call import VerifiedCall, compare_call
+        from sdy.interpreter.failure import out_of_memory
 
         require_type(seed, int, "Program.verify: seed")
         verified = VerifiedCall(call_of(args), inputs, expected, seed)
-        return compare_call(self.partition(), verified, reduced=reduced)
+        try:
+            return compare_call(self.partition(), verified, reduced=reduced)
+        except MemoryError as error:
+            raise out_of_memory(error) from error
 
     def prove(self) -> Proof:
         """Prove that the partitioned program computes the same, apart from rounding: op by op, by lemmas for any size.

@@ -9,11 +9,12 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.origin import Origin
-from sdy.compile.source_text import read_module, source_text
+from sdy.compile.source_text import source_text, verify_and_normalize
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_callable, require_type
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
 from sdy.interpreter.arrays.element_types import Array
@@ -23,14 +24,15 @@ from sdy.program.program import Program
 R = TypeVar("R")
 
 
-def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Program[R]:
+def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None, **kwargs: object) -> Program[R]:
     """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
 
-    The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
-    pytrees as `fn`, with NumPy arrays as leaves.
+    The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`, whose mesh may be abstract. The program
+    takes and returns the same pytrees as `fn`, with NumPy arrays as leaves. `platform` is `cpu`, `tpu`, `cuda` or
+    `rocm`, by default that of JAX; the machine need not be there.
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
-    different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create; any error of JAX if `fn` cannot be
-    traced.
+    different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create, SDY-T216 if JAX cannot lower it for the
+    platform or an abstract mesh, SDY-T217 if no platform has this name; any error of JAX if `fn` cannot be traced.
     """
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     check_jax_version()
@@ -39,10 +41,11 @@ def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Progra
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
-    lowered = lower(fn, args, kwargs)
+    lowered = lower(fn, args, kwargs, platform)
     note_step(f"read {lowered.name}")
-    module = read_module(lowered.text, lowered.name)
+    module = parse_module(lowered.text, lowered.name)
     source_lines = _source_lines(module, lowered.op_sources)
+    verify_and_normalize(module, lowered.text)
     origin = Origin(
         lowered.text,
         lowered.signature,

@@ -9,12 +9,15 @@ from math import prod
 from typing import Any, Protocol, runtime_checkable
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.wording import counted
 from sdy.grammar.errors import NotationError, SourceText
 from sdy.grammar.hlo_text import read_hlo_sharding, write_hlo_sharding
 from sdy.grammar.parse import MESH, TENSOR_SHARDING
 from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
+from sdy.grammar.placements import IS_PLACEMENTS, read_placements, write_placements
 from sdy.grammar.subscripts import read_subscripts, write_subscripts
 from sdy.grammar.write import write_mesh, write_sharding
+from sdy.model.axis_list import sharded_size
 from sdy.model.checks.check_sharding import check_sharding
 from sdy.model.devices.hlo_sharding import Maximal, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
 from sdy.model.mesh import Mesh, MeshAxis
@@ -38,10 +41,13 @@ class TensorSpec:
     bits: int
     shape: tuple[int, ...]
 
+    def bytes(self, shape: tuple[int, ...]) -> int:
+        """Return the size of a tensor of another shape."""
+        return -(-prod(shape) * self.bits // 8)
+
     def text(self, shape: tuple[int, ...]) -> str:
         """Return the type with another shape, followed by its size in bytes."""
-        size = -(-prod(shape) * self.bits // 8)
-        return f"{self.element}[{','.join(map(str, shape))}], {size:,} bytes"
+        return f"{self.element}[{','.join(map(str, shape))}], {self.bytes(shape):,} bytes"
 
 
 def read_tensor(text: str) -> TensorSpec:
@@ -137,6 +143,8 @@ def _read(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorShardin
         spec = read_partition_spec(text, _required(mesh))
         unsharded = (DimSharding(),) * ((rank or 0) - spec.rank)  # JAX omits trailing unsharded dims
         return replace(spec, dims=(*spec.dims, *unsharded)), _required(mesh)
+    if IS_PLACEMENTS.fullmatch(text):
+        return read_placements(text, _required(mesh), rank), _required(mesh)
     return read_subscripts(text, _required(mesh)), _required(mesh)
 
 
@@ -174,10 +182,16 @@ def notations(sharding: TensorSharding, mesh: Mesh, tensor: TensorSpec | None) -
     yield "PartitionSpec", "-" if mesh.is_maximal else write_partition_spec(sharding)
     yield "HloSharding", write_hlo_sharding(hlo_of_sharding(sharding, mesh))
     yield "subscripts", "-" if mesh.is_maximal else write_subscripts(sharding)
+    yield "placements", "-" if mesh.is_maximal else write_placements(sharding, mesh) or "-"
     if sharding.unreduced and sharding.unreduced_kind is not ReductionKind.SUM:
         yield "reduction", f"{sharding.unreduced_kind.value}, which only sdy can express; other notations mean a sum"
     yield "@mesh", f"{write_mesh(mesh)}, {mesh.device_count} devices"
     if tensor is not None:
         yield "global type", tensor.text(tensor.shape)
-        local = local_shape(tensor.shape, sharding, mesh)
-        yield "local type", tensor.text(tuple(size or 0 for size in local or ()))
+        local = tuple(size or 0 for size in local_shape(tensor.shape, sharding, mesh) or ())
+        yield "local type", tensor.text(local)
+        shards = sharded_size((*sharding.unreduced, *(axis for dim in sharding.dims for axis in dim.axes)), mesh)
+        devices, copies = mesh.device_count, mesh.device_count // shards
+        noun = "copy" if copies == 1 else "copies"
+        total = f"{devices * tensor.bytes(local):,} bytes on {counted(devices, 'device')}"
+        yield "in all", f"{total}, {copies:,} {noun} of each shard"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.ir import Operation
 
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo.call_targets import CALLBACKS, RAGGED_ALL_TO_ALL
+from sdy.dialects.stablehlo.call_targets import CALLBACKS, RAGGED_ALL_TO_ALL, names_of_call
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.model.rule import FactorKind, OpShardingRule
@@ -70,7 +70,7 @@ def add_target(target: str, rule: Callable[[CustomCallOp], OpShardingRule | None
 @RULES.of(CustomCallOp)
 def custom_call(op: CustomCallOp) -> OpShardingRule | None:
     """Return the rule of the call target; None if it is unknown or has an unexpected number of operands or results."""
-    entry = BY_TARGET.get(op.call_target_name.data)
+    entry = next((BY_TARGET[name] for name in names_of_call(op) if name in BY_TARGET), None)
     if entry is None:
         return None
     operands, results, rule = entry
@@ -158,3 +158,4 @@ BY_TARGET: dict[str, tuple[int | None, int | None, Callable[[CustomCallOp], OpSh
     "PartialReduce": (4, 2, approximate_top_k),
     "X64Combine": (None, None, combine_64_bits),
 }
+BUILT_IN = frozenset(BY_TARGET)  # without those that users add

@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import wraps
 from typing import TypeVar
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import located, span_of, user_code_error_at
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.model.checks.check_rule import check_rule
@@ -19,6 +21,15 @@ from sdy.model.shape import Shapeless, ValueShape
 
 OpT = TypeVar("OpT", bound=Operation)
 UserRule = Callable[[OpT], OpShardingRule | None]
+CHECKED_WHEN_READ: set[type[Operation]] = set()  # the classes of ops with rules of users
+
+
+def check_rules(module: ModuleOp, rule_of: Callable[[Operation], object]) -> None:
+    """Check the rules of users of all ops of a module that was read. Raises: SdyError as `checked_rule`."""
+    if CHECKED_WHEN_READ:
+        for op in pre_order(module):
+            if type(op) in CHECKED_WHEN_READ:
+                rule_of(op)
 
 
 def checked_rule(function: UserRule[OpT]) -> UserRule[OpT]:

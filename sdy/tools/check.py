@@ -70,7 +70,9 @@ def _check_file(arguments: Namespace) -> int:
             _print([], arguments, "")
         return SUCCESS
     contract = _read(arguments)
-    found, text = with_program_and_text(arguments, lambda program, text: (program.breaches(contract), text))
+    found, text = with_program_and_text(
+        arguments, lambda program, text: (program.breaches(contract), text), is_priced=True
+    )
     _print(found, arguments, text)
     return NO if found else SUCCESS
 

@@ -100,7 +100,7 @@ def _cost_file(arguments: Namespace) -> int:
             write_text(arguments.trace, dumps(program.schedule_trace(hardware)))
         return partitioned.cost(hardware, arguments.free_bytes)
 
-    found = with_program_and_text(arguments, cost)
+    found = with_program_and_text(arguments, cost, is_priced=True)
     if arguments.json:
         print_json(found.to_json())
     else:

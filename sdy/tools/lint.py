@@ -110,7 +110,7 @@ def _lint_file(arguments: Namespace) -> int:
             program, fixed = program.with_lint_fixes(settings)
         return program.lint(settings), fixed, str(program), str(program) != text
 
-    report, fixed, text, is_changed = with_program_and_text(arguments, examine)
+    report, fixed, text, is_changed = with_program_and_text(arguments, examine, is_priced=True)
     if output is not None and (is_changed or output != arguments.file):
         write_text(output, text)
     _print(report, fixed, arguments, text, sys.stderr if output == STANDARD_STREAM else sys.stdout)

@@ -6,17 +6,20 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import redirect_stdout
+from functools import partial
 from importlib import import_module
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
+from sdy.tools.command_line.extensions import import_extensions
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\
 Answer an editor in the language server protocol, over standard input and output: errors while you type, the sharding of
-each value in the text and on hover, completion, definitions and uses, the fixes of `sdy lint`, and the program of one
-device. docs/guides/editors.md configures VS Code, Neovim and Emacs. Needs pygls: pip install 'sdy[lsp]'.
+each value in the text and on hover, completion, symbols, definitions, uses and new names, the fixes of `sdy lint`, and
+the program of one device. docs/guides/editors.md configures VS Code, Neovim and Emacs. Needs pygls: pip install
+'sdy[lsp]'.
 """
 _PACKAGES = ("pygls", "lsprotocol")
 
@@ -42,5 +45,6 @@ def run(arguments: Namespace) -> int:
         raise SdyError(Diagnostic("SDY-N410", message, hint=hint)) from None
     # Nothing else may write to the connection, and nothing is left to write when the editor has closed it.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output, redirect_stdout(sys.stderr):
-        server.make_server(arguments.on or machine()).start_io(stdout=output)
+        prepare = partial(import_extensions, arguments.load, arguments.allow_unregistered_dialect)
+        server.make_server(arguments.on or machine(), prepare).start_io(stdout=output)
     return SUCCESS

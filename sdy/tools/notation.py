@@ -1,4 +1,4 @@
-"""`sdy notation`: converts a sharding to all notations, and prints the local shape and its size in bytes."""
+"""`sdy notation`: converts a sharding to all notations, and prints the local shape and its bytes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Read a sharding in one of these notations, and print it in all of them:
   PartitionSpec    P('x', 'y:(1)2')
   HLO sharding     {devices=[4,2,2]<=[16] last_tile_dim_replicate}
   subscripts       A[I_X, J_{YZ}] {U_W}
+  placements       [Shard(0), _StridedShard(1, split_factor=2), Partial("sum")]   of a DTensor of PyTorch
 
 HLO shardings have no axis names: without --mesh, a mesh with new axis names is used.
 """

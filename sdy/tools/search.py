@@ -22,7 +22,7 @@ from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import add_compile_arguments, with_lines, with_program, with_program_and_text
+from sdy.tools.command_line.loading import add_compile_arguments, with_lines, with_program_and_text
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -113,7 +113,7 @@ def _search(arguments: Namespace) -> int:
     fixed = dict(map(_fixed, arguments.fix))
     time_limit = SECONDS if arguments.time_limit is None else arguments.time_limit
 
-    def search(program: Program) -> ShardingPlan[Program]:
+    def search(program: Program, _: str) -> ShardingPlan[Program]:
         return program.search(
             mesh=arguments.mesh,
             devices=arguments.devices,
@@ -127,7 +127,7 @@ def _search(arguments: Namespace) -> int:
             time_limit=time_limit,
         )
 
-    plan = with_program(arguments, search)
+    plan = with_program_and_text(arguments, search, is_priced=True)
     explained = {"explanation": plan.explain(time_limit)} if arguments.explain else {}
     document = plan.to_json() | {name: each.to_json() for name, each in explained.items()}
     print_reports(arguments, document, *(each.report() for each in (plan, *explained.values())))
@@ -156,7 +156,7 @@ def _sweep(arguments: Namespace) -> int:
             print(render(with_lines(found.limit, arguments.file, text.splitlines())), file=sys.stderr)
         return found
 
-    found = with_program_and_text(arguments, swept)
+    found = with_program_and_text(arguments, swept, is_priced=True)
     print_reports(arguments, found.to_json(), replace(found, limit=None).report(get_terminal_size().columns))
     if arguments.output is not None:
         write_text(arguments.output, sweep_page(found, f"{arguments.file} on {arguments.devices} devices"))

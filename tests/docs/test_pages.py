@@ -57,6 +57,9 @@ PAGES = [pytest.param(page, marks=_marks(page)) for page in pages()]
 def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Config) -> None:
     if re.search(r"^import torchax\b", page.read_text(), re.MULTILINE) and not _imports_torchax():
         pytest.skip("the page is about PyTorch: the extra `torch` is not installed")
+    for library in re.findall(r"^(?:import|from) (flax|equinox|optax)\b", page.read_text(), re.MULTILINE):
+        if find_spec(library) is None:
+            pytest.skip(f"the page is about {library}, which is not installed")
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     flags = ["--update"] if pytestconfig.getoption("update") else []
     if named(page) in LOWERED and f'"jax=={version("jax")}"' not in (ROOT / "pyproject.toml").read_text():

@@ -165,3 +165,21 @@ def test_text_does_not_contain_the_function() -> None:
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "SDY-X109"
     assert diagnostic.span is not None
+
+
+def test_ordered_callbacks_with_results_run_in_calls_of_the_function() -> None:
+    called: list[float] = []
+
+    def host(total: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        called.append(float(total))
+        return np.asarray(total) * 2
+
+    def function(x: jax.Array) -> jax.Array:
+        scale = io_callback(host, jax.ShapeDtypeStruct((), np.float32), x.sum(), ordered=True)
+        jax.debug.print("{scale}", scale=scale, ordered=True)
+        return x * scale
+
+    program = sdy.from_jax(function, SHAPE)
+    assert np.array_equal(np.asarray(program.run(VALUES)), VALUES * VALUES.sum() * 2)
+    assert called == [VALUES.sum()]
+    assert all(each.agrees for each in program.verify(VALUES))

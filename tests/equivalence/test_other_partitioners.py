@@ -7,7 +7,10 @@ import re
 import subprocess
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 from support.examples import EXAMPLES
 
 import sdy
@@ -44,6 +47,21 @@ def test_a_partitioner_that_cannot_is_a_row() -> None:
     assert all(each.agrees for each in (*ours.comparisons, *xla.comparisons))
     assert shardy.statistics is None
     assert "not divisible" in shardy.problem
+
+
+def test_reshards_are_constraints_for_xla() -> None:
+    text = UNEVEN.replace("stablehlo.tanh %a", 'sdy.reshard %a <@m, [{}, {"x"}]>').replace("6x4", "8x4")
+    _, xla = sdy.compare_partitioners(sdy.Program.from_text(text), ["xla"])
+    assert xla.problem == ""
+    assert all(each.agrees for each in xla.comparisons)
+
+
+def test_xla_runs_the_routines_of_lapack() -> None:
+    matrix = jax.ShapeDtypeStruct(
+        (8, 4, 4), "float32", sharding=NamedSharding(AbstractMesh((4,), ("x",)), PartitionSpec("x"))
+    )
+    _, xla = sdy.compare_partitioners(sdy.from_jax(jnp.linalg.cholesky, matrix), ["xla"])
+    assert (xla.problem, xla.statistics and xla.statistics.bytes_sent) == ("", 0)
 
 
 def test_ops_without_a_kernel_are_counted_but_not_run() -> None:

@@ -9,7 +9,10 @@ EXECUTION: dict[str, Code] = {
         "NumPy has no dtype for the element type of a value.",
         "Use i1 to i64, ui2 to ui64, index, f4 to f64, bf16 or complex.",
     ),
-    "SDY-X002": Code("The interpreter has no kernel for an op.", "Lower or remove the op before running the program."),
+    "SDY-X002": Code(
+        "The interpreter has no kernel for an op.",
+        "Lower or remove the op before running the program, or register a kernel: `sdy.register_dialect(kernels=...)`.",
+    ),
     "SDY-X003": Code(
         "The interpreter has no kernel for the target of a custom call.",
         "Replace it with ops or a target that the hint lists, or call `sdy.register_custom_call` with a kernel.",

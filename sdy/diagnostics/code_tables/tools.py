@@ -109,6 +109,19 @@ TOOLS: dict[str, Code] = {
         "A JAX function uses a `jax.Ref` that it did not create; a program is a function of arrays.",
         "Pass the value of the ref, and return the new one. Inside of the function, `jax.new_ref` is supported.",
     ),
+    "SDY-T216": Code(
+        "JAX cannot lower a function for an abstract mesh, or for the platform.",
+        "See the hint of the message: simulate devices, or pass `platform` to `sdy.from_jax`.",
+    ),
+    "SDY-T217": Code("JAX cannot lower functions for a platform of this name.", "Use `cpu`, `tpu`, `cuda` or `rocm`."),
+    "SDY-T218": Code(
+        "A function that gives the cost of an op raised an exception, or returned something else than a cost.",
+        "Return `sdy.extend.OpCost(flops=..., bytes=...)`, of one run of the op on its own shapes.",
+    ),
+    "SDY-T219": Code(
+        "No cost is known for an op, so only the bytes of its operands and results count.",
+        "Pass `costs` to `sdy.register_dialect`, or `flops` and `bytes` to `sdy.register_custom_call`.",
+    ),
     "SDY-T220": Code(
         "A question names a dim that the value does not have, or an axis that no mesh has.",
         "See the hint of the message.",
@@ -144,6 +157,12 @@ TOOLS: dict[str, Code] = {
         "A tactic can shard none of the values that it matches, or names an axis that the mesh does not have.",
         "Use another dim or another axis; the message says why the first of the values cannot be sharded so.",
     ),
+    "SDY-T256": Code("No rule for shardings matches the path of a leaf.", "Add a rule, or a last one `*`."),
+    "SDY-T257": Code(
+        "A rule for shardings gives no leaf its sharding.",
+        "Correct its pattern, or move it before the rules that match.",
+    ),
+    "SDY-T258": Code("A rule shards more dims than a leaf has.", "Shorten the `PartitionSpec`, or narrow the pattern."),
     "SDY-T260": Code(
         "Completions for a shell need shtab, which is not installed.", "Run `pip install 'sdy[completion]'`."
     ),

@@ -11,16 +11,18 @@ What a stage does with an op stands in its `OpTable`. A set of ops in a stage is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
+from typing import Any
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.traits import IsTerminator, OpTrait
 
 from sdy.model.collective import CollectiveKind
+from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import ReductionKind
 
 
@@ -48,6 +50,17 @@ class MovesElements(OpTrait):
     """
 
     is_selection: bool = False
+
+
+@dataclass(frozen=True)
+class ComputesBy(OpTrait):
+    """A trait of ops without regions that compute exactly as a sharding rule says: a lemma for `sdy prove`.
+
+    `lemma` returns the rule of an op. On slices along factors that pass through, the op computes the slices of its
+    results; on slices along reductions, parts of which its results are the sums. The proof relies on it.
+    """
+
+    lemma: Callable[[Any], OpShardingRule]  # of an op of the class that has the trait
 
 
 class Contraction(OpTrait):

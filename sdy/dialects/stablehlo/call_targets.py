@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -31,6 +32,15 @@ CUSTOM_HINT = "call the function that jax.experimental.custom_partitioning wraps
 # Sends other numbers of rows to each device of a group, as experts without a capacity need; JAX has no op for it.
 RAGGED_ALL_TO_ALL = "ragged_all_to_all"
 PYTHON_CALLS = CALLBACKS | {CUSTOM_PARTITIONING}
+
+
+def names_of_call(op: CustomCallOp) -> tuple[str, ...]:
+    """Return the name of the kernel of a call, if it has any, then the target, which all kernels of a compiler share.
+
+    Mosaic stores the name in the attribute `kernel_name`, and Triton in its configuration.
+    """
+    kernel = op.attributes.get("kernel_name", backend_config_of(op).get("name"))
+    return (*((kernel.data,) if isinstance(kernel, StringAttr) else ()), op.call_target_name.data)
 
 
 def is_identity_call(op: Operation) -> bool:

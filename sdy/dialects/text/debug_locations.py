@@ -36,8 +36,8 @@ RANGE = UnknownLoc()  # the metadata of a fused location that is a range: its fi
 class ParsedLocations(NamedTuple):
     """The locations that a text names, by the line and the column where their op or argument begins; and aliases."""
 
-    of_ops: Mapping[tuple[int, int], LocationAttr]
-    of_arguments: Mapping[tuple[int, int], LocationAttr]
+    of_ops: dict[tuple[int, int], LocationAttr]
+    of_arguments: dict[tuple[int, int], LocationAttr]
     aliases: Mapping[str, Attribute]
 
     def of_op(self, op: Operation) -> LocationAttr:

@@ -22,10 +22,19 @@ from sdy.dialects.text.ssa_names import name_values
 _NAME_MARK = "\0"  # in place of the name of an operand
 
 
-def print_operation(op: Operation, generic: bool = False, locations: ParsedLocations | None = None) -> str:
-    """Return the text of an op and all ops inside it, without a final newline. `generic` selects the generic form."""
+Offsets = dict[Operation | BlockArgument, int]  # in a text, of the name of each op and block argument that it lists
+
+
+def print_operation(
+    op: Operation, generic: bool = False, locations: ParsedLocations | None = None, offsets: Offsets | None = None
+) -> str:
+    """Return the text of an op and all ops inside it, without a final newline. `generic` selects the generic form.
+
+    The offsets of ops and block arguments in the text are added to `offsets`.
+    """
     stream = StringIO()
     printer = MlirPrinter(stream, op, generic)
+    printer.offsets = offsets
     if locations is not None:
         return printer.with_locations(op, locations)
     printer.print_op(op)
@@ -42,6 +51,8 @@ class MlirPrinter(AttributePrinter):
 
     def __init__(self, stream: StringIO, root: Operation, generic: bool = False) -> None:
         super().__init__(stream, generic)
+        self.offsets: Offsets | None = None
+        self._stream = stream
         self._names = name_values(root, unique=generic)
         self._default_dialects = ["builtin"]
         # The text of ops by what it depends on, with `%s` for the name of each operand; None if that is not all.
@@ -75,6 +86,8 @@ class MlirPrinter(AttributePrinter):
 
     def print_ssa_value(self, value: SSAValue) -> str:
         name = self._names[value]
+        if self.offsets is not None and isinstance(value, BlockArgument):
+            self.offsets.setdefault(value, self._stream.tell())  # it is first printed where it is defined
         if self._printed_values is None:
             self._append(f"%{name}")
         else:
@@ -94,6 +107,8 @@ class MlirPrinter(AttributePrinter):
     def _print_op(self, op: Operation) -> None:
         if op.results:
             self._append(f"{self._names.results(op)} = ")
+        if self.offsets is not None:
+            self.offsets[op] = self._stream.tell()
         text = None if op.regions or op.successors else self._text_with_names(op)
         if text is None:
             self._print_after_results(op)

@@ -26,13 +26,16 @@ from sdy.cost.statistics import Statistics, statistics_of
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.wording import exit_text
 from sdy.dialects.ir.fast_ops import copy_with_regions
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, print_module
+from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
 from sdy.dialects.stablehlo.call_targets import check_no_python_call, python_call_in
 from sdy.evidence.partitioners.table import PartitionerResult
 from sdy.evidence.runs.verification import compare_up_to, deviations
 from sdy.interpreter.arrays.element_types import Array
 from sdy.jax.optional_jax import require_jax
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
+from sdy.passes.rewriting.insertion import replace_op
 from sdy.passes.run import run_passes
 
 OURS = "sdy"
@@ -135,6 +138,14 @@ def _text_without_chlo(module: ModuleOp) -> str:
     return print_module(expanded)
 
 
+def _text_for_xla(module: ModuleOp) -> str:
+    """Return the text of the module with constraints in place of reshards, which XLA does not know."""
+    known = copy_with_regions(module)
+    for op in list(ops_of(known, ReshardOp)):
+        replace_op(op, ShardingConstraintOp(op.input, op.sharding.data))
+    return print_module(known)
+
+
 def _write_program(text: str, reference: _Reference, devices: int, folder: Path) -> None:
     (folder / "program.mlir").write_text(text, encoding="utf-8")
     named: dict[str, Any] = {str(index): array for index, array in enumerate(reference.inputs)}
@@ -180,7 +191,7 @@ class _OtherPartitioner:
 
 
 OTHERS = {
-    "xla": _OtherPartitioner(print_module, _result_of_xla),
+    "xla": _OtherPartitioner(_text_for_xla, _result_of_xla),
     "shardy": _OtherPartitioner(_text_without_chlo, _result_of_shardy),
 }
 

@@ -17,6 +17,7 @@ from sdy.evidence.proof.device_values import MOST_READINGS, are_compared, descri
 from sdy.evidence.proof.factors import attributes_of
 from sdy.evidence.proof.op_sets import BRANCHES, PASSING
 from sdy.evidence.proof.relations import NotProvedError, Relation, View, is_within
+from sdy.evidence.proof.structured import row_factors
 from sdy.evidence.proof.walk import Walk, element_of, returned_by, shape_of
 
 # The devices whose operands a result follows from, and the position of its device among them, where that matters.
@@ -25,7 +26,7 @@ GROUPED = frozenset(f"stablehlo.{each}" for each in ("all_gather", "all_reduce",
 SAME_FOR_ALL = frozenset({"stablehlo.all_gather", "stablehlo.all_reduce"})  # devices of a group get the same result
 PERMUTATION = "stablehlo.collective_permute"
 OF_DEVICES = ("replica_groups", "source_target_pairs", "channel_handle", "use_global_device_ids")
-_EXCLUDED = (PASSING - BRANCHES) | {"stablehlo.custom_call", "stablehlo.partition_id", "sdy.manual_computation"}
+_EXCLUDED = (PASSING - BRANCHES) | {"stablehlo.partition_id", "sdy.manual_computation"}
 
 
 def local_results(walk: Walk, op: Operation, operands: Sequence[Relation]) -> list[Relation]:
@@ -33,13 +34,14 @@ def local_results(walk: Walk, op: Operation, operands: Sequence[Relation]) -> li
 
     Raises: NotProvedError if the op is none of a manual computation, or the global program computes no such results.
     """
-    is_ragged = is_ragged_all_to_all(op)
-    if op.name not in walk.lemmas or (op.name in _EXCLUDED and not is_ragged) or not are_compared(walk, op):
+    if op.name not in walk.lemmas or op.name in _EXCLUDED or not are_compared(walk, op):
         raise NotProvedError("an op whose results are not compared device by device")
     if op.name in BRANCHES:
         return _chosen(walk, op, operands[0])
     regions = tuple(walk.combined_alone(each)[0] for each in op.regions)
-    attributes, sources = (op.name, attributes_of(op, *OF_DEVICES), regions), _sources(walk, op)
+    is_opaque = op.name == "stablehlo.custom_call" and not is_ragged_all_to_all(op)
+    own = row_factors(walk, op).attributes if is_opaque else attributes_of(op, *OF_DEVICES)
+    attributes, sources = (op.name, own, regions), _sources(walk, op)
     if op.name in GROUPED or op.name == PERMUTATION:
         pairs = zip(op.results, operands, strict=True)
         return [

@@ -20,6 +20,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.evidence.proof.contributions import IDEMPOTENT
+from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 
 Dims = tuple[int, ...]
 
@@ -268,6 +269,20 @@ def batched(op: Operation, batch: Sequence[int], attributes: Hashable) -> Factor
         listed.append(tuple(found))
     split = len(op.operands)
     return Factors(tuple(listed[:split]), tuple(listed[split:]), frozenset(batch), attributes)
+
+
+def by_rule(rule: OpShardingRule, attributes: Hashable) -> Factors:
+    """Return the factors of an op that computes as its sharding rule says. Dims with several factors must be whole."""
+    numbers = itertools.count(len(rule.factor_sizes))
+    tensors = [tuple(dim[0] if len(dim) == 1 else next(numbers) for dim in tensor) for tensor in rule.tensors]
+    split = {factor for tensor in rule.tensors for dim in tensor if len(dim) != 1 for factor in dim}
+    of_kind = {kind: frozenset[int]() for kind in FactorKind}
+    for factor in map(FactorIndex, range(len(rule.factor_sizes))):
+        if factor not in split:
+            of_kind[rule.kind(factor)] |= {factor}
+    count = len(rule.operands)
+    parallel, reduced = of_kind[FactorKind.PASS_THROUGH], of_kind[FactorKind.REDUCTION]
+    return Factors(tuple(tensors[:count]), tuple(tensors[count:]), parallel, attributes, reduced, "add")
 
 
 def batch_of(op: Operation) -> Sequence[int]:

@@ -11,8 +11,8 @@ from xdsl.traits import is_side_effect_free
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.progress import stage
-from sdy.dialects.facts.traits import is_elementwise
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.facts.traits import ComputesBy, is_elementwise
+from sdy.dialects.ir.op_location import span_of, user_code_error_at
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
@@ -20,7 +20,7 @@ from sdy.evidence.local_program import check_local_program
 from sdy.evidence.proof.control import placed_like
 from sdy.evidence.proof.device_operations import local_results
 from sdy.evidence.proof.device_values import argument, bases, contributions_of
-from sdy.evidence.proof.factors import attributes_of, batched, elementwise
+from sdy.evidence.proof.factors import attributes_of, batched, by_rule, elementwise
 from sdy.evidence.proof.known import as_view, moved, whole
 from sdy.evidence.proof.lemmas import LEMMAS, concatenate
 from sdy.evidence.proof.offsets import Offset
@@ -33,6 +33,7 @@ from sdy.evidence.proof.terms import Shape, TermTable
 from sdy.evidence.proof.views import broadcast
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, returned_by, shape_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
+from sdy.model.rule import OpShardingRule
 
 
 def prove_by_lemmas(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
@@ -231,7 +232,8 @@ def lemma_of_own_op(op: Operation) -> Lemma | None:
 def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an op without effects is a function of its operands and attributes; an elementwise one of elements.
 
-    Its sharding rule is not trusted: other dims than those of an elementwise op must be whole.
+    Its sharding rule is not trusted: other dims than those of an elementwise op must be whole, unless the op has the
+    trait `ComputesBy`.
     """
     if op.regions or not is_side_effect_free(op):
         raise NotProvedError(f"the proof only supports ops like {op.name} that have no regions and the trait `Pure`")
@@ -240,4 +242,14 @@ def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     known = known_operands(operands)
     if is_elementwise(op):
         return compute(walk, op, replace(elementwise(op), attributes=attributes), known, is_elementwise=True)
-    return compute(walk, op, batched(op, (), attributes), known)
+    stated = type(op).get_trait(ComputesBy)
+    factors = batched(op, (), attributes) if stated is None else by_rule(_rule_of(op, stated), attributes)
+    return compute(walk, op, factors, known)
+
+
+def _rule_of(op: Operation, stated: ComputesBy) -> OpShardingRule:
+    try:
+        return stated.lemma(op)
+    except Exception as error:  # the code of the user may raise anything
+        hint = "fix the function that the trait ComputesBy has"
+        raise user_code_error_at(op, "SDY-R102", f"the lemma of {op.name}", error, hint) from error

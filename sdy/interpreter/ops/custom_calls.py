@@ -19,6 +19,7 @@ from sdy.dialects.stablehlo.call_targets import (
     CUSTOM_PARTITIONING,
     IDENTITY_CALLS,
     RAGGED_ALL_TO_ALL,
+    names_of_call,
     ragged_all_to_all_groups,
 )
 from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
@@ -75,7 +76,8 @@ def _send(rows: Array, result: Array, starts: Array, sizes: Array, places: Array
 def _check_range(what: str, member: int, start: int, size: int, count: int) -> None:
     if not 0 <= start <= start + size <= count:
         message = f"rows {start} to {start + size} of the {what} of member {member}, which has {count} rows"
-        raise failure("SDY-X108", f"@{RAGGED_ALL_TO_ALL} sends {message}")
+        hint = 'random offsets are seldom valid: give them by name, as in program.verify(inputs={"sizes": array})'
+        raise failure("SDY-X108", f"@{RAGGED_ALL_TO_ALL} sends {message}", hint)
 
 
 KERNELS = KernelTable()
@@ -110,17 +112,17 @@ def callback(op: CustomCallOp) -> Kernel:
     """Call the function of the host with the number `index` once per device, with the tensors that the device holds."""
     value = backend_config_of(op).get("index")
     index = value.value.data if isinstance(value, IntegerAttr) else -1
-    is_token = [isinstance(each.type, TokenType) for each in op.operands]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         if not 0 <= index < len(context.host.callbacks):
             hint = "functions are known only in a program that sdy.from_jax lowered, not in one read from text"
             raise failure("SDY-X109", f"@{op.call_target_name.data} calls an unknown Python function", hint)
         function = context.host.callbacks[index]
-        tensors = tuple(array for array, skipped in zip(arrays, is_token, strict=True) if not skipped)
-        held = [tuple(map(np.asarray, function(*own))) for _, own in by_device(context, tensors)]
-        stacked = iter(stack_devices(grid_of_devices(context), held))
-        return tuple(token_value(context) if isinstance(each.type, TokenType) else next(stacked) for each in op.results)
+        # JAX passes the token of an ordered call to the function, which returns it before its results.
+        held = [tuple(map(np.asarray, function(*own))) for _, own in by_device(context, arrays)]
+        stacked = stack_devices(grid_of_devices(context), held)
+        returned = zip(stacked, op.results, strict=True)
+        return tuple(token_value(context) if isinstance(each.type, TokenType) else array for array, each in returned)
 
     return kernel
 
@@ -185,13 +187,13 @@ def _results(function: Callable[..., object], op: CustomCallOp, arrays: Arrays) 
 def custom_call(op: CustomCallOp) -> Kernel:
     """Return the kernel of the target. Raises: SdyError SDY-X003 if it is unknown."""
     target = op.call_target_name.data
-    known = TARGETS.get(target)
+    known = next((TARGETS[name] for name in names_of_call(op) if name in TARGETS), None)
     kernel = lapack_call(op) if known is None else known(op)
     if kernel is None and target == CUSTOM_PARTITIONING:
         raise failure("SDY-X109", f"@{target} calls a Python function that the program does not have", CUSTOM_HINT)
     if kernel is None:
         names = ", ".join(f"@{name}" for name in TARGETS)
-        hint = f"give it one with sdy.register_custom_call({target!r}, kernel); known targets: {names}, "
+        hint = f"give it one with sdy.register_custom_call({names_of_call(op)[0]!r}, kernel); known targets: {names}, "
         hint += f"and @lapack_?..._ffi for s, d, c or z and {', '.join(ROUTINES)}"
         raise failure("SDY-X003", f"no kernel for the custom call @{target}", hint=hint)
     return kernel

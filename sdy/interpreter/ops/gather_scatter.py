@@ -47,6 +47,8 @@ def _gathered(
     context: KernelContext, operand: Array, indices: Array, numbers: GatherDimensionNumbers, sizes: StaticShape
 ) -> Array:
     vector_dim = numbers.index_vector_dim
+    if not all(0 <= size <= whole for size, whole in zip(sizes, context.local(operand), strict=True)):
+        raise failure("SDY-X018", f"slices of sizes {list(sizes)} do not fit into {list(context.local(operand))}")
     if not all(sizes[dim] for dim in (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)):
         raise failure("SDY-X018", f"collapsed and batching dims of slices must have size 1, got sizes {list(sizes)}")
     dims = SliceDims(

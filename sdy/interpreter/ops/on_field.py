@@ -140,7 +140,7 @@ def sharded_constant(op: ShardedConstantOp) -> Kernel:
 
 def _constant(op: Operation, elements: DenseElements) -> Kernel:
     array = array_of(elements)
-    once = array.reshape(-1)[:1].reshape((1,) * array.ndim) if elements.is_splat else array
+    once = array.reshape(-1)[:1].reshape((1,) * array.ndim) if elements.is_splat and array.size else array
     dtype = dtype_of_type(op.results[0].type)
     known: dict[Field, Array] = {}  # of the field of the run; a body of a loop runs the op again and again
 

@@ -21,6 +21,7 @@ numpy: Any = import_module("numpy")
 jax: Any = import_module("jax")
 client: Any = import_module("jaxlib.xla_client")
 import_module("jax.numpy")  # registers the custom calls of LAPACK
+import_module("jaxlib.lapack")._lapack.initialize()  # finds their routines, as JAX does when it lowers such a call
 
 SHARDY_PASSES = (
     "sdy-propagation-pipeline",

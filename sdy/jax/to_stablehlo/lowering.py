@@ -7,14 +7,17 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import jax
+import jax.export
 from jax.sharding import AbstractMesh, NamedSharding
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array
+from sdy.jax.to_stablehlo.meshes import AnyMesh, traced_with_meshes
 from sdy.jax.to_stablehlo.pytrees import Leaf, TreeSignature
 
 _DEVICES_HINT = (
@@ -22,8 +25,10 @@ _DEVICES_HINT = (
 )
 
 R = TypeVar("R")
+PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 _PACKAGE = Path(__file__).parents[2]
 _FILE_LINE = re.compile(r'"([^"]+)":(\d+):\d+')  # in a printed MLIR location; the first match is the innermost call
+_INSTALLED = {"site-packages", "dist-packages"}  # folders of libraries
 _NAME = re.compile(r'loc\("(.*)"\)')
 
 
@@ -47,28 +52,35 @@ class Lowered(Generic[R]):
     callbacks: tuple[Callable[..., Sequence[Array]], ...]
 
 
-def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, object]) -> Lowered[R]:
-    """Lower a call of `fn`, which is jitted first if necessary.
+def lower(
+    fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, object], platform: str | None = None
+) -> Lowered[R]:
+    """Lower a call of `fn`, which is jitted first if necessary, for a platform (`tpu`), by default that of JAX.
 
     Raises: SdyError SDY-T211 if JAX rejects the arguments because they are on different devices, SDY-T215 if `fn` uses
-    a mutable array that it did not create; any other error of JAX if it cannot trace the function.
+    a mutable array that it did not create, SDY-T216 if it cannot be lowered for the platform or for an abstract mesh,
+    SDY-T217 if no platform has this name; any other error of JAX if it cannot trace the function.
     """
-    jitted: Any = fn if hasattr(fn, "lower") else jax.jit(fn)
+    if platform is not None and platform not in PLATFORMS:
+        hint = f"use one of {', '.join(PLATFORMS)}"
+        raise SdyError(Diagnostic("SDY-T217", f"JAX cannot lower for the platform {platform!r}", hint=hint))
+    jitted: Any = fn if hasattr(fn, "trace") else jax.jit(fn)
+    name = getattr(fn, "__name__", type(fn).__name__).strip("<>")
     lowered: jax.stages.Lowered
-    meshes = _meshes((args, kwargs))
+    meshes: list[AnyMesh] = []
     try:
-        if any(isinstance(mesh, AbstractMesh) for mesh in meshes):  # an abstract mesh has no platform to lower for
-            lowered = jitted.trace(*args, **kwargs).lower(lowering_platforms=(jax.default_backend(),))
-        else:
-            lowered = jitted.lower(*args, **kwargs)
+        traced, meshes = traced_with_meshes(jitted.trace, args, kwargs)
+        # Without the name of a platform, JAX lowers only for devices that exist.
+        lowered = traced.lower(lowering_platforms=(platform or jax.export.default_export_platform(),))
     except ValueError as error:
-        mismatch = device_mismatch_error(fn, args, kwargs)
-        if mismatch is None:
+        problem = device_mismatch_error(fn, args, kwargs) or unsupported_error(name, str(error), meshes)
+        if problem is None:
             raise
-        raise mismatch from error
+        raise problem from error
     lowering = _lowering(lowered)
     if lowering.compile_args["mut"] is not None:
         raise outside_ref_error(fn, args, kwargs)
+    module: Any = lowered.compiler_ir("stablehlo")
     signature = TreeSignature[R](
         lowered.in_tree,
         lowered.out_tree,
@@ -76,22 +88,39 @@ def lower(fn: Callable[..., R], args: tuple[object, ...], kwargs: Mapping[str, o
         # `out_info` is not defined for results whose layout is constrained, and whose sharding is open
         tuple(Leaf(aval.shape, aval.dtype) for aval in lowering.compile_args["global_out_avals"]),
         frozenset(lowering.compile_args["kept_var_idx"]),
+        sum("token" in str(argument.type) for argument in _main(module).arguments),
     )
-    name = f"<{getattr(fn, '__name__', type(fn).__name__).strip('<>')}>"
-    module: Any = lowered.compiler_ir("stablehlo")
     devices = tuple(lowering._device_list or ())  # empty for an abstract mesh
+    if any(each.size > len(devices) for each in meshes):
+        devices = ()  # JAX assumes one device if only a constraint or a shard_map names an abstract mesh
     op_sources = tuple(_op_sources(module.operation))
     types = {name: kind for mesh in meshes for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)}
     callbacks = tuple(lowering.compile_args["host_callbacks"])
     names = _argument_names(module)
-    return Lowered(name, lowered.as_text(), signature, devices, op_sources, names, types, callbacks)
+    return Lowered(f"<{name}>", lowered.as_text(), signature, devices, op_sources, names, types, callbacks)
 
 
-def _meshes(arguments: object) -> list[Any]:
-    """Return the meshes of the arguments, which may be abstract."""
-    leaves: list[Any] = jax.tree.leaves(arguments)
-    shardings = (getattr(leaf, "sharding", None) for leaf in leaves)
-    return [each.mesh for each in shardings if isinstance(each, NamedSharding)]
+def unsupported_error(name: str, message: str, meshes: Sequence[AnyMesh]) -> SdyError | None:
+    """Return SDY-T216 for an error with which JAX refuses to lower a function; None if it is of another kind."""
+    mesh = max(meshes, key=lambda each: each.size, default=None)
+    simulated = "" if mesh is None else _simulation_hint(mesh)
+    hints = {
+        "AbstractMesh cannot be used": simulated,
+        "AbstractMesh size": f"pass jax.ShapeDtypeStruct instead of the arrays, or {simulated}",
+        "Only interpret mode": 'pass platform="tpu" or platform="cuda" to sdy.from_jax, as the kernel requires',
+    }
+    hint = next((hint for beginning, hint in hints.items() if message.startswith(beginning)), None)
+    if hint is None:
+        return None
+    first = message.splitlines()[0].rstrip(".")
+    return SdyError(Diagnostic("SDY-T216", f"JAX cannot lower {name}: {first}", hint=hint))
+
+
+def _simulation_hint(mesh: AnyMesh) -> str:
+    """Say how to make a mesh of simulated devices."""
+    flag = f"XLA_FLAGS=--xla_force_host_platform_device_count={mesh.size}"
+    made = f"jax.make_mesh({mesh.axis_sizes}, {mesh.axis_names})"
+    return f"simulate the devices: set {flag} before JAX starts, and use {made}"
 
 
 def _lowering(lowered: jax.stages.Lowered) -> Any:
@@ -110,9 +139,13 @@ def _op_sources(op: Any) -> Iterator[str]:
 
 
 def _innermost_call(location: str) -> str:
-    """Return the innermost call outside of this package; every location also contains the callers of `lower`."""
-    calls = (match for match in _FILE_LINE.finditer(location) if _PACKAGE not in Path(match[1]).parents)
-    innermost = next(calls, None)
+    """Return the innermost call in code of the user, or in a library if the user calls nothing but that.
+
+    A location lists the traced calls, then those of this package, then the callers of `lower`.
+    """
+    calls = list(takewhile(lambda match: _PACKAGE not in Path(match[1]).parents, _FILE_LINE.finditer(location)))
+    of_user = (match for match in calls if not _INSTALLED.intersection(Path(match[1]).parts))
+    innermost = next(chain(of_user, calls), None)
     return f"{_file_name(innermost[1])}:{innermost[2]}" if innermost else ""
 
 
@@ -126,8 +159,12 @@ def _file_name(path: str) -> str:
 
 def _argument_names(module: Any) -> tuple[str, ...]:
     """Return the names of the arguments, which JAX stores in the locations of the arguments of the main function."""
-    (main,) = (op for op in module.body if op.attributes["sym_name"].value == "main")
-    return tuple(_NAME.sub(r"\1", str(argument.location)) for argument in main.arguments)
+    return tuple(_NAME.sub(r"\1", str(argument.location)) for argument in _main(module).arguments)
+
+
+def _main(module: Any) -> Any:
+    """Return the main function of an MLIR module."""
+    return next(op for op in module.body if op.attributes["sym_name"].value == "main")
 
 
 _HINT = "pass ref[...], create the ref inside of the function with jax.new_ref, and return its new value"

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.element_types import TOKEN_DTYPE, Array
 
 R = TypeVar("R")
 PyTreeDef = Any  # untyped in JAX
@@ -41,6 +41,7 @@ class TreeSignature(Generic[R]):
     arguments: tuple[Leaf, ...]
     returned: tuple[Leaf, ...]
     used: frozenset[int]
+    tokens: int = 0  # of ordered effects: the first arguments and results of the program, which the function lacks
 
     def flat_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> list[Array]:
         """Return the arrays that a call passes to the program, with the dtypes to which JAX would convert them.
@@ -48,12 +49,16 @@ class TreeSignature(Generic[R]):
         Raises: SdyError SDY-X106 if the structure differs from that of the lowered call.
         """
         leaves = _leaves((args, dict(kwargs)), self.in_tree, "arguments")
-        return [_to_numpy(leaves[index], self.arguments[index]) for index in sorted(self.used)]
+        return [*self._tokens, *(_to_numpy(leaves[index], self.arguments[index]) for index in sorted(self.used))]
+
+    @property
+    def _tokens(self) -> list[Array]:
+        return [np.zeros((), TOKEN_DTYPE)] * self.tokens
 
     def flat_results(self, results: object) -> list[Array]:
         """Return the arrays of a pytree of results. Raises: SdyError SDY-X106 if it has another structure."""
         leaves = _leaves(results, self.out_tree, "results")
-        return [_to_numpy(leaf, like) for leaf, like in zip(leaves, self.returned, strict=True)]
+        return [*self._tokens, *(_to_numpy(leaf, like) for leaf, like in zip(leaves, self.returned, strict=True))]
 
     def results(self, flat: Sequence[Array]) -> R:
         """Return the output pytree of the function. Leaves are NumPy arrays, or JAX arrays for random keys."""
@@ -64,14 +69,16 @@ class TreeSignature(Generic[R]):
 
         The result is a tuple of the positional arguments, or `(args, kwargs)` if there are keyword arguments.
         """
-        by_index = dict(zip(sorted(self.used), leaves, strict=True))
+        by_index = dict(zip(sorted(self.used), leaves[self.tokens :], strict=True))
         all_leaves = [_without_key_dim(by_index.get(index), leaf) for index, leaf in enumerate(self.arguments)]
         args, kwargs = jax.tree.unflatten(self.in_tree, all_leaves)
         return (args, kwargs) if kwargs else args
 
     def result_tree(self, leaves: Sequence[object]) -> object:
         """Return the result pytree with the given leaves."""
-        all_leaves = [_without_key_dim(each, leaf) for each, leaf in zip(leaves, self.returned, strict=True)]
+        all_leaves = [
+            _without_key_dim(each, leaf) for each, leaf in zip(leaves[self.tokens :], self.returned, strict=True)
+        ]
         return jax.tree.unflatten(self.out_tree, all_leaves)
 
     def on_devices(self, flat: Callable[..., Sequence[object]]) -> Callable[..., R]:
@@ -87,7 +94,7 @@ class TreeSignature(Generic[R]):
     def _result_pytree(self, flat: Sequence[Any]) -> R:
         leaves: list[object] = [
             jax.random.wrap_key_data(array, dtype=leaf.dtype) if leaf.is_key else array
-            for array, leaf in zip(flat, self.returned, strict=True)
+            for array, leaf in zip(flat[self.tokens :], self.returned, strict=True)
         ]
         return jax.tree.unflatten(self.out_tree, leaves)
 

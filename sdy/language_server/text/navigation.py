@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sdy.language_server.text.document import Document, Token, TokenKind
 from sdy.language_server.text.scopes import Scopes
 from sdy.language_server.text.symbols import Symbols
+
+_NAME = re.compile(r"[a-zA-Z_$.-][\w$.-]*|\d+")
+_ANY_NAME = re.compile(r'[^"\\\n]+')
 
 Extent = tuple[int, int]  # the offsets at which a name begins and ends
 
@@ -42,6 +46,23 @@ class Names:
         if token is None:
             return []
         return [(start, start + len(token.text)) for start in self._starts(token)]
+
+    def renamed(self, offset: int, name: str) -> str | None:
+        """Return a new name for what is named at an offset, as it is written; None if it cannot have it.
+
+        The name may lack the `%`, the `@` or the quotes. It must not be taken where the old one is used.
+        """
+        token = self.document.token_at(offset)
+        if token is None or self.definition(offset) is None:
+            return None
+        left, right = token.text[0], '"' if token.kind is TokenKind.STRING else ""
+        bare = name.removeprefix(left).removesuffix(right)
+        if (_ANY_NAME if right else _NAME).fullmatch(bare) is None:
+            return None
+        taken = (
+            self._definition_start(replace(token, text=left + bare + right, start=at)) for at in self._starts(token)
+        )
+        return None if any(each is not None for each in taken) else left + bare + right
 
     def _definition_start(self, token: Token) -> int | None:
         match token.kind:

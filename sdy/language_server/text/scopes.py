@@ -22,6 +22,7 @@ _AFTER_RESULT = re.compile(r"(?::\d+)?\s*(?:,\s*%[\w$.-]+(?::\d+)?\s*)*=(?!=)")
 _AFTER_ARGUMENT = re.compile(r"\s*:(?!:)")
 _AFTER_LOOP_ARGUMENT = re.compile(r"\s*=\s*%")
 _LOOP = re.compile(r"\bwhile\s*$")
+_BODY = re.compile(r"\{[ \t]*$", re.MULTILINE)
 _BLOCK_LABEL = re.compile(r"\^[\w$.-]+\s*$")
 _ATTRIBUTES = re.compile(r"\battributes\s*$")
 _NEXT_REGION = re.compile(r"\s*do\s*$")
@@ -54,6 +55,11 @@ class Scopes:
         definitions = self._definitions(mentions, name)
         wanted = _visible(definitions, offset)
         return [] if wanted is None else [each for each in mentions if _visible(definitions, each) is wanted]
+
+    def end_of_body(self, first: int, last: int) -> int | None:
+        """Return the end of the first braces after which a line ends, between two offsets; None if there are none."""
+        found = _BODY.search(self._text, first, last)
+        return None if found is None else self._brackets.at(found.start()).end + 1
 
     def _mentions(self, name: str) -> list[int]:
         """Return the offsets of a name in the text, without those in strings and comments."""
@@ -156,6 +162,10 @@ class Brackets:
         """Return the innermost pair around an offset; None at the outermost level."""
         index = bisect_left(self._offsets, offset) - 1
         return self._innermost[index] if index >= 0 else None
+
+    def at(self, start: int) -> Pair:
+        """Return the pair that begins at an offset."""
+        return self._pairs[bisect_left(self._starts, start)]
 
     def braces_around(self, offset: int) -> Pair | None:
         """Return the innermost braces around an offset."""

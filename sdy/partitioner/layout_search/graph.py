@@ -33,7 +33,7 @@ class LayoutNode:
     kind: LayoutNodeKind
     op_layout: OpLayout
     values: tuple[int, ...] = ()
-    flops: int = 0  # of a contraction, on global tensors
+    flops: float = 0  # of a contraction or a kernel, on global tensors
     is_edge: bool = False
 
 

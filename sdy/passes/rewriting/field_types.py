@@ -19,6 +19,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.rewriter import InsertPoint
 
+from sdy.dialects.facts.traits import Contraction, has_fact
 from sdy.dialects.ir.fast_ops import copy_with_regions, operands_of, replace_uses, set_operand, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.stablehlo.attributes.token_types import FutureType, TokenType
@@ -78,7 +79,13 @@ def _replaced(value_type: Attribute) -> Attribute:
 def _depends_on_format(op: Operation) -> bool:
     if isinstance(op, CustomCallOp):
         return not is_lapack_call(op)
+    if has_fact(type(op), Contraction) and _has_floats(op.operands[0]) != _has_floats(op.results[0]):
+        return True  # products of floats that are rounded to integers
     return isinstance(op, BitcastConvertOp) or has_quantized(op) or op.dialect_name() not in _KNOWN
+
+
+def _has_floats(value: SSAValue) -> bool:
+    return _replaced(value.type) != value.type
 
 
 def computes_floats(op: Operation) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sdy.compile.compiled import Compiled
+from sdy.cost.op_costs import unpriced_remark
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span, render
 from sdy.passes.export.optimize.remark_codes import SAVINGS
 from sdy.program.program import Program
@@ -28,13 +29,19 @@ def with_program(arguments: Namespace, use: Callable[[Program], T], path: str | 
     return with_program_and_text(arguments, lambda program, _: use(program), path)
 
 
-def with_program_and_text(arguments: Namespace, use: Callable[[Program, str], T], path: str | None = None) -> T:
-    """Return `use(program, text)` for the program in a file; see `with_program`."""
+def with_program_and_text(
+    arguments: Namespace, use: Callable[[Program, str], T], path: str | None = None, *, is_priced: bool = False
+) -> T:
+    """Return `use(program, text)` for the program in a file; see `with_program`.
+
+    If the program `is_priced`, a remark names its ops without a known cost.
+    """
     file: str = path or arguments.file
     text = read_text(file)
     try:
         program = Program.from_text(text, file)
-        for warning in program.origin.warnings:
+        remark = unpriced_remark(program.module) if is_priced else None
+        for warning in (*program.origin.warnings, *((remark,) if remark else ())):
             print(render(with_lines(warning, file, text.splitlines())), file=sys.stderr)
         program = program.without_optimizer() if arguments.no_optimizer else program
         return use(program.with_passes(propagation=arguments.propagation, pipeline=arguments.pass_pipeline), text)

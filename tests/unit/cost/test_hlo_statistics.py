@@ -64,6 +64,14 @@ ENTRY %main (x: f32[4]) -> f32[4] {{
 """
 
 
+def test_collectives_in_the_condition_of_a_loop_count() -> None:
+    gather = "f32[4]{0} all-gather(%param)", "replica_groups={{0,1,2,3},{4,5,6,7}}"
+    text = IN_LOOP.format(op=gather[0], groups=gather[1]).replace(
+        "condition=%cond, body=%body", "condition=%body, body=%other"
+    )
+    assert HloModule(text).statistics(peak_bytes=0).bytes_sent == 3 * 12
+
+
 @pytest.mark.parametrize(
     ("op", "groups", "sent"),
     [

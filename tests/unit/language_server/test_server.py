@@ -11,6 +11,7 @@ from urllib.parse import urlparse
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pytest_lsp import LanguageClient
 from support.lint_programs import program
 
@@ -157,6 +158,65 @@ async def test_references_of_values_axes_and_meshes(client: LanguageClient) -> N
     assert await lines(2, 3, include_declaration=False) == [3]
     assert await lines(0, 20) == [0, 1]
     assert await lines(0, 11) == [0, 1]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_highlights_tell_definitions_from_uses(client: LanguageClient) -> None:
+    uri = opened(client, PROGRAM)
+    params = types.DocumentHighlightParams(types.TextDocumentIdentifier(uri), at(3, 21))
+    found = await client.text_document_document_highlight_async(params)
+    kinds = types.DocumentHighlightKind
+    expected = [(types.Range(at(2, 2), at(2, 4)), kinds.Write), (types.Range(at(3, 21), at(3, 23)), kinds.Read)]
+    assert [(each.range, each.kind) for each in found or ()] == expected
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_symbols_are_meshes_with_axes_and_functions_with_bodies(client: LanguageClient) -> None:
+    uri = opened(client, PROGRAM + "func.func private @declared(tensor<4xf32>)\n")
+    params = types.DocumentSymbolParams(types.TextDocumentIdentifier(uri))
+    found = await client.text_document_document_symbol_async(params)
+    symbols = {each.name: each for each in found or () if isinstance(each, types.DocumentSymbol)}
+    assert list(symbols) == ["@mesh", "@main", "@declared"]
+    axes = symbols["@mesh"].children or ()
+    assert [(each.name, each.detail, each.range) for each in axes] == [
+        ("x", "4", types.Range(at(0, 19), at(0, 22))),
+        ("y", "2", types.Range(at(0, 26), at(0, 29))),
+    ]
+    assert symbols["@main"].range == types.Range(at(1, 10), at(5, 1))
+    assert symbols["@declared"].range == types.Range(at(6, 18), at(6, 42))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    ("position", "given", "written", "count"),
+    [
+        (types.Position(2, 3), "%hidden", "%hidden", 2),
+        (types.Position(1, 17), "batch", "%batch", 2),
+        (types.Position(0, 10), "devices", "@devices", 2),
+        (types.Position(0, 20), "data", '"data"', 2),
+        (types.Position(1, 11), "@step", "@step", 1),
+    ],
+)
+async def test_a_new_name_replaces_all_uses(
+    client: LanguageClient, position: types.Position, given: str, written: str, count: int
+) -> None:
+    uri = opened(client, PROGRAM)
+    edit = await client.text_document_rename_async(
+        types.RenameParams(types.TextDocumentIdentifier(uri), position, given)
+    )
+    assert edit is not None
+    (changed,) = list(edit.document_changes or ())
+    assert isinstance(changed, types.TextDocumentEdit)
+    assert [each.new_text for each in changed.edits if isinstance(each, types.TextEdit)] == [written] * count
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", ["%1", "two words", "%", ""])
+async def test_a_name_that_is_taken_or_malformed_is_refused(client: LanguageClient, name: str) -> None:
+    uri = opened(client, PROGRAM)
+    params = types.RenameParams(types.TextDocumentIdentifier(uri), at(2, 3), name)
+    with pytest.raises(JsonRpcException, match="expected a name that is not taken"):
+        await client.text_document_rename_async(params)
 
 
 @pytest.mark.asyncio(loop_scope="module")

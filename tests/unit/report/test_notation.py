@@ -116,6 +116,12 @@ def test_open_dims_are_unconstrained() -> None:
         ("{devices=[4,2]<=[8] last_tile_dims={other}}", "SDY-P111", "unknown subgroup other"),
         ("{devices=[x]}", "SDY-P111", "expected an HLO sharding, got"),
         ("{devices=[2,3]<=[6]}", "SDY-T207", "{devices=[2,3]<=[6]} cannot be expressed"),
+        ("[Shard(0)]", "SDY-P111", "expected 3 placements, one per axis of the mesh, got 1"),
+        ("[Shard(2), Replicate(), Replicate()]", "SDY-P111", "expected dims of a tensor of rank 2, got 2"),
+        ("[Shard(0), Splat(1), Replicate()]", "SDY-P111", "expected a placement, got 'Splat(1), Replicate()'"),
+        ('[Partial("avg"), Replicate(), Replicate()]', "SDY-P111", "expected partial sums"),
+        ('[Partial("max"), Partial("min"), Replicate()]', "SDY-P111", "expected partial sums"),
+        ("[_StridedShard(0, split_factor=9), Shard(0), Replicate()]", "SDY-P111", "expected a split_factor of 1, "),
         ("{manual}", "SDY-T207", "{manual} cannot be expressed"),
     ],
 )
@@ -164,7 +170,12 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["notation", "A[I_X, J]", "--mesh", "x=4", "--shape", "f32[8,8]"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "PartitionSpec  P('x', None)"
-    assert lines[-1] == "local type     f32[2,8], 64 bytes"
+    assert lines[-2:] == [
+        "local type     f32[2,8], 64 bytes",
+        "in all         256 bytes on 4 devices, 1 copy of each shard",
+    ]
+    assert main(["notation", "[Shard(0), Replicate()]", "--mesh", "x=4,y=2", "--shape", "f32[8,8]"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == ("in all         512 bytes on 8 devices, 2 copies of each shard")
     assert main(["notation", "P('x')"]) == 2
     assert "SDY-T208" in capsys.readouterr().err
 

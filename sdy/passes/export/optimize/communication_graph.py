@@ -14,7 +14,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.cost.executions import execution_counts
-from sdy.cost.flops import contraction_flops
+from sdy.cost.flops import op_flops
 from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.facts.traits import generates, is_terminator
@@ -271,7 +271,7 @@ class GraphReader:
         op_layout = None if assignment is None else kind.op_layout(assignment)
         if op_layout is None or [each.dims for each in op_layout.layouts] != [each.dims for each in layouts]:
             return None
-        return LayoutNode(kind, op_layout, flops=contraction_flops(op))
+        return LayoutNode(kind, op_layout, flops=op_flops(op))
 
     def _takes_sums(self, op: Operation, partial_operands: PartialOperands) -> bool:
         """Return whether the partial operands of an op are sums; no op is linear in partial maxima."""

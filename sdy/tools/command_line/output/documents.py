@@ -258,6 +258,7 @@ class Cost(TypedDict):
     seconds: Annotated[float, "with collectives beside ops, as a compiler schedules them"]
     exposed_seconds: Annotated[float, "the part of `seconds` in which the device waits"]
     error: Annotated[float, "90 % of published steps are predicted within this share; 0 if there are none"]
+    unpriced: Annotated[list[str], "ops without a known cost, of which only the bytes of operands and results count"]
     seconds_overlapped: Annotated[float, "with perfect overlap"]
     seconds_in_turn: Annotated[float, "without overlap"]
     collectives: list[CostedCollectives]
