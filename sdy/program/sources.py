@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Program[R]:
-    """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
+    """Lower a call of `fn` to a program, without running it. `fn` may be jitted, by `jax.jit` or `sdy.jit`, or not.
 
     The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`. The program takes and returns the same
     pytrees as `fn`, with NumPy arrays as leaves.
@@ -35,9 +35,12 @@ def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Progra
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     check_jax_version()
     try:
+        from sdy.jax.jitted.function import JittedFunction
         from sdy.jax.to_stablehlo.lowering import lower
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
+    if isinstance(fn, JittedFunction):  # which lowers to a program that is already partitioned
+        fn = fn.jitted
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
     lowered = lower(fn, args, kwargs)
     note_step(f"read {lowered.name}")
