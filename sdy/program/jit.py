@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from sdy.jax.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.program import Program
@@ -46,4 +46,4 @@ def jit(fun: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         from sdy.jax.jitted.function import JittedFunction
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
-    return JittedFunction(jax.jit(fun, **options), from_jax)
+    return JittedFunction(cast("Callable[..., Any]", jax.jit(fun, **options)), from_jax)

@@ -22,7 +22,9 @@ from sdy.model.devices.placement import ProgramPlacement
 
 _XLA_ERROR: type[Exception] = import_module("jax.errors").JaxRuntimeError
 _CONFIG: Any = jax.config  # whose settings have no types
-_PACKAGE = Path(__file__).parents[2]
+for _module in ("source_info_util", "traceback_util"):  # JAX's messages name the line that calls into this module
+    import_module(f"jax._src.{_module}").register_exclusion(__file__)
+_LIBRARIES = (str(Path(__file__).parents[2]), str(Path(jax.__file__).parent))
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
@@ -100,7 +102,12 @@ class JittedFunction(Generic[P, R, ProgramT]):
         except TypeError:  # JAX says which static argument is not hashable
             return self.jitted(*args, **kwargs)
         if not is_known:
-            self._compiled[key] = self._compile(args, kwargs)
+            jitted: Any = self.jitted
+            try:
+                lowered: jax.stages.Lowered = jitted.lower(*args, **kwargs)
+            except (ValueError, OverflowError):  # a call raises it again, with the words for a call
+                return self.jitted(*args, **kwargs)
+            self._compiled[key] = self._compile(lowered, args, kwargs)
         run = self._compiled[key]
         if run is None:
             return self.jitted(*args, **kwargs)
@@ -139,10 +146,11 @@ class JittedFunction(Generic[P, R, ProgramT]):
         self._lowered.clear()
         jitted.clear_cache()
 
-    def _compile(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
-        """Return the compiled program of a call; None if `jax.jit` runs it."""
-        jitted: Any = self.jitted
-        lowered = self._partitioned(jitted.lower(*args, **kwargs), args, kwargs)
+    def _compile(
+        self, whole: jax.stages.Lowered, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Callable[..., Any] | None:
+        """Return the compiled program of a call that JAX has lowered; None if `jax.jit` runs it."""
+        lowered = self._partitioned(whole, args, kwargs)
         if lowered is None:
             return None
         try:
@@ -178,9 +186,9 @@ class JittedFunction(Generic[P, R, ProgramT]):
 
 
 def _level_of_user() -> int:
-    """Return the number of frames from the caller to the first one outside of this package."""
+    """Return the number of frames from the caller to the first one outside of this package and JAX."""
     own = currentframe()
     level, frame = 1, own and own.f_back
-    while frame is not None and Path(frame.f_code.co_filename).is_relative_to(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
         level, frame = level + 1, frame.f_back
     return level
