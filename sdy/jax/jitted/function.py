@@ -16,6 +16,7 @@ import jax
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.jax.jitted.call_key import OtherCallError, StaticArguments, call_key
 from sdy.jax.jitted.local_lowering import with_local_program
 from sdy.model.devices.placement import ProgramPlacement
@@ -159,6 +160,7 @@ class JittedFunction(Generic[P, R, ProgramT]):
             self._warn("XLA", f"XLA does not compile the partitioned program: {error}")
             return None
 
+    @garbage_collection_paused()
     def _partitioned(
         self, lowered: jax.stages.Lowered, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> jax.stages.Lowered | None:
