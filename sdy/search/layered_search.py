@@ -30,7 +30,7 @@ from sdy.passes.export.layers.fold_layers import (
 from sdy.passes.run import run_passes
 from sdy.search.annotations import with_constraints
 from sdy.search.planned_shardings import PlannedShardings
-from sdy.search.search_end import SearchEnd
+from sdy.search.search_end import SearchEnd, TimeUpError, stopping_at
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule
@@ -71,15 +71,18 @@ class LayeredSearch:
         end = monotonic() + seconds
         result, found = self._search.run(seconds), list[Candidate]()
         try:
-            for folded in self._search.ranked()[:MOST_UNFOLDED]:
-                if found and (monotonic() > end or self._rank(found[-1]) <= self._rank(folded)):
-                    break
-                found += self._with_all_layers(folded)
+            with stopping_at(end):
+                for folded in self._search.ranked()[:MOST_UNFOLDED]:
+                    if found and self._rank(found[-1]) <= self._rank(folded):
+                        break
+                    found += self._with_all_layers(folded)
+        except TimeUpError:
+            result = replace(result, end=SearchEnd.TIME_UP)
         except KeyboardInterrupt:
             result = replace(result, end=SearchEnd.INTERRUPT)
         if not found:
             # Only the cost of the folded program is known: of the best candidate, or of the program as it was.
-            best = result.best if result.end is SearchEnd.INTERRUPT else self._search.plain
+            best = self._search.plain if result.end.is_complete else result.best
             found.append(replace(best, edits=self.folded.unfolded(best.edits)))
         return replace(result, before=None, best=min(found, key=self._rank))
 

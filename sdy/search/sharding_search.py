@@ -30,7 +30,7 @@ from sdy.dialects.stablehlo.window import WindowOp
 from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
-from sdy.search.search_end import Progress, SearchEnd
+from sdy.search.search_end import Progress, SearchEnd, TimeUpError, stopping_at
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import Goal, SearchRequest
 from sdy.search.searched_module import SearchedModule
@@ -121,11 +121,14 @@ class ShardingSearch:
         self._candidates.append(before)
         solution: Solution | None = None
         try:
-            first, *others = self.request.goal.objectives()
-            share = SHARE_OF_SOLVER * seconds / (1 + len(others))
-            solution, end = self._search(first, share), SearchEnd.SOLVED
-            if not self.is_large:
-                end = self._beyond_first(others, share)
+            with stopping_at(self._progress.end):
+                first, *others = self.request.goal.objectives()
+                share = SHARE_OF_SOLVER * seconds / (1 + len(others))
+                solution, end = self._search(first, share), SearchEnd.SOLVED
+                if not self.is_large:
+                    end = self._beyond_first(others, share)
+        except TimeUpError:
+            end = SearchEnd.TIME_UP
         except KeyboardInterrupt:
             end = SearchEnd.INTERRUPT
         tried, can_shard = len(self._candidates), self.searched.can_shard

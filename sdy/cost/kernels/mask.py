@@ -12,7 +12,9 @@ from math import prod
 from xdsl.ir import Operation
 
 from sdy.cost.kernels.value_flow import Step, ValueFlow
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import is_elementwise
+from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
@@ -104,7 +106,7 @@ class _Evaluator:
         if step is None:
             raise UnknownValueError
         op = step.op
-        if isinstance(op, ConstantOp):
+        if isinstance(op, ConstantOp | ShardedConstantOp):
             return _constant(op, index)
         if isinstance(op, IotaOp):
             return index[op.iota_dimension.value.data]
@@ -115,12 +117,13 @@ class _Evaluator:
             return self.element(step.operands[1 if is_true else 2], index)
         if is_elementwise(op):
             return _computed(op, [self.element(operand, index) for operand in step.operands])
-        return self.element(step.operands[0], self._index_read(step, index))
+        read = self._index_read(step, index)
+        return self.element(step.operands[0], read)
 
     def _index_read(self, step: Step, index: Index) -> Index:
         """Return the index of the element of the first operand that an op returns at an index."""
         op = step.op
-        shape = static_shape(op.operands[0].type) or ()
+        shape = (static_shape(op.operands[0].type) if op.operands else None) or ()
         match op:
             case BroadcastInDimOp():
                 dims = op.broadcast_dimensions.get_values()
@@ -151,11 +154,13 @@ def _computed(op: Operation, values: Sequence[Number]) -> Number:
             raise UnknownValueError
 
 
-def _constant(op: ConstantOp, index: Index) -> Number:
+def _constant(op: ConstantOp | ShardedConstantOp, index: Index) -> Number:
     literal = op.value
+    if not isinstance(literal, DenseElementsAttr):
+        raise UnknownValueError
     values = literal.get_values()
     number = 0
-    for position, size in zip(index, static_shape(op.output.type) or (), strict=True):
+    for position, size in zip(index, static_shape(op.results[0].type) or (), strict=True):
         number = number * size + position
     value = values[0] if literal.is_splat else values[min(number, len(values) - 1)]
     if not isinstance(value, int | float):

@@ -10,7 +10,7 @@ HashableT = TypeVar("HashableT", bound=Hashable)
 
 
 def devices_of(*tables: Sequence[object]) -> range:
-    """Return the devices that the entries of some tables tell apart."""
+    """Return the devices that have entries of their own in one of some tables, and one for all later ones."""
     return range(max(map(len, tables)))
 
 

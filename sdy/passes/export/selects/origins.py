@@ -1,4 +1,4 @@
-"""Where the elements of a value come from, in segments along one dim and on each device.
+"""Origins of the elements of a value, in segments along one dim and on each device.
 
     %2 = concatenate %0, %1      [0:1] is %0, [1:4] is %1 moved by one
     %3 = select %first, %2, %x   the same on the first device, and %x on all others

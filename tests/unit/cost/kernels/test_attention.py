@@ -14,6 +14,10 @@ import sdy
 from sdy.cost.hardware import Kernels
 from sdy.cost.kernels.work import Work, work_of
 from sdy.cost.machines.table import HARDWARE
+from sdy.dialects.ir.fast_ops import copy_with_regions
+from sdy.dialects.module_text import make_context
+from sdy.passes.import_.constant_or_scalar_splitter import ConstantOrScalarSplitterPass
+from sdy.passes.run import run_passes
 
 LENGTH, HEADS, CHANNELS = 2048, 4, 128
 TENSOR = jax.ShapeDtypeStruct((2, LENGTH, HEADS, CHANNELS), jnp.bfloat16)
@@ -98,3 +102,12 @@ def test_an_mlp_a_router_and_a_loss_are_not_attention() -> None:
     up = jax.ShapeDtypeStruct((256, 8192), jnp.bfloat16)
     down = jax.ShapeDtypeStruct((8192, 256), jnp.bfloat16)
     assert not any(each.attention for each in works(network, x, up, down))
+
+
+def test_masks_are_read_before_constants_are_merged() -> None:
+    """A search prices programs on global shapes, in which each use of a constant has a constant of its own."""
+    module = copy_with_regions(sdy.from_jax(causal, TENSOR, TENSOR, TENSOR).module)
+    run_passes(make_context(), module, [ConstantOrScalarSplitterPass()])
+    parts = [each[1] for each in work_of(module, Kernels("gpu")) if each is not None and each[1].attention]
+    assert all(each.flops == pytest.approx(0.625, abs=0.03) for each in parts)
+    assert parts
