@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit, edited
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.progress import TimeUpError, stopping_at
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
@@ -30,7 +31,7 @@ from sdy.passes.export.layers.fold_layers import (
 from sdy.passes.run import run_passes
 from sdy.search.annotations import with_constraints
 from sdy.search.planned_shardings import PlannedShardings
-from sdy.search.search_end import SearchEnd, TimeUpError, stopping_at
+from sdy.search.search_end import SearchEnd
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import SearchRequest
 from sdy.search.searched_module import SearchedModule

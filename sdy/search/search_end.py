@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from time import monotonic
-
-from sdy.diagnostics.progress import listening
 
 LEAST_PATIENCE = 5.0  # seconds without a gain
 SHARE_OF_LIMIT = 1 / 12  # of the time limit that the search goes on without a gain: a longer limit asks for more
@@ -45,22 +41,6 @@ class SearchEnd(Enum):
                 return "; the last changes of one decision were not better"
             case SearchEnd.TIME_UP | SearchEnd.INTERRUPT:
                 return " before time was up; a longer search may find a better plan"
-
-
-class TimeUpError(Exception):
-    """The time limit of a search, which has passed inside of a step such as a partition."""
-
-
-@contextmanager
-def stopping_at(end: float) -> Generator[None]:
-    """Stop what runs inside at its first step after `end`, a time of `monotonic`. Raises: TimeUpError."""
-
-    def check(_: str) -> None:
-        if monotonic() > end:
-            raise TimeUpError
-
-    with listening(check):
-        yield
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.progress import note_step, stage
+from sdy.diagnostics.progress import TimeUpError, note_step, stage, stopping_at
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.slicing import ShiftingOp
@@ -30,7 +30,7 @@ from sdy.dialects.stablehlo.window import WindowOp
 from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
-from sdy.search.search_end import Progress, SearchEnd, TimeUpError, stopping_at
+from sdy.search.search_end import Progress, SearchEnd
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import Goal, SearchRequest
 from sdy.search.searched_module import SearchedModule

@@ -19,6 +19,7 @@ from sdy.compile.trials import folded_cost
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.progress import TimeUpError, stopping_at
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -36,7 +37,7 @@ from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.layered_search import LayeredSearch, folded_program
 from sdy.search.memory import produced
 from sdy.search.plans.plan import HeldMemory, LeastMemory, PlannedValue, ShardingPlan
-from sdy.search.search_end import SearchEnd, TimeUpError, stopping_at
+from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SearchRequest, splits_axes
 from sdy.search.searched_module import (
     PreparedModule,
@@ -157,7 +158,7 @@ def _most_promising(
     ranked: list[tuple[tuple[bool, float], Search]] = []  # the best solution first
     while pending and (not ranked or monotonic() + longest < end):
         start = monotonic()
-        best = [search.searched.mesh for _, search in ranked]
+        best: list[Mesh] = [search.searched.mesh for _, search in ranked]
         mesh = min(pending, key=lambda each: (len(each.axes), not _splits_best(each, best)))
         search = on_mesh(mesh)
         try:

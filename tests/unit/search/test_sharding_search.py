@@ -70,7 +70,7 @@ def test_without_time_the_program_stays_as_it_was() -> None:
 def test_a_search_stops_inside_of_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock passes the limit at a pass of the second candidate, whose price nobody waits for."""
     clock = iter([0.0] * 20)
-    monkeypatch.setattr("sdy.search.search_end.monotonic", lambda: next(clock, 100.0))
+    monkeypatch.setattr("sdy.diagnostics.progress.monotonic", lambda: next(clock, 100.0))
     monkeypatch.setattr("sdy.search.sharding_search.monotonic", lambda: 0.0)
     result = searched(1000, KeyboardInterrupt)
     assert result.end is SearchEnd.TIME_UP
