@@ -85,9 +85,10 @@ class Origins:
         match op:
             case ConcatenateOp():
                 return op.dimension.value.data
-            case SliceOp() | PadOp():
-                dims = cut_dims(op) if isinstance(op, SliceOp) else _padded_dims(op)
-                return dims[0] if len(dims) == 1 else None
+            case SliceOp():
+                return cut_dim(op)
+            case PadOp():
+                return _padded_dim(op)
             case SelectOp() if depth and (mask := self._known.mask(op.pred)) is not None:
                 if mask.dim is not None:
                     return mask.dim
@@ -129,11 +130,11 @@ class Origins:
                     return [Segment(*span, tuple(Moved(value) if each else zero for each in receives))]
             case ConcatenateOp() if depth and op.dimension.value.data == dim:
                 return self._of_concatenate(op, dim, span, depth)
-            case SliceOp() if depth and cut_dims(op) == (dim,):
+            case SliceOp() if depth and cut_dim(op) == dim:
                 first = ints_of(op.start_indices)[dim]
                 found = self._of(op.operand, dim, (span[0] + first, span[1] + first), depth - 1)
                 return [each.moved(-first) for each in found]
-            case PadOp() if depth and _padded_dims(op) == (dim,):
+            case PadOp() if depth and _padded_dim(op) == dim:
                 return self._of_pad(op, dim, span, depth)
             case SelectOp() if depth and (mask := self._known.mask(op.pred)) is not None and mask.dim in (None, dim):
                 return _chosen(mask, *(self._of(each, dim, span, depth - 1) for each in (op.on_true, op.on_false)))
@@ -179,20 +180,19 @@ def _without_unit_dims(value: SSAValue) -> SSAValue:
     return value
 
 
-def cut_dims(op: SliceOp) -> tuple[int, ...]:
-    """Return the dims of which a slice does not take all elements; all dims if it takes steps."""
+def cut_dim(op: SliceOp) -> int | None:
+    """Return the only dim of which a slice does not take all elements; None if it takes steps or cuts several dims."""
     shape, starts, limits = shape_of(op.operand), ints_of(op.start_indices), ints_of(op.limit_indices)
-    if any(step != 1 for step in ints_of(op.strides)):
-        return tuple(range(len(shape)))
-    return tuple(dim for dim, size in enumerate(shape) if (starts[dim], limits[dim]) != (0, size))
+    dims = [dim for dim, size in enumerate(shape) if (starts[dim], limits[dim]) != (0, size)]
+    return dims[0] if len(dims) == 1 and all(step == 1 for step in ints_of(op.strides)) else None
 
 
-def _padded_dims(op: PadOp) -> tuple[int, ...]:
-    """Return the dims that a pad extends at their ends; all dims if it inserts or removes elements elsewhere."""
-    low, high, interior = ints_of(op.edge_padding_low), ints_of(op.edge_padding_high), ints_of(op.interior_padding)
-    if any(interior) or min((*low, *high), default=0) < 0:
-        return tuple(range(len(low)))
-    return tuple(dim for dim, edges in enumerate(zip(low, high, strict=True)) if any(edges))
+def _padded_dim(op: PadOp) -> int | None:
+    """Return the only dim that a pad extends; None if it changes several, or inserts or removes elements elsewhere."""
+    low, high = ints_of(op.edge_padding_low), ints_of(op.edge_padding_high)
+    dims = [dim for dim, edges in enumerate(zip(low, high, strict=True)) if any(edges)]
+    is_simple = min((*low, *high), default=0) >= 0 and not any(ints_of(op.interior_padding))
+    return dims[0] if len(dims) == 1 and is_simple else None
 
 
 def zero_of(value: SSAValue) -> Splat | None:

@@ -11,6 +11,7 @@ import pytest
 from sdy.dialects.ir.symbols import main_block
 from sdy.dialects.ir.walk import ops_of, pre_order
 from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
 from sdy.dialects.stablehlo.elementwise import SelectOp
 from sdy.dialects.stablehlo.slicing import SliceOp
@@ -26,11 +27,24 @@ DEVICES, ROWS = 4, 6
 
 @dataclass
 class Text:
-    """The lines of a program, and the sizes of its values along dim 0; they have 2 columns."""
+    """The lines of a program, and the sizes of its values along dim 0. They have no columns, or two."""
 
     choice: random.Random
+    has_columns: bool
     lines: list[str] = field(default_factory=list[str])
     sizes: dict[str, int] = field(default_factory=lambda: {"%a": ROWS, "%b": ROWS})
+
+    def tensor(self, size: int) -> str:
+        """Return the type of a value."""
+        return tensor(size) if self.has_columns else f"tensor<{size}xf32>"
+
+    def mask_type(self, size: int) -> str:
+        """Return the type of a mask of a value."""
+        return self.tensor(size).replace("f32", "i1")
+
+    def along(self, along_rows: object, along_columns: object) -> str:
+        """Return one entry for each dim."""
+        return f"{along_rows}, {along_columns}" if self.has_columns else f"{along_rows}"
 
     def add(self, op: str, size: int | None = None) -> str:
         """Add an op and return its result, whose size is known if it can be used as data."""
@@ -50,18 +64,23 @@ class Text:
         return self.slice(self.choice.choice(longer), size) if longer else self.pad(self.some(), size)
 
     def slice(self, value: str, size: int) -> str:
-        """Add a slice of a value."""
-        start, whole = self.choice.randint(0, self.sizes[value] - size), self.sizes[value]
-        types = f"({tensor(whole)}) -> {tensor(size)}"
-        return self.add(f"stablehlo.slice {value} [{start}:{start + size}, 0:2] : {types}", size)
+        """Add a slice of a value, with a step if there is room."""
+        whole = self.sizes[value]
+        step = self.choice.choice((1, 1, 1, 2)) if 2 * size - 1 <= whole else 1
+        length = step * (size - 1) + 1
+        start = self.choice.randint(0, whole - length)
+        ranges = self.along(f"{start}:{start + length}:{step}", "0:2")
+        return self.add(f"stablehlo.slice {value} [{ranges}] : ({self.tensor(whole)}) -> {self.tensor(size)}", size)
 
     def pad(self, value: str, size: int) -> str:
-        """Add a pad of a value with zeros or ones."""
+        """Add a pad of a value with zeros or ones, which may remove elements or insert some between others."""
         whole = self.sizes[value]
-        low = self.choice.randint(0, max(0, size - whole))
+        gap = self.choice.choice((0, 0, 0, 1))
+        more = size - (whole + gap * (whole - 1))
+        low = self.choice.randint(min(0, more), max(0, more))
         filler = self.add(f"stablehlo.constant dense<{self.choice.choice((0.0, 1.0))}> : tensor<f32>")
-        edges = f"low = [{low}, 0], high = [{size - whole - low}, 0], interior = [0, 0]"
-        types = f"({tensor(whole)}, tensor<f32>) -> {tensor(size)}"
+        edges = f"low = [{self.along(low, 0)}], high = [{self.along(more - low, 0)}], interior = [{self.along(gap, 0)}]"
+        types = f"({self.tensor(whole)}, tensor<f32>) -> {self.tensor(size)}"
         return self.add(f"stablehlo.pad {value}, {filler}, {edges} : {types}", size)
 
     def permute(self, value: str) -> str:
@@ -73,7 +92,7 @@ class Text:
         return self.add(
             f'"stablehlo.collective_permute"({value}) <{{source_target_pairs = dense<{pairs}> : tensor<{count}x2xi64>,'
             " channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}>"
-            f" : ({tensor(size)}) -> {tensor(size)}",
+            f" : ({self.tensor(size)}) -> {self.tensor(size)}",
             size,
         )
 
@@ -113,8 +132,8 @@ class Text:
         return self.add(f"stablehlo.compare {direction}, {', '.join(operands)}, SIGNED : {types}")
 
     def broadcast(self, value: str, before: str, size: int) -> str:
-        """Add a broadcast along dim 1, and along dim 0 if it has one element there."""
-        return self.add(f"stablehlo.broadcast_in_dim {value}, dims = [0] : ({before}) -> tensor<{size}x2xi1>")
+        """Add a broadcast to the shape of a value, along dim 0 if it has one element there."""
+        return self.add(f"stablehlo.broadcast_in_dim {value}, dims = [0] : ({before}) -> {self.mask_type(size)}")
 
     def step(self) -> None:
         """Add a random op and what it needs."""
@@ -122,12 +141,12 @@ class Text:
             case "select":
                 size = self.sizes[self.some()]
                 mask, operands = self.mask(size), f"{self.some(size)}, {self.some(size)}"
-                types = f"tensor<{size}x2xi1>, {tensor(size)}"
+                types = f"{self.mask_type(size)}, {self.tensor(size)}"
                 self.add(f"stablehlo.select {mask}, {operands} : {types}", size)
             case "concatenate":
                 parts = [self.some() for _ in range(2)]
                 sizes = [self.sizes[each] for each in parts]
-                types = f"({', '.join(map(tensor, sizes))}) -> {tensor(sum(sizes))}"
+                types = f"({', '.join(map(self.tensor, sizes))}) -> {self.tensor(sum(sizes))}"
                 self.add(f"stablehlo.concatenate {', '.join(parts)}, dim = 0 : {types}", sum(sizes))
             case "slice":
                 value = self.some()
@@ -144,21 +163,23 @@ def tensor(size: int) -> str:
 
 
 def random_program(seed: int) -> str:
-    text = Text(random.Random(seed))
+    text = Text(random.Random(seed), has_columns=bool(seed % 2))
     while len(text.lines) < 40:
         text.step()
     results = list(text.sizes)[-3:]
-    types = ", ".join(tensor(text.sizes[each]) for each in results)
+    types = ", ".join(text.tensor(text.sizes[each]) for each in results)
     body = "\n".join(text.lines)
-    arguments = f"%a: {tensor(ROWS)}, %b: {tensor(ROWS)}"
+    arguments = f"%a: {text.tensor(ROWS)}, %b: {text.tensor(ROWS)}"
     return f"func.func @main({arguments}) -> ({types}) {{\n{body}\n  return {', '.join(results)} : {types}\n}}"
 
 
-def assert_equal_on_devices(before: str, after: str, arguments: int = 2) -> None:
+def assert_equal_on_devices(before: str, after: str) -> None:
     grid = grid_of(partition_count=DEVICES)
     numbers = np.random.default_rng(0)
-    inputs = [stacked(numbers.normal(size=(DEVICES, ROWS, 2)).astype(np.float32), grid) for _ in range(arguments)]
-    runs = (run_spmd(parse_module(text), inputs, grid) for text in (before, after))
+    modules = [parse_module(text) for text in (before, after)]
+    shapes = [shape_of(argument) for argument in main_block(modules[0]).args]
+    inputs = [stacked(numbers.normal(size=(DEVICES, *shape)).astype(np.float32), grid) for shape in shapes]
+    runs = (run_spmd(module, inputs, grid) for module in modules)
     for expected, found in zip(*runs, strict=True):
         for device in range(DEVICES):
             np.testing.assert_array_equal(found.device_view(device), expected.device_view(device))
