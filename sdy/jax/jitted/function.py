@@ -160,7 +160,6 @@ class JittedFunction(Generic[P, R, ProgramT]):
             self._warn("XLA", f"XLA does not compile the partitioned program: {error}")
             return None
 
-    @garbage_collection_paused()
     def _partitioned(
         self, lowered: jax.stages.Lowered, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> jax.stages.Lowered | None:
@@ -171,8 +170,9 @@ class JittedFunction(Generic[P, R, ProgramT]):
             return None
         if lowering not in self._lowered:
             try:
-                program = self._read(self.jitted, *args, **kwargs).partition()
-                self._lowered[lowering] = with_local_program(lowered, program.local, program.boundary)
+                with garbage_collection_paused():
+                    program = self._read(self.jitted, *args, **kwargs).partition()
+                    self._lowered[lowering] = with_local_program(lowered, program.local, program.boundary)
             except SdyError as error:
                 self._warn(error.diagnostics[0].code, str(error))
                 self._lowered[lowering] = None
