@@ -19,7 +19,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 from support.jax_programs.training_loop import losses
 
 import sdy
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, InternalError, SdyError
 from sdy.program.program import Program
 
 Jit = Any  # `jax.jit` or `sdy.jit`
@@ -325,6 +325,15 @@ def test_refused_programs_are_run_by_jax_and_said_once(monkeypatch: pytest.Monke
         results = [function(X, W), function(X, W), function(W, X), function.lower(X, W).compile()(X, W)]
     assert [each.filename for each in caught] == [__file__]
     np.testing.assert_allclose(results[0], X @ W, rtol=1e-6)
+
+
+def test_a_bug_does_not_end_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(program: Program[Any]) -> Any:
+        raise InternalError("a value has no layout")
+
+    monkeypatch.setattr(Program, "partition", fail)
+    with pytest.warns(sdy.JitFallbackWarning, match="a bug in sdy: a value has no layout"):
+        assert sdy.jit(product)(X, W).shape == (8, 8)
 
 
 def test_what_xla_does_not_compile_is_run_by_jax(monkeypatch: pytest.MonkeyPatch) -> None:

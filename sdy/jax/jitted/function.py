@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import jax
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.diagnostic import InternalError, SdyError
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.jax.jitted.call_key import OtherCallError, StaticArguments, call_key
 from sdy.jax.jitted.local_lowering import with_local_program
@@ -173,8 +173,9 @@ class JittedFunction(Generic[P, R, ProgramT]):
                 with garbage_collection_paused():
                     program = self._read(self.jitted, *args, **kwargs).partition()
                     self._lowered[lowering] = with_local_program(lowered, program.local, program.boundary)
-            except SdyError as error:
-                self._warn(error.diagnostics[0].code, str(error))
+            except (SdyError, InternalError) as error:  # a training run goes on in spite of a bug in `sdy`
+                code = error.diagnostics[0].code if isinstance(error, SdyError) else "a bug in sdy"
+                self._warn(code, str(error) if isinstance(error, SdyError) else f"{code}: {error}")
                 self._lowered[lowering] = None
         return self._lowered[lowering]
 
