@@ -86,7 +86,7 @@ class Origins:
             case ConcatenateOp():
                 return op.dimension.value.data
             case SliceOp():
-                return cut_dim(op)
+                return sliced_dim(op)
             case PadOp():
                 return _padded_dim(op)
             case SelectOp() if depth and (mask := self._known.mask(op.pred)) is not None:
@@ -130,7 +130,7 @@ class Origins:
                     return [Segment(*span, tuple(Moved(value) if each else zero for each in receives))]
             case ConcatenateOp() if depth and op.dimension.value.data == dim:
                 return self._of_concatenate(op, dim, span, depth)
-            case SliceOp() if depth and cut_dim(op) == dim:
+            case SliceOp() if depth and sliced_dim(op) == dim:
                 first = ints_of(op.start_indices)[dim]
                 found = self._of(op.operand, dim, (span[0] + first, span[1] + first), depth - 1)
                 return [each.moved(-first) for each in found]
@@ -180,8 +180,8 @@ def _without_unit_dims(value: SSAValue) -> SSAValue:
     return value
 
 
-def cut_dim(op: SliceOp) -> int | None:
-    """Return the only dim of which a slice does not take all elements; None if it takes steps or cuts several dims."""
+def sliced_dim(op: SliceOp) -> int | None:
+    """Return the only dim of which a slice does not take all elements; None if it takes steps or several dims are shorter."""
     shape, starts, limits = shape_of(op.operand), ints_of(op.start_indices), ints_of(op.limit_indices)
     dims = [dim for dim, size in enumerate(shape) if (starts[dim], limits[dim]) != (0, size)]
     return dims[0] if len(dims) == 1 and all(step == 1 for step in ints_of(op.strides)) else None

@@ -39,7 +39,7 @@ from sdy.passes.export.selects.origins import (
     Origin,
     Origins,
     Segment,
-    cut_dim,
+    sliced_dim,
     zero_of,
 )
 from sdy.passes.rewriting.dead_code import erase_dead_ops
@@ -85,7 +85,7 @@ class _Resolver:
             case SelectOp():
                 found = self._segments(op.result, (True,))
                 is_less = found is not None and self._is_less_work(op, *found)
-            case SliceOp() if cut_dim(op) is not None:
+            case SliceOp() if sliced_dim(op) is not None:
                 found = self._segments(op.result, (True,))
                 is_less = found is not None and len(found[1]) == 1 and not _is_slice_of(op, *found)
             case CollectivePermuteOp():
