@@ -181,7 +181,7 @@ def _without_unit_dims(value: SSAValue) -> SSAValue:
 
 
 def sliced_dim(op: SliceOp) -> int | None:
-    """Return the only dim of which a slice does not take all elements; None if it takes steps or several dims are shorter."""
+    """Return the only dim that a slice shortens; None if it takes steps, or shortens several dims."""
     shape, starts, limits = shape_of(op.operand), ints_of(op.start_indices), ints_of(op.limit_indices)
     dims = [dim for dim, size in enumerate(shape) if (starts[dim], limits[dim]) != (0, size)]
     return dims[0] if len(dims) == 1 and all(step == 1 for step in ints_of(op.strides)) else None
