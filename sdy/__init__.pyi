@@ -13,11 +13,13 @@ from sdy.extension import register_dialect as register_dialect
 from sdy.extension import register_pass as register_pass
 from sdy.grammar.parse import parse_mesh as parse_mesh
 from sdy.grammar.parse import parse_sharding as parse_sharding
+from sdy.jax.jitted.function import JitFallbackWarning as JitFallbackWarning
 from sdy.jax.tree_shardings import shardings as shardings
 from sdy.model.mesh import Mesh as Mesh
 from sdy.model.sharding import TensorSharding as TensorSharding
 from sdy.program.execution import interpret as interpret
 from sdy.program.execution import run_spmd as run_spmd
+from sdy.program.jit import jit as jit
 from sdy.program.pass_pipeline import run_passes as run_passes
 from sdy.program.program import Program as Program
 from sdy.program.same_function import same_function as same_function

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from time import monotonic
 
 Listener = Callable[[str], None]
 
@@ -41,3 +42,19 @@ def listening(listener: Listener) -> Generator[None]:
         yield
     finally:
         _listeners.remove(listener)
+
+
+class TimeUpError(Exception):
+    """The time limit of a long computation has passed."""
+
+
+@contextmanager
+def stopping_at(end: float) -> Generator[None]:
+    """Stop what runs inside at its first step after `end`, a time of `monotonic`. Raises: TimeUpError."""
+
+    def check(_: str) -> None:
+        if monotonic() > end:
+            raise TimeUpError
+
+    with listening(check):
+        yield

@@ -267,10 +267,11 @@ class Program(WrittenProgram[R]):
         from sdy.advice.lint.settings import LintSettings
 
         program, settings = self, settings or LintSettings()
+        end = settings.end()
         fixed: list[Finding] = []
-        while fixable := program.lint(settings).fixable():
+        while fixable := program.lint(settings.until(end)).fixable():
             for number, finding in enumerate(fixable):
-                again = program._linter(settings).fixable_again(finding) if number else finding
+                again = program._linter(settings.until(end)).fixable_again(finding) if number else finding
                 if again is not None and again.fix is not None:
                     program = with_changes(program, again.fix.fix.changes)
                     fixed.append(again)
@@ -382,4 +383,5 @@ class Program(WrittenProgram[R]):
     def _linter(self, settings: LintSettings) -> Linter:
         from sdy.advice.lint.linter import Linter
 
-        return Linter(self.partition_summary(settings.on), settings)
+        end = settings.end()
+        return Linter(self.partition_summary(settings.on), settings.until(end))

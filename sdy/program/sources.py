@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None, **kwargs: object) -> Program[R]:
-    """Lower a call of `fn` to a program, without running it. `fn` may be jitted or not.
+    """Lower a call of `fn` to a program, without running it. `fn` may be jitted, by `jax.jit` or `sdy.jit`, or not.
 
     The arguments are arrays, or `jax.ShapeDtypeStruct`s with a `NamedSharding`, whose mesh may be abstract. The program
     takes and returns the same pytrees as `fn`, with NumPy arrays as leaves. `platform` is `cpu`, `tpu`, `cuda` or
@@ -37,9 +37,12 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     check_jax_version()
     try:
+        from sdy.jax.jitted.function import JittedFunction
         from sdy.jax.to_stablehlo.lowering import lower
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
+    if isinstance(fn, JittedFunction):  # which lowers to a program that is already partitioned
+        fn = fn.jitted
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
     lowered = lower(fn, args, kwargs, platform)
     note_step(f"read {lowered.name}")

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Edit, edited
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.progress import TimeUpError, stopping_at
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
@@ -71,15 +72,18 @@ class LayeredSearch:
         end = monotonic() + seconds
         result, found = self._search.run(seconds), list[Candidate]()
         try:
-            for folded in self._search.ranked()[:MOST_UNFOLDED]:
-                if found and (monotonic() > end or self._rank(found[-1]) <= self._rank(folded)):
-                    break
-                found += self._with_all_layers(folded)
+            with stopping_at(end):
+                for folded in self._search.ranked()[:MOST_UNFOLDED]:
+                    if found and self._rank(found[-1]) <= self._rank(folded):
+                        break
+                    found += self._with_all_layers(folded)
+        except TimeUpError:
+            result = replace(result, end=SearchEnd.TIME_UP)
         except KeyboardInterrupt:
             result = replace(result, end=SearchEnd.INTERRUPT)
         if not found:
             # Only the cost of the folded program is known: of the best candidate, or of the program as it was.
-            best = result.best if result.end is SearchEnd.INTERRUPT else self._search.plain
+            best = self._search.plain if result.end.is_complete else result.best
             found.append(replace(best, edits=self.folded.unfolded(best.edits)))
         return replace(result, before=None, best=min(found, key=self._rank))
 

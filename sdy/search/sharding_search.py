@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.progress import note_step, stage
+from sdy.diagnostics.progress import TimeUpError, note_step, stage, stopping_at
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.slicing import ShiftingOp
@@ -122,11 +122,14 @@ class ShardingSearch:
         self._candidates.append(before)
         solution: Solution | None = None
         try:
-            first, *others = self.request.goal.objectives()
-            share = SHARE_OF_SOLVER * seconds / (1 + len(others))
-            solution, end = self._search(first, share), SearchEnd.SOLVED
-            if not self.is_large:
-                end = self._beyond_first(others, share)
+            with stopping_at(self._progress.end):
+                first, *others = self.request.goal.objectives()
+                share = SHARE_OF_SOLVER * seconds / (1 + len(others))
+                solution, end = self._search(first, share), SearchEnd.SOLVED
+                if not self.is_large:
+                    end = self._beyond_first(others, share)
+        except TimeUpError:
+            end = SearchEnd.TIME_UP
         except KeyboardInterrupt:
             end = SearchEnd.INTERRUPT
         tried, can_shard = len(self._candidates), self.searched.can_shard

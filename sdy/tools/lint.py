@@ -14,7 +14,7 @@ from sdy.advice.lint.rules import RULES
 from sdy.advice.lint.settings import LintSettings, read_settings
 from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
-from sdy.diagnostics.toml_tables import nearest_pyproject
+from sdy.diagnostics.toml_tables import nearest_pyproject, positive_number
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import print_json
 from sdy.tools.command_line.environment import machine
@@ -41,8 +41,8 @@ memory are applied one by one, the best first.
 Rules:
 {_RULE_LINES}
 
-The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, on, trials and
-keep-boundary.
+The table [tool.sdy.lint] of the nearest pyproject.toml may have the keys select, ignore, on, trials, time-limit
+and keep-boundary.
 
 {SEVERAL_FILES}
 
@@ -68,6 +68,12 @@ def parser() -> ArgumentParser:
     parser.add_argument("--on", metavar="MACHINE", help="the machine of the predicted times (default: $SDY_MACHINE)")
     parser.add_argument(
         "--trials", metavar="N", type=_count, help="how many fixes to try (default: as many as take some ten seconds)"
+    )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=_seconds,
+        help="after which no fix is tried: report what was found so far (default: none)",
     )
     parser.add_argument(
         "--keep-boundary",
@@ -102,13 +108,13 @@ def run(arguments: Namespace) -> int:
 
 def _lint_file(arguments: Namespace) -> int:
     settings = _settings(arguments)
-    output = _output(arguments)
+    output, end = _output(arguments), settings.end()
 
     def examine(program: Program, text: str) -> tuple[LintReport, list[Finding], str, bool]:
         fixed = list[Finding]()
         if arguments.fix:
-            program, fixed = program.with_lint_fixes(settings)
-        return program.lint(settings), fixed, str(program), str(program) != text
+            program, fixed = program.with_lint_fixes(settings.until(end))
+        return program.lint(settings.until(end)), fixed, str(program), str(program) != text
 
     report, fixed, text, is_changed = with_program_and_text(arguments, examine, is_priced=True)
     if output is not None and (is_changed or output != arguments.file):
@@ -140,6 +146,7 @@ def _settings(arguments: Namespace) -> LintSettings:
         "ignore": arguments.ignore,
         "on": arguments.on or machine(),
         "trials": arguments.trials,
+        "time_limit": arguments.time_limit,
         "shows_small": arguments.show_small or None,
         "keeps_boundary": arguments.keep_boundary or None,
     }
@@ -182,7 +189,7 @@ def _summary(report: LintReport, fixed: list[Finding]) -> str:
     if fixed:
         text += f", {len(fixed)} fixed"
     if report.untried:
-        text += f"; {report.untried} possible findings were not tried: --trials raises the limit"
+        text += f"; {report.untried} possible findings were not tried: --trials or --time-limit raises the limit"
     return text
 
 
@@ -194,3 +201,10 @@ def _count(text: str) -> int:
     if not text.isdigit():
         raise ArgumentTypeError(f"expected a count, got {text!r}")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return positive_number(float(text))
+    except ValueError:
+        raise ArgumentTypeError(f"expected a number of seconds, got {text!r}") from None

@@ -20,7 +20,7 @@ from sdy.report.sweep_points import Sweep
 from sdy.search.plans.plan import ShardingPlan
 from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_reports
-from sdy.tools.command_line.exit_codes import SUCCESS
+from sdy.tools.command_line.exit_codes import SUCCESS, interrupted_by_termination
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_compile_arguments, with_lines, with_program_and_text
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
@@ -32,8 +32,8 @@ Find the shardings of the arguments, the results and, where it pays, of values i
 least time, sends the fewest bytes or needs the least memory. An integer program over all ops gives plans and a lower
 bound of their cost; the best plans are partitioned, and their cost on the machine decides.
 
-Annotations of the program stay, unless --from-scratch is given or the mesh is another one. Ctrl-C prints the best plan
-so far.
+Annotations of the program stay, unless --from-scratch is given or the mesh is another one. Ctrl-C, or the signal
+SIGTERM, prints the best plan so far.
 
 With --sweep, estimate the time and the peak memory on all meshes of --devices devices, on one or several machines: with
 the shardings that a search finds, and with those of the program, whose axes get all sizes with this product. A program
@@ -127,7 +127,8 @@ def _search(arguments: Namespace) -> int:
             time_limit=time_limit,
         )
 
-    plan = with_program_and_text(arguments, search, is_priced=True)
+    with interrupted_by_termination():
+        plan = with_program_and_text(arguments, search, is_priced=True)
     explained = {"explanation": plan.explain(time_limit)} if arguments.explain else {}
     document = plan.to_json() | {name: each.to_json() for name, each in explained.items()}
     print_reports(arguments, document, *(each.report() for each in (plan, *explained.values())))

@@ -131,7 +131,7 @@ class Finding:
         if self.fix is not None:
             return str(self.fix)
         if self.was_limited:
-            return "not all fixes were tried: --trials raises the limit"
+            return "not all fixes were tried: --trials or --time-limit raises the limit"
         return "no change of annotations was found that avoids it"
 
     def to_json(self) -> dict[str, object]:

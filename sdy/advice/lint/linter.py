@@ -20,7 +20,7 @@ from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
-from sdy.advice.lint.trials import Trials
+from sdy.advice.lint.trials import Trials, UntriedError
 from sdy.advice.partition_summary import PartitionSummary
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.module_text import print_module
@@ -78,7 +78,7 @@ class Linter:
         self._rules = selected_rules(settings.select, settings.ignore)
         self._shows_small = settings.shows_small
         self._keeps_boundary = settings.keeps_boundary
-        self._trials = Trials(facts.compiled, self._price, settings.trials)
+        self._trials = Trials(facts.compiled, self._price, settings.trials, settings.time_limit)
         self._untried = 0
 
     @cached_property
@@ -124,10 +124,11 @@ class Linter:
         """
         cost, fix, was_limited = candidate.cost, None, False
         for each in self._allowed(candidate.fixes)[:FIXES_PER_CANDIDATE]:
-            if not self._trials.may_try(each):
+            try:
+                tried = self._try(candidate, each)
+            except UntriedError:
                 was_limited = True
                 break
-            tried = self._try(candidate, each)
             if tried is None:
                 continue
             if tried.is_free:
@@ -155,7 +156,10 @@ class Linter:
         return [each for each in fixes if not (self._keeps_boundary and any(map(is_at_boundary, each.changes)))]
 
     def _try(self, candidate: Candidate, fix: Fix) -> TriedFix | None:
-        """Return the fix with its effect on a copy, or None if it does not hold."""
+        """Return the fix with its effect on a copy, or None if it does not hold.
+
+        Raises: UntriedError as `Trials.result`.
+        """
         found = self._trials.result(fix)
         if found is None:
             return None

@@ -5,12 +5,15 @@ select = ["SDY-S4"]
 ignore = ["SDY-S412"]
 on = "h100"
 trials = 40
+time-limit = 5
 keep-boundary = true
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
 from typing import cast
 
 from sdy.cost.machines.table import DEFAULT_MACHINE
@@ -20,6 +23,7 @@ from sdy.diagnostics.toml_tables import (
     WrongEntryError,
     boolean_value,
     count_value,
+    positive_number,
     read_table,
     read_toml,
     text_value,
@@ -30,8 +34,8 @@ from sdy.diagnostics.toml_tables import (
 class LintSettings:
     """The rules to run, the machine of the costs, and the number of trials; None for a default that fits the program.
 
-    With `shows_small`, findings are reported that cost less than 1 µs, and less bytes and memory than 1 % of those of
-    the program, or than the machine sends and writes in 1 µs. With
+    After `time_limit` seconds, no fix is tried. With `shows_small`, findings are reported that cost less than 1 µs, and
+    less bytes and memory than 1 % of those of the program, or than the machine sends and writes in 1 µs. With
     `keeps_boundary`, fixes leave the shardings of the program's arguments and results as they are.
     """
 
@@ -41,6 +45,15 @@ class LintSettings:
     trials: int | None = None
     shows_small: bool = False
     keeps_boundary: bool = False
+    time_limit: float | None = None
+
+    def end(self) -> float:
+        """Return when the time is up that begins now, as a time of `monotonic`."""
+        return inf if self.time_limit is None else monotonic() + self.time_limit
+
+    def until(self, end: float) -> LintSettings:
+        """Return the settings with what is left of the time until `end`, a time of `monotonic`."""
+        return self if self.time_limit is None else replace(self, time_limit=max(0.0, end - monotonic()))
 
 
 def read_settings(text: str, file_name: str) -> LintSettings:
@@ -49,8 +62,9 @@ def read_settings(text: str, file_name: str) -> LintSettings:
     Raises: SdyError SDY-T240 if the text is not TOML, or if a key or a value is not one of the settings.
     """
     found = read_toml(text, file_name, "SDY-T240", lambda table: read_table(_lint_table(table), _READERS))
-    if "keep-boundary" in found:
-        found["keeps_boundary"] = found.pop("keep-boundary")
+    for key, field in (("keep-boundary", "keeps_boundary"), ("time-limit", "time_limit")):
+        if key in found:
+            found[field] = found.pop(key)
     return LintSettings(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
 
 
@@ -74,5 +88,6 @@ _READERS: dict[str, Reader] = {
     "ignore": _codes,
     "on": text_value,
     "trials": count_value,
+    "time-limit": positive_number,
     "keep-boundary": boolean_value,
 }

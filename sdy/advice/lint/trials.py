@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
+from time import monotonic
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +15,7 @@ from sdy.advice.lint.price import Price
 from sdy.compile.compiled import Compiled
 from sdy.compile.trials import TrialPartitions
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.diagnostics.progress import stage
+from sdy.diagnostics.progress import TimeUpError, stage, stopping_at
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.verification.verify_module import verify_module
 
@@ -27,27 +29,38 @@ def default_trials(module: ModuleOp) -> int:
     return max(MIN_TRIALS, min(MAX_TRIALS, OPS_IN_TRIALS // max(1, count)))
 
 
+class UntriedError(Exception):
+    """A fix whose effect is not known, because there are no trials or no time left."""
+
+
 class Trials:
     """The trials of fixes of a program: equal fixes are tried once.
 
-    At most `count` fixes are tried, by default as many as take some ten seconds.
+    At most `count` fixes are tried, by default as many as take some ten seconds, and none after `seconds`.
     """
 
-    def __init__(self, program: Compiled[Any], price: Callable[[ModuleOp], Price], count: int | None = None) -> None:
+    def __init__(
+        self, program: Compiled[Any], price: Callable[[ModuleOp], Price], count: int | None, seconds: float | None
+    ) -> None:
+        self._end = inf if seconds is None else monotonic() + seconds
         self._written, self._price = program.written, price
         self._partitions = TrialPartitions(program.origin, program.options)
         self._left = default_trials(program.written) if count is None else count
         self._known: dict[tuple[Change, ...], tuple[ModuleOp, Price] | None] = {}
 
-    def may_try(self, fix: Fix) -> bool:
-        """Return whether the effect of a fix is known, or there are trials left."""
-        return fix.changes in self._known or self._left > 0
-
     def result(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
-        """Return the local program of an edited copy and its price, or None if the edit is not valid."""
+        """Return the local program of an edited copy and its price, or None if the edit is not valid.
+
+        Raises: UntriedError if there is no trial left, or time is up before the effect is known.
+        """
         if fix.changes not in self._known:
-            with stage(f"fix {len(self._known) + 1}"):
-                self._known[fix.changes] = self._tried(fix)
+            if self._left <= 0 or monotonic() > self._end:
+                raise UntriedError
+            try:
+                with stopping_at(self._end), stage(f"fix {len(self._known) + 1}"):
+                    self._known[fix.changes] = self._tried(fix)
+            except TimeUpError as error:
+                raise UntriedError from error
             self._left -= 1
         return self._known[fix.changes]
 

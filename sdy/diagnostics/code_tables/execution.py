@@ -116,6 +116,10 @@ EXECUTION: dict[str, Code] = {
         "The function that `to_jax` returns was differentiated or batched; it runs the text of a partitioned program.",
         "Transform the original function before `sdy.from_jax`: `sdy.from_jax(jax.grad(f), ...)`.",
     ),
+    "SDY-X115": Code(
+        "A result of a function of `sdy.jit` is unreduced: `jax.jit` compiles the function.",
+        "Reduce the result inside of the function, by `jax.reshard` for example.",
+    ),
     "SDY-X150": Code(
         "A run would take more memory than is available.", "Verify in smaller sizes: `sdy verify --reduced`."
     ),

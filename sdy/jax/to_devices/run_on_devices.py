@@ -53,7 +53,7 @@ def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Se
     function is differentiated or batched.
     """
     check_no_python_call(local, "to_jax")
-    mesh = _only_mesh(boundary)
+    mesh = only_mesh(boundary)
     placements = (*boundary.arguments, *boundary.results)
     split, digits = split_mesh(mesh, [ref for placement in placements for ref in placement.sharding.axis_refs()])
     local_function = _function_of_text(local)
@@ -116,7 +116,7 @@ def _reject_batching(axis_size: int, in_batched: object, *arrays: object) -> NoR
     raise SdyError(Diagnostic("SDY-X114", "a partitioned program cannot be batched by jax.vmap", hint=hint))
 
 
-def _only_mesh(boundary: ProgramPlacement) -> Mesh:
+def only_mesh(boundary: ProgramPlacement) -> Mesh:
     """Return the mesh of all arguments and results. Raises: SdyError SDY-X104 if they are on several meshes."""
     for placement in (*boundary.arguments, *boundary.results):
         if placement.mesh != boundary.mesh:
@@ -128,9 +128,7 @@ def _only_mesh(boundary: ProgramPlacement) -> Mesh:
 
 def _function_of_text(local: ModuleOp) -> FlatFunction:
     """Return the local program as a function of shards: an exported placeholder whose text is replaced."""
-    module = copy_with_regions(local)
-    run_passes(make_context(), module, [ChloLegalizeToStablehloPass()], verify_each=False)
-    split_combined_collectives(module)
+    module = module_for_xla(local)
     types = main_function(module).function_type
     inputs, outputs = map(_shape_dtype, types.inputs), list(map(_shape_dtype, types.outputs))
 
@@ -141,6 +139,14 @@ def _function_of_text(local: ModuleOp) -> FlatFunction:
         exported = export.export(jax.jit(placeholder, keep_unused=True))(*inputs)
     artifact = stablehlo.serialize_portable_artifact_str(print_module(module), stablehlo.get_current_version())
     return cast(FlatFunction, replace(exported, mlir_module_serialized=artifact).call)
+
+
+def module_for_xla(local: ModuleOp) -> ModuleOp:
+    """Return a copy of a local program with the ops that XLA supports inside of a `shard_map`."""
+    module = copy_with_regions(local)
+    run_passes(make_context(), module, [ChloLegalizeToStablehloPass()], verify_each=False)
+    split_combined_collectives(module)
+    return module
 
 
 def _shape_dtype(tensor: Attribute) -> jax.ShapeDtypeStruct:

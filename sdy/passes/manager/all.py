@@ -89,6 +89,9 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-convert-global-to-local": "convert_global_to_local.ConvertGlobalToLocalPass",
         "sdy-drop-sharding-and-mesh": "drop_sharding_and_mesh.DropShardingAndMeshPass",
     },
+    "passes.export.selects": {
+        "sdy-resolve-selects": "resolve_selects.ResolveSelectsPass",
+    },
     "passes.export.single_device": {
         "sdy-resolve-single-device-sharding": "resolve_single_device_sharding.ResolveSingleDeviceShardingPass",
     },

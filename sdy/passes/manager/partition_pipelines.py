@@ -23,6 +23,7 @@ from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
+from sdy.passes.export.selects.resolve_selects import ResolveSelectsPass
 from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
 from sdy.passes.export.uneven.pad_where_cheaper import PadWhereCheaperPass
@@ -91,7 +92,12 @@ class PartitionPipeline(Pipeline):
         )
 
 
-_OPTIMIZE_COLLECTIVES = MergePermutesPass(), FusePermutesPass(), CombineCollectivesPass()
+_OPTIMIZE_COLLECTIVES = (
+    MergePermutesPass(),
+    ResolveSelectsPass(),  # after merging, which adds masks
+    FusePermutesPass(),
+    CombineCollectivesPass(),
+)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from sdy.search.network.cost_network import CostNetwork
 
 LARGEST_COST = 1e6  # all costs are scaled so that the largest one is this
 FRACTION = 1e-6  # by which a column may differ from an integer
+WAIT_SECONDS = 0.1  # after which an interrupt is noticed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,19 @@ def _silent_solver(highspy: Any) -> Any:
         highspy.Highs.enableCallbacks(solver)
 
     return type("SilentHighs", (highspy.Highs,), {"enableCallbacks": enable_callbacks})()
+
+
+def _run_until_interrupt(solver: Any) -> None:
+    """Run a solver in a thread, so that an interrupt (Ctrl-C) ends it. Raises: KeyboardInterrupt."""
+    solver.HandleUserInterrupt = True
+    solver.startSolve()
+    try:
+        while not solver.wait(WAIT_SECONDS)[0]:
+            pass
+    except KeyboardInterrupt:
+        solver.cancelSolve()
+        solver.wait()
+        raise
 
 
 class _IntegerProgram:
@@ -135,7 +149,7 @@ class _IntegerProgram:
         for option, value in (("output_flag", False), ("time_limit", max(seconds, 1.0)), ("mip_rel_gap", gap)):
             solver.setOptionValue(option, value)
         solver.passModel(self._model(costs * self._scale, is_integer=is_integer))
-        solver.run()
+        _run_until_interrupt(solver)
         info = solver.getInfo()
         if info.primal_solution_status != self._highspy.SolutionStatus.kSolutionStatusFeasible:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from sdy.compile.trials import folded_cost
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.progress import TimeUpError, stopping_at
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -75,12 +77,14 @@ def search_plan(program: P, request: SearchRequest) -> ShardingPlan[P]:
     end, request = monotonic() + request.seconds, replace(request, options=program.options)
     meshes = required_meshes(program.module, request.meshes)
     on_mesh = partial(_search_on, program, request, prepared_module(program.module))
-    searches, untried = ([on_mesh(meshes[0])], 0) if len(meshes) == 1 else _most_promising(meshes, on_mesh, request)
+    only = on_mesh(meshes[0]) if len(meshes) == 1 else None
+    is_priced = only is not None and only.written is program.module  # by the search
+    own = None if is_priced else _own_cost(program, request)
+    searches, untried = _most_promising(meshes, on_mesh, request, end) if only is None else ([only], 0)
     found = list(_results(searches, end))
     search, result = min(found, key=lambda each: request.rank(each[1].best.cost))
     written = search.written
-    own = result.before if written is program.module else None
-    before = own or _cost_before(program, search.written, request)
+    before = own or result.before or price(program, request, written)
     is_same_mesh = any(mesh == search.searched.mesh for mesh in meshes_of(program.module).values())
     if is_same_mesh and not request.fixed and request.rank(before) < request.rank(result.best.cost):
         # The annotations of the user are better than those that were found.
@@ -142,22 +146,28 @@ def _fixed(program: WrittenProgram[Any], module: ModuleOp, mesh: Mesh, request: 
 
 
 def _most_promising(
-    meshes: Sequence[Mesh], on_mesh: Callable[[Mesh], Search], request: SearchRequest
+    meshes: Sequence[Mesh], on_mesh: Callable[[Mesh], Search], request: SearchRequest, end: float
 ) -> tuple[list[Search], int]:
     """Return the searches whose cost networks have the best solutions, and the number of meshes that were not compared.
 
-    Meshes are compared in a share of the time. The networks of meshes with few axes are small, so these come first;
-    then those that split an axis of the best mesh with fewer axes.
+    Meshes are compared in a share of the time until `end`. The networks of meshes with few axes are small, so these
+    come first; then those that split an axis of the best mesh with fewer axes.
     """
-    objective, seconds = request.goal.objectives()[0], SHARE_OF_MESHES * request.seconds
-    pending, end = list(meshes), monotonic() + seconds
+    objective, seconds = request.goal.objectives()[0], max(0.0, SHARE_OF_MESHES * (end - monotonic()))
+    pending, end, longest = list(meshes), monotonic() + seconds, 0.0
     ranked: list[tuple[tuple[bool, float], Search]] = []  # the best solution first
-    while pending and (not ranked or monotonic() < end):
-        best = [search.searched.mesh for _, search in ranked]
+    while pending and (not ranked or monotonic() + longest < end):
+        start = monotonic()
+        best: list[Mesh] = [search.searched.mesh for _, search in ranked]
         mesh = min(pending, key=lambda each: (len(each.axes), not _splits_best(each, best)))
-        pending.remove(mesh)
         search = on_mesh(mesh)
-        solution = search.networks.solve(objective, seconds / len(meshes))
+        try:
+            with stopping_at(end if ranked else inf):
+                solution = search.networks.solve(objective, seconds / len(meshes))
+        except TimeUpError:
+            break
+        pending.remove(mesh)
+        longest = max(longest, monotonic() - start)
         if solution is not None:
             ranked.append(((solution.peak_bytes > request.free_bytes, solution.cost), search))
             ranked.sort(key=lambda each: each[0])
@@ -255,17 +265,14 @@ def _has_mesh(module: ModuleOp) -> bool:
     return any(mesh.axes for mesh in meshes_of(module).values())
 
 
-def _cost_before(program: WrittenProgram[Any], written: ModuleOp, request: SearchRequest) -> ProgramCost:
-    """Return the cost of the program with its own annotations, or that of `written`, which has the mesh of the search.
-
-    The latter counts if the program has no mesh or cannot be partitioned.
-    """
-    if _has_mesh(program.module):
-        try:
-            return price(program, request, program.module)
-        except SdyError:
-            pass
-    return price(program, request, written)
+def _own_cost(program: WrittenProgram[Any], request: SearchRequest) -> ProgramCost | None:
+    """Return the cost of a program with its own annotations; None if it has no mesh or cannot be partitioned."""
+    if not _has_mesh(program.module):
+        return None
+    try:
+        return price(program, request, program.module)
+    except SdyError:
+        return None
 
 
 def _described(names: Sequence[str], values: Sequence[BoundaryValue]) -> Iterator[PlannedValue]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
 
 from sdy.diagnostics.diagnostic import SdyError, render
 
@@ -41,3 +44,16 @@ def status_of(run: Callable[[], int], *, failure: int = NOT_RUN) -> int:
         return failure
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+@contextmanager
+def interrupted_by_termination() -> Generator[None]:
+    """Let the signal SIGTERM end what runs inside as Ctrl-C does, if this is the thread that gets signals."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)

@@ -1,11 +1,14 @@
 """Run programs as one of two processes with four devices each, and compare the shards of its own devices.
 
+Then train by `sdy.jit` and by `jax.jit`, and compare the losses.
+
 usage: python -m support.jax_programs.two_processes PORT PROCESS FILE ...
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -15,6 +18,7 @@ import numpy as np
 
 import sdy
 from sdy.evidence.runs.arrays import load_arrays
+from support.jax_programs.training_loop import losses
 
 
 def main(port: str, process: int, files: Sequence[str]) -> None:
@@ -29,6 +33,9 @@ def main(port: str, process: int, files: Sequence[str]) -> None:
                 expected = theirs[shard.index].astype(np.float64)
                 np.testing.assert_allclose(np.asarray(shard.data), expected, rtol=1e-4, atol=1e-5)
         print(f"agrees {file}", flush=True)  # flushed, because libraries print too
+    with warnings.catch_warnings(action="error", category=sdy.JitFallbackWarning):
+        np.testing.assert_allclose(losses(sdy.jit, 5), losses(jax.jit, 5), rtol=1e-4)
+    print("agrees sdy.jit", flush=True)
 
 
 if __name__ == "__main__":

@@ -62,12 +62,19 @@ def test_another_error_is_not_hidden() -> None:
         searched(2, ZeroDivisionError)
 
 
-def test_without_time_only_the_solution_is_tried() -> None:
+def test_without_time_the_program_stays_as_it_was() -> None:
     result = searched(1000, KeyboardInterrupt, seconds=0.0)
-    assert not result.end.is_complete
-    assert 1 < result.tried < 12
-    assert result.before is not None
-    assert result.best.cost.seconds_in_turn < result.before.seconds_in_turn / 4
+    assert (result.end, result.tried, len(result.best.edits)) == (SearchEnd.TIME_UP, 1, 0)
+
+
+def test_a_search_stops_inside_of_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock passes the limit at a pass of the second candidate, whose price nobody waits for."""
+    clock = iter([0.0] * 20)
+    monkeypatch.setattr("sdy.diagnostics.progress.monotonic", lambda: next(clock, 100.0))
+    monkeypatch.setattr("sdy.search.sharding_search.monotonic", lambda: 0.0)
+    result = searched(1000, KeyboardInterrupt)
+    assert result.end is SearchEnd.TIME_UP
+    assert result.tried == 1
 
 
 def test_a_later_mesh_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

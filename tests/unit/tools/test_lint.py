@@ -78,7 +78,9 @@ def test_the_nearest_pyproject_is_read_and_arguments_override_it(
 
 def test_untried_findings_are_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(file), "--select", "S401", "--trials", "1", "--show-small"]) == 1
-    assert capsys.readouterr().out.endswith("possible findings were not tried: --trials raises the limit\n")
+    assert capsys.readouterr().out.endswith(
+        "possible findings were not tried: --trials or --time-limit raises the limit\n"
+    )
 
 
 def test_the_optimizer_can_be_disabled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,9 +108,22 @@ def test_what_cannot_be_examined_exits_with_2(
     assert message in capsys.readouterr().err
 
 
-def test_a_wrong_count_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", str(MATMUL), "--trials", "many"]) == 2
-    assert "expected a count, got 'many'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--trials", "many"], "expected a count, got 'many'"),
+        (["--time-limit", "soon"], "expected a number of seconds, got 'soon'"),
+        (["--time-limit", "0"], "expected a number of seconds, got '0'"),
+    ],
+)
+def test_a_wrong_limit_is_reported(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", str(MATMUL), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_time_the_summary_counts_what_was_not_tried(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", str(file), "--select", "S401", "--time-limit", "1e-9", "--show-small"]) == 0
+    assert "no findings; " in capsys.readouterr().out
 
 
 def test_findings_name_the_python_line_of_an_op(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

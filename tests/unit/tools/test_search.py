@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 import sdy
+from sdy.search.search_networks import SearchNetworks
 from sdy.tools.main import main
 
 PROGRAM = """
@@ -46,6 +49,22 @@ def test_a_plan_is_printed_and_written(file: Path, tmp_path: Path, capsys: pytes
     annotated = sdy.load(output)
     assert all(each.agrees for each in annotated.verify())
     assert annotated.cost("tpu_v5e").seconds_in_turn < sdy.load(file).cost("tpu_v5e").seconds_in_turn / 4
+
+
+def test_termination_prints_the_best_plan_so_far(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A batch system sends SIGTERM before it ends a job; the handler of the process is in force again afterwards."""
+    solve, before = SearchNetworks.solution, signal.getsignal(signal.SIGTERM)
+
+    def terminated(*arguments: object) -> object:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return solve(*arguments)  # pyright: ignore[reportArgumentType] -- those of the caller
+
+    monkeypatch.setattr(SearchNetworks, "solution", terminated)
+    assert main(["search", str(file), "--mesh", "data=8", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["end"] == "interrupt"
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_json_and_the_program_on_the_screen(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,11 +113,29 @@ def test_a_sum_along_the_dim_that_an_op_reduces_is_no_cost_of_a_conflict() -> No
     assert not linted.lint(settings).findings
 
 
+def test_the_time_of_trials_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock passes the limit inside of the partition of the first fix, which is then not known."""
+    program = load("matmul_case3")
+    assert program.lint(LintSettings(select=("S401",))).findings
+    clock = iter([0.0] * 5)
+    monkeypatch.setattr("sdy.diagnostics.progress.monotonic", lambda: next(clock, 100.0))
+    monkeypatch.setattr("sdy.advice.lint.trials.monotonic", lambda: 0.0)
+    report = program.lint(LintSettings(select=("S401",), time_limit=50.0))
+    assert not report.findings
+    assert report.untried > 0
+
+
+def test_no_fix_is_tried_without_time() -> None:
+    program, fixed = load("matmul_case3").with_lint_fixes(LintSettings(time_limit=1e-9))
+    assert not fixed
+    assert program.lint(LintSettings(time_limit=1e-9)).untried > 0
+
+
 def test_trials_are_limited() -> None:
     unused = sdy.Program.from_text(program(FIRES["SDY-S402"]))
     (finding,) = unused.lint(LintSettings(select=("S402",), trials=0)).findings
     assert finding.fix is None
-    assert finding.diagnostic().hint == "not all fixes were tried: --trials raises the limit"
+    assert finding.diagnostic().hint == "not all fixes were tried: --trials or --time-limit raises the limit"
     replicated = load("matmul_case3").lint(LintSettings(select=("S401",), trials=0))
     assert replicated.untried > 0
     assert not replicated.findings
@@ -182,8 +200,9 @@ def test_rules_are_selected_by_prefixes() -> None:
 
 
 def test_settings_are_read_from_pyproject() -> None:
-    text = '[tool.sdy.lint]\nselect = ["S4"]\nignore = ["S412"]\non = "h100"\ntrials = 3\nkeep-boundary = true\n'
-    expected = LintSettings(("S4",), ("S412",), "h100", 3, keeps_boundary=True)
+    text = '[tool.sdy.lint]\nselect = ["S4"]\nignore = ["S412"]\non = "h100"\ntrials = 3\n'
+    text += "time-limit = 2\nkeep-boundary = true\n"
+    expected = LintSettings(("S4",), ("S412",), "h100", 3, keeps_boundary=True, time_limit=2.0)
     assert read_settings(text, "pyproject.toml") == expected
     assert read_settings("[project]\nname = 'a'\n", "pyproject.toml") == LintSettings()
 

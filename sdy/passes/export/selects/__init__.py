@@ -1,0 +1,1 @@
+"""Selects whose choice is known for each device and position."""

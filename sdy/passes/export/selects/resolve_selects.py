@@ -1,0 +1,186 @@
+"""Replace selects by what they select, where this is known for each device and position.
+
+    before  %1 = "stablehlo.collective_permute"(%edge) {each device to the next one, the last to the first}
+            %2 = concatenate (select %is_first, %1, 0), 0        %3 = concatenate (select %is_other, %1, 0), %rest
+            %4 = select (global position < 1), %2, %3
+    after   %4 = concatenate %1, %rest
+
+Exchanges between shards are emitted op by op, each with masks of its own; `jnp.roll` of a sharded dim is two slices and
+a concatenation. Slices, and what permutes send, are resolved in the same way.
+Requires and ensures: the program of one device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.attrs import has_channel
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
+from sdy.dialects.stablehlo.elementwise import SelectOp
+from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.partitioner.emit.device_position import device_mask, device_number
+from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
+from sdy.partitioner.emit.slices import slice_along
+from sdy.passes.export.selects.device_tables import devices_of, entry, shortened
+from sdy.passes.export.selects.known_values import KnownValues
+from sdy.passes.export.selects.origins import (
+    Moved,
+    Origin,
+    Origins,
+    Segment,
+    sliced_dim,
+    zero_of,
+)
+from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
+
+
+class ResolveSelectsPass(ModulePass):
+    """Replace selects by what they select."""
+
+    name = "sdy-resolve-selects"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit selects, slices and permutes in the order of the program, so that operands are resolved first."""
+        order = op_order(op)
+        permutes = order.of(CollectivePermuteOp)
+        if not order.of(SelectOp):
+            keep_order(op)
+            return
+        resolver = _Resolver(Style(counts_replicas=not all(map(has_channel, permutes))))
+        replaced = [each for each in order.ops if resolver.resolve(each)]
+        if not replaced:
+            keep_order(op)
+            return
+        forget_order(op)
+        erase_dead_ops(pre_order(op))
+
+
+Choice = tuple[Origin, tuple[bool, ...] | None]  # an origin, and the devices that need it if not all do
+Segments = list[tuple[Segment, Sequence[Choice]]]
+
+
+class _Resolver:
+    """Replaces the results of selects and slices, and the operands of permutes."""
+
+    def __init__(self, style: Style) -> None:
+        self._style = style
+        counts_replicas = style.counts_replicas
+        self._origins = Origins(KnownValues(counts_replicas=counts_replicas), counts_replicas=counts_replicas)
+
+    def resolve(self, op: Operation) -> bool:
+        """Resolve an op if it becomes less work; return whether it did."""
+        match op:
+            case SelectOp():
+                found = self._segments(op.result, (True,))
+                is_less = found is not None and self._is_less_work(op, *found)
+            case SliceOp() if sliced_dim(op) is not None:
+                found = self._segments(op.result, (True,))
+                is_less = found is not None and len(found[1]) == 1 and not _is_slice_of(op, *found)
+            case CollectivePermuteOp():
+                return self._resolve_sent(op)
+            case _:
+                return False
+        if found is None or not is_less:
+            return False
+        replace_uses(op.result, self._emitted(op, op.result, *found))
+        return True
+
+    def _is_less_work(self, op: SelectOp, dim: int, segments: Segments) -> bool:
+        """Return whether fewer elements are selected than by the op, and no more concatenated."""
+        selected = sum(segment.end - segment.start for segment, choices in segments if len(choices) > 1)
+        if selected == segments[-1][0].end:
+            return False
+        return len(segments) == 1 or any(len(self._origins.of(each, dim)) > 1 for each in (op.on_true, op.on_false))
+
+    def _resolve_sent(self, op: CollectivePermuteOp) -> bool:
+        """Replace the operand of a permute by what it is on the devices that send it."""
+        sends = self._origins.sends(op)
+        found = None if sends is None else self._segments(op.operand, sends)
+        if found is None or len(found[1]) > 1:
+            return False
+        ((_, choices),) = found[1]
+        origin = choices[0][0]
+        if len(choices) > 1 or not isinstance(origin, Moved) or origin.value is op.operand:
+            return False
+        sliced = op.operand.owner
+        if isinstance(sliced, SliceOp) and _is_slice_of(sliced, *found):
+            return False
+        op.operands[0] = self._emitted(op, op.operand, *found)
+        return True
+
+    def _segments(self, value: SSAValue, needed: tuple[bool, ...]) -> tuple[int, Segments] | None:
+        """Return the dim of the segments of a value, and the segments with at most two origins on the devices in need.
+
+        Return None if these are not known.
+        """
+        if not static_shape(value.type):
+            return None
+        dim = self._origins.dim_of(value) or 0
+        segments = self._origins.of(value, dim)
+        chosen = [(segment, self._fewest(segment.origins, needed)) for segment in segments]
+        found = [(segment, choices) for segment, choices in chosen if choices is not None]
+        return (dim, found) if len(found) == len(chosen) else None
+
+    def _fewest(self, origins: tuple[Origin, ...], needed: tuple[bool, ...]) -> Sequence[Choice] | None:
+        """Return one origin that holds on all devices in need, or two and the devices that need the first one."""
+        holds = {each: self._holds(each, origins) for each in origins}
+        for each, held in holds.items():
+            if all(entry(held, device) or not entry(needed, device) for device in devices_of(held, needed)):
+                return [(each, None)]
+        for (one, held), (other, held_too) in combinations(holds.items(), 2):
+            if all(entry(held, device) or entry(held_too, device) for device in devices_of(held, held_too)):
+                return [(one, held), (other, None)]
+        return None
+
+    def _holds(self, origin: Origin, origins: tuple[Origin, ...]) -> tuple[bool, ...]:
+        """Return the devices on which a value is `origin`: what a permute does not send is zero."""
+        received, zero = None, None
+        if isinstance(origin, Moved) and isinstance(origin.value.owner, CollectivePermuteOp):
+            received, zero = self._origins.receives(origin.value.owner), zero_of(origin.value)
+        if received is None:
+            return shortened([each == origin for each in origins])
+        pairs = [(entry(origins, device), entry(received, device)) for device in devices_of(origins, received)]
+        return shortened([each == origin or (each == zero and not is_received) for each, is_received in pairs])
+
+    def _emitted(self, before: Operation, value: SSAValue, dim: int, segments: Segments) -> SSAValue:
+        """Return a value made of segments."""
+        emit = Emitter(before, self._style)
+        parts = [self._part(emit, value, dim, segment, choices) for segment, choices in segments]
+        return parts[0] if len(parts) == 1 else emit.concatenate(parts, dim)
+
+    def _part(self, emit: Emitter, value: SSAValue, dim: int, segment: Segment, choices: Sequence[Choice]) -> SSAValue:
+        parts = list(_parts(emit, value, dim, segment, [origin for origin, _ in choices]))
+        devices = choices[0][1]
+        if devices is None:
+            return parts[0]
+        mask = device_mask(emit, list(map(int, devices)), device_number(emit), tensor_of(parts[0]))
+        return emit.select(mask, *parts)
+
+
+def _parts(emit: Emitter, value: SSAValue, dim: int, segment: Segment, origins: Sequence[Origin]) -> Iterator[SSAValue]:
+    """Yield the elements of each origin at the positions of a segment."""
+    for origin in origins:
+        if isinstance(origin, Moved):
+            yield slice_along(emit, origin.value, dim, segment.start + origin.shift, segment.end + origin.shift)
+        else:
+            sizes = list(shape_of(value))
+            sizes[dim] = segment.end - segment.start
+            yield emit.constant_of(DenseElementsAttr.from_bytes(with_shape(value, sizes), origin.raw))
+
+
+def _is_slice_of(op: SliceOp, dim: int, segments: Segments) -> bool:
+    """Return whether a slice already takes its one segment from where it originates, or two origins remain."""
+    ((_, choices),) = segments
+    return len(choices) > 1 or choices[0][0] == Moved(op.operand, op.start_indices.get_values()[dim])
