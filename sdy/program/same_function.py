@@ -62,6 +62,7 @@ def _program(
     except ModuleNotFoundError as error:
         raise missing_jax_error(error) from error
     lowered = compared_call(of, call.args, call.kwargs, gradients=gradients, seed=seed)
-    program = from_jax(lowered.fn, *lowered.args, **call.kwargs)
+    keywords: dict[str, Any] = call.kwargs
+    program = from_jax(lowered.fn, *lowered.args, **keywords)
     flat = program.origin.signature.flat_arguments
     return program, flat(lowered.args, call.kwargs) if lowered.has_arrays else None

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from sdy.jax.jitted.function import JittedFunction
 from sdy.jax.to_stablehlo.pytrees import flattened
 
 
@@ -35,6 +36,7 @@ def compared_call(
     arguments of floats after the results. Cotangents are normally distributed if all arguments are arrays, else they
     are shapes.
     """
+    fn = fn.jitted if isinstance(fn, JittedFunction) else fn
     leaves, structure = flattened((args, dict(kwargs)))
     has_arrays = not any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
     if not gradients:
