@@ -13,6 +13,8 @@ from sdy.extension import register_dialect as register_dialect
 from sdy.extension import register_pass as register_pass
 from sdy.grammar.parse import parse_mesh as parse_mesh
 from sdy.grammar.parse import parse_sharding as parse_sharding
+from sdy.model.devices.reshard_plan import ReshardPlan as ReshardPlan
+from sdy.model.devices.reshard_plan import reshard_plan as reshard_plan
 from sdy.model.mesh import Mesh as Mesh
 from sdy.model.sharding import TensorSharding as TensorSharding
 from sdy.program.execution import interpret as interpret
