@@ -1,5 +1,6 @@
 from sdy import extend as extend
 from sdy import ir as ir
+from sdy import mpmd as mpmd
 from sdy.advice.contract import CollectiveBound as CollectiveBound
 from sdy.advice.contract import Contract as Contract
 from sdy.advice.diff_page import diff_page as diff_page

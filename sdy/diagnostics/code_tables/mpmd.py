@@ -105,4 +105,8 @@ MPMD: dict[str, Code] = {
         "A forward-only pipeline has a backward dependency.",
         "Assign the computations to meshes in the order in which values flow.",
     ),
+    "SDY-M401": Code(
+        "A program of several meshes cannot run: an op or a value is on no mesh, or there is no topology.",
+        "Run `mpmd-import-pipeline`, which places every op and value on a mesh.",
+    ),
 }

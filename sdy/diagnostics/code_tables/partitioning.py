@@ -102,6 +102,10 @@ PARTITIONING: dict[str, Code] = {
         "Ops that no lemma covers were run in exact numbers, and results differ, or the runs did not decide.",
         "Correct the local program; `sdy verify` shows the elements that differ.",
     ),
+    "SDY-V006": Code(
+        "A transfer between two meshes does not deliver the shards of its result.",
+        "This is a fault of sdy: report it with the program.",
+    ),
     "SDY-V004": Code(
         "A local program does not fit the program that it stands for: its arguments, results, or devices are others.",
         "Give it one argument per argument and one result per result of the program, each a shard by its sharding.",

@@ -41,7 +41,7 @@ SHARDINGS: dict[str, Code] = {
         "An attribute that describes shardings has the wrong kind.", "Use the kind of attribute that the message names."
     ),
     "SDY-S080": Code(
-        "A tensor cannot be moved between two shardings: one names its mesh, has another rank, or other partial values.",
+        "A tensor cannot be moved between two shardings: one names its mesh, has another rank or other partial values.",
         "Inline the meshes, and give both shardings the rank of the tensor.",
     ),
     "SDY-S081": Code(

@@ -11,6 +11,7 @@ from typing import TypeVar
 from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span, render
 from sdy.passes.export.optimize.remark_codes import SAVINGS
+from sdy.program.pipeline import MESH_TENSOR, Pipeline
 from sdy.program.program import Program
 from sdy.tools.command_line.files import read_text
 
@@ -28,11 +29,21 @@ def with_program(arguments: Namespace, use: Callable[[Program], T], path: str | 
     return with_program_and_text(arguments, lambda program, _: use(program), path)
 
 
-def with_program_and_text(arguments: Namespace, use: Callable[[Program, str], T], path: str | None = None) -> T:
-    """Return `use(program, text)` for the program in a file; see `with_program`."""
+def with_program_and_text(
+    arguments: Namespace,
+    use: Callable[[Program, str], T],
+    path: str | None = None,
+    use_pipeline: Callable[[Pipeline, str], T] | None = None,
+) -> T:
+    """Return `use(program, text)` for the program in a file; see `with_program`.
+
+    A program of several meshes is passed to `use_pipeline`; without one, it is refused.
+    """
     file: str = path or arguments.file
     text = read_text(file)
     try:
+        if use_pipeline is not None and MESH_TENSOR in text:
+            return use_pipeline(Pipeline.from_text(text, file), text)
         program = Program.from_text(text, file)
         for warning in program.origin.warnings:
             print(render(with_lines(warning, file, text.splitlines())), file=sys.stderr)
