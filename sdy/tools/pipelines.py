@@ -10,6 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.compiled import Compiled
 from sdy.compile.pipeline import CompiledPipeline
+from sdy.compile.pipeline_cost import PipelineCost
+from sdy.cost.hardware import Hardware
+from sdy.cost.machines.file import resolve_hardware
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.op_location import span_of
@@ -19,10 +22,14 @@ from sdy.evidence.pipelines import FragmentEvidence, PipelineEvidence, prove_pip
 from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.runs.arrays import check_arrays, load_arrays
 from sdy.evidence.runs.verification import Verification, outcome_text
+from sdy.mpmd.schedules.builtin import SCHEDULES
+from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS
 from sdy.program.pipeline import Pipeline
+from sdy.report.html.pipeline_page import pipeline_page
 from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
-from sdy.tools.command_line.arguments import print_json
+from sdy.report.tables.pipeline_tables import chart, pipeline_tables, schedules_table
+from sdy.tools.command_line.arguments import check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import with_lines
@@ -87,6 +94,65 @@ def _evidence(
         special=arguments.adversarial,
         watch=terminal_progress,
     )
+
+
+def cost(arguments: Namespace, pipeline: Pipeline) -> int:
+    """Print the cost of a program of several meshes, or of several schedules of it."""
+    hardware = resolve_hardware(arguments.on)
+    names = (arguments.schedule or "").split(",")
+    if names == ["all"]:
+        names = [*SCHEDULES, *TOTAL_ORDERS]
+    if len(names) > 1:
+        found = {name: _cost_or_problem(pipeline, name, hardware) for name in names}
+        if arguments.json:
+            costs = {
+                name: {"problem": each} if isinstance(each, str) else each.to_json() for name, each in found.items()
+            }
+            print_json(costs)
+        else:
+            print_tables(console_of(arguments), schedules_table(found))
+        return SUCCESS
+    program = pipeline.scheduled(names[0]) if names[0] else pipeline
+    if arguments.json:
+        print_json(program.cost(hardware).to_json())
+    else:
+        print_cost(console_of(arguments), program.cost(hardware))
+    return SUCCESS
+
+
+def _cost_or_problem(pipeline: Pipeline, schedule: str, hardware: Hardware) -> PipelineCost | str:
+    try:
+        return pipeline.scheduled(schedule).cost(hardware)
+    except SdyError as error:
+        found = error.diagnostics[0]
+        if found.code not in DOES_NOT_FIT:
+            raise
+        return found.message
+
+
+DOES_NOT_FIT = ("SDY-M010", "SDY-M402")  # the codes of a schedule that does not fit the program
+
+
+def print_cost(console: Console, found: PipelineCost) -> None:
+    """Print the tables of the cost, and the chart."""
+    print_tables(console, *pipeline_tables(found))
+    console.print("schedule", style="bold")
+    console.print(chart(found, console.width), no_wrap=True, overflow="ignore", crop=False)
+
+
+def report(arguments: Namespace, pipeline: Pipeline) -> int:
+    """Print the meshes and the cost of a program of several meshes, or write its page."""
+    check_not_given(arguments, "cannot be given for a program of several meshes", "others")
+    found = pipeline.cost(resolve_hardware(arguments.on))
+    if arguments.html is not None:
+        write_text(arguments.html, pipeline_page(found, pipeline.name))
+    elif arguments.json:
+        print_json(found.to_json())
+    else:
+        console = console_of(arguments)
+        print_tables(console, meshes_table(pipeline.partition()))
+        print_cost(console, found)
+    return SUCCESS
 
 
 def meshes_table(program: CompiledPipeline) -> FittedTable:

@@ -96,3 +96,72 @@ def _backward(stage: int, before: str, gradient: str) -> Iterator[str]:
     yield f"    %4 = stablehlo.dot_general %a, %2, contracting_dims = [0] x [0] : ({X}, {X}) -> {W}"
     yield f"    mpmd.return %3, %4 : {X}, {W}"
     yield f"  }} : ({X}, {W}, {X}, {X}) -> ({X}, {W})"
+
+
+def _on_mesh(mesh: int) -> str:
+    return f'!mpmd.mesh_tensor<"m{mesh}", tensor<4xf32>>'
+
+
+def _fragment(label: str, mesh: int, operands: Sequence[str], attributes: str = "") -> str:
+    """Return the text of a fragment with the result `%label`: `F2_1` is forward, of stage 2 and microbatch 1."""
+    count = "" if label.startswith("F") else "(1)"
+    values = ", ".join(operands)
+    types = ", ".join([_on_mesh(mesh)] * len(operands))
+    arguments = ", ".join(f"%x{index}: tensor<4xf32>" for index in range(len(operands)))
+    return f"""
+  %{label} = mpmd.fragment<mesh="m{mesh}", origin=["f"{count}], stage={label[1:].split("_")[0]}> ({values})
+      {{call_counter = {label.split("_")[1]} : ui32, label = "{label}"{attributes}}} ({arguments}) {{
+    %y = stablehlo.{"add %x0, %x1" if len(operands) > 1 else "abs %x0"} : tensor<4xf32>
+    mpmd.return %y : tensor<4xf32>
+  }} : ({types}) -> {_on_mesh(mesh)}"""
+
+
+def _transfer(result: str, value: str, source: int, target: int) -> str:
+    return f"\n  {result} = mpmd.transfer {value} : ({_on_mesh(source)}) -> {_on_mesh(target)}"
+
+
+def _microbatch_of_fragments(index: int, stages: int, mesh_of: Placement, *, splits: bool) -> Iterator[str]:
+    """Yield all forwards of a microbatch, then its backwards from the last stage to the first."""
+    value = "%a0"
+    for stage in range(stages):
+        label = f"F{stage}_{index}"
+        yield _fragment(label, mesh_of(stage), [value])
+        value = f"%{label}"
+        if stage + 1 < stages:
+            yield _transfer(f"{value}t", value, mesh_of(stage), mesh_of(stage + 1))
+            value += "t"
+    for stage in reversed(range(stages)):
+        mesh = mesh_of(stage)
+        label = f"{'A' if splits and stage else 'B'}{stage}_{index}"
+        mark = ", split_keep_transferred" if splits and stage else ""
+        yield _fragment(label, mesh, [f"%F{stage}_{index}", value], mark)
+        value = f"%{label}"
+        if splits and stage:
+            yield _fragment(f"W{stage}_{index}", mesh, [value], ", split_drop_transferred")
+        if stage:
+            yield _transfer(f"{value}t", value, mesh, mesh_of(stage - 1))
+            value += "t"
+
+
+def labelled_fragments(
+    meshes: int, stages: int, microbatches: int, *, splits: bool, mesh_of: Placement | None = None
+) -> str:
+    """Return a program of fragments of one op, each with an attribute `label` such as `F2_1`.
+
+    Stages go round the meshes, unless `mesh_of` says otherwise.
+    """
+
+    def place(stage: int) -> int:
+        return stage % meshes if mesh_of is None else mesh_of(stage)
+
+    topology = ", ".join(f'<"m{mesh}" : <["x"=1]>>' for mesh in range(meshes))
+    body = "".join(
+        line for index in range(microbatches) for line in _microbatch_of_fragments(index, stages, place, splits=splits)
+    )
+    last = [("B0", 0), *((f"W{stage}", place(stage)) for stage in range(1, stages) if splits)]
+    returned = [(f"%{name}_{index}", mesh) for name, mesh in last for index in range(microbatches)]
+    names, types = ", ".join(name for name, _ in returned), ", ".join(_on_mesh(mesh) for _, mesh in returned)
+    return f"""
+func.func public @main(%a0: {_on_mesh(0)}) -> ({types}) attributes {{topology = #mpmd.topology<{topology}>}} {{{body}
+  return {names} : {types}
+}}"""
