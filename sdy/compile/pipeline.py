@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.dialects.func import ReturnOp
+from xdsl.ir import SSAValue
 
 from sdy.compile.compiled import Compiled, compiled
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.signature import FlatSignature
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import MAIN, main_block, main_function
+from sdy.jax.optional_jax import all_devices, named_shardings, put
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.mpmd.dialect.functions import topology_of
 from sdy.mpmd.dialect.ops import FragmentCallOp, TransferOp
+from sdy.mpmd.dialect.types import mesh_type
 from sdy.mpmd.execution.fragment_programs import Runs, fragment_program, lowered_to_calls
 from sdy.mpmd.execution.mesh_layout import MeshLayout
 from sdy.mpmd.execution.without_meshes import without_meshes
@@ -66,6 +69,34 @@ class CompiledPipeline(Compiled[R]):
         programs = {op.sym_name.data: (op, self.fragments[op.sym_name.data].mesh) for op in modules if op.sym_name}
         return DeviceRun(self.layout, programs, given).results(main_block(self.local), shards)
 
+    def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
+        """Return a function that runs each fragment on the JAX devices of its mesh; `device_put` moves values.
+
+        `devices` are those of all meshes, in order. Raises: SdyError as `Compiled.to_jax`.
+        """
+        given = devices or self.origin.devices or all_devices()
+        by_mesh = {name: [given[number] for number in each] for name, each in self.layout.devices.items()}
+        calls = {call.callee_name: self.fragments[call.callee_name].to_jax(by_mesh[call.mesh]) for call in self.runs}
+        block = main_block(self.folded)
+
+        def placed(value: object, like: SSAValue) -> object:
+            on = by_mesh[mesh_type(like.type).mesh]
+            return put(value, named_shardings([self.layout.placement(like)], on, {})[0])
+
+        def flat(*arrays: object) -> Sequence[object]:
+            values: dict[SSAValue, object] = {}
+            for argument, array in zip(block.args, arrays, strict=True):
+                values[argument] = placed(array, argument)
+            for op in block.ops:
+                if isinstance(op, FragmentCallOp):
+                    results = calls[op.callee_name](*(values[operand] for operand in op.operands))
+                    values |= zip(op.results, results, strict=True)
+                elif isinstance(op, TransferOp):
+                    values[op.result] = placed(values[op.tensor], op.result)
+            return [values[operand] for operand in terminator_of(main_function(self.folded).body).operands]
+
+        return self.origin.signature.on_devices(flat)
+
     def counts(self) -> Counter[str]:
         """Return how often each fragment runs."""
         ops = main_block(self.folded).ops
@@ -109,9 +140,7 @@ def compiled_pipeline(module: ModuleOp, origin: Origin[R], options: CompileOptio
         nested.sym_name = StringAttr(name)
         local.body.block.add_op(nested)
     arguments = tuple(layout.placement(each) for each in main.body.block.args)
-    end = main.body.block.last_op
-    assert isinstance(end, ReturnOp)
-    results = tuple(layout.placement(each) for each in end.operands)
+    results = tuple(layout.placement(each) for each in terminator_of(main.body).operands)
     count = len({device for devices in layout.devices.values() for device in devices})
     boundary = ProgramPlacement(Mesh((MeshAxis("devices", count),)), arguments, results)
     remarks = tuple(remark for fragment in fragments.values() for remark in fragment.remarks)

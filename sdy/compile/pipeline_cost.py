@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import prod
 
@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from sdy.compile.pipeline import CompiledPipeline
 from sdy.cost.hardware import Hardware
-from sdy.cost.list_scheduling import Task, TaskRun, critical_path, idle_seconds, list_schedule
-from sdy.cost.messages import Message, seconds_of_messages
 from sdy.cost.quantities import seconds_text
 from sdy.cost.tensor_bytes import element_bytes, tensor_bytes
+from sdy.cost.timeline.list_scheduling import Task, TaskRun, critical_path, idle_seconds, list_schedule
+from sdy.cost.timeline.messages import Message, seconds_of_messages
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.model.shape import local_shape
@@ -109,42 +109,10 @@ class PipelineCost:
 
     def to_json(self) -> dict[str, object]:
         """Return the cost as plain data."""
-        return {
-            "machine": self.machine,
-            "seconds": self.seconds,
-            "bubble_seconds": self.bubble,
-            "bubble_share": self.bubble_share,
-            "peak_bytes": self.peak_bytes,
-            "meshes": [
-                {
-                    "name": mesh.name,
-                    "fragments": mesh.fragments,
-                    "busy_seconds": mesh.busy,
-                    "bubble_seconds": mesh.bubble,
-                    "waits_for_transfers_seconds": mesh.waits_for_transfers,
-                    "peak_bytes": mesh.peak_bytes,
-                    "memory": [list(each) for each in mesh.memory],
-                }
-                for mesh in self.meshes
-            ],
-            "transfers": [
-                {"source": source, "target": target, "bytes": count}
-                for (source, target), count in self.bytes_between.items()
-            ],
-            "critical_path": list(self.path),
-            "slots": [
-                {
-                    "place": slot.place,
-                    "label": slot.label,
-                    "name": slot.name,
-                    "stage": slot.stage,
-                    "start": slot.start,
-                    "end": slot.end,
-                    "waits_for": slot.waits_for or None,
-                }
-                for slot in self.slots
-            ],
-        }
+        slots = [{**asdict(slot), "label": slot.label} for slot in self.slots]
+        numbers = {"bubble": self.bubble, "bubble_share": self.bubble_share, "peak_bytes": self.peak_bytes}
+        between = [{"source": pair[0], "target": pair[1], "bytes": count} for pair, count in self.bytes_between.items()]
+        return {**asdict(self), **numbers, "slots": slots, "bytes_between": between}
 
 
 def pipeline_cost(

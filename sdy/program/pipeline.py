@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -48,7 +48,7 @@ class Pipeline:
     """An immutable program of several meshes, at any stage after `mpmd-import-pipeline`. Answers are cached."""
 
     module: ModuleOp
-    origin: Origin
+    origin: Origin[Any]
     options: CompileOptions = DEFAULT
 
     @staticmethod
@@ -76,16 +76,18 @@ class Pipeline:
     def _compiled(self) -> CompiledPipeline:
         return compiled_pipeline(self.module, self.origin, self.options)
 
-    def run(self, *inputs: Array) -> list[Array]:
+    def run(self, *inputs: object) -> Any:
         """Run the program on one device: its fragments one after the other, without meshes and transfers.
 
+        Return a list of arrays, or the results of a JAX function in their structure.
         Raises: SdyError if the arrays do not match the arguments.
         """
-        return self.partition().run_on_one_device(self.origin.signature.flat_arguments(inputs, {}))
+        signature = self.origin.signature
+        return signature.results(self.partition().run_on_one_device(signature.flat_arguments(inputs, {})))
 
     def verify(
         self,
-        *inputs: Array,
+        *inputs: object,
         expected: Sequence[Array] | None = None,
         seed: int = 0,
         reduced: bool | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,6 +19,9 @@ from sdy.dialects.verification.ignored_annotations import ignored_annotations
 from sdy.interpreter.arrays.element_types import Array
 from sdy.jax.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.program import Program
+
+if TYPE_CHECKING:
+    from sdy.jax.to_stablehlo.lowering import Lowered
 
 R = TypeVar("R")
 
@@ -42,8 +45,13 @@ def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Progra
     lowered = lower(fn, args, kwargs)
     note_step(f"read {lowered.name}")
     module = read_module(lowered.text, lowered.name)
+    return Program(module, origin_of(lowered, module))
+
+
+def origin_of(lowered: Lowered[R], module: ModuleOp) -> Origin[R]:
+    """Return where a module comes from that JAX lowered."""
     source_lines = _source_lines(module, lowered.op_sources)
-    origin = Origin(
+    return Origin(
         lowered.text,
         lowered.signature,
         source_lines,
@@ -53,7 +61,6 @@ def from_jax(fn: Callable[..., R], /, *args: object, **kwargs: object) -> Progra
         lowered.callbacks,
         tuple(ignored_annotations(module)),
     )
-    return Program(module, origin)
 
 
 def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:
