@@ -164,7 +164,7 @@ class MpmdWrapped(Generic[R]):
 
         Raises: SdyError if the program cannot be imported, such as SDY-M109 if it needs a transfer that nobody named.
         """
-        from sdy.jax.to_stablehlo.rebased import rebased_call
+        from sdy.jax.to_stablehlo.rebased import devices_of, rebased_call
 
         config = self.config
         mesh = next(iter(config.topology.values()))
@@ -174,6 +174,7 @@ class MpmdWrapped(Generic[R]):
         name_parts(module, config.named_meshes)
         written = print_module(module)
         context = make_context()
+        context.load_registered_dialect("mpmd")  # its ops are made here, and no text has them
         name = config.pipeline_schedule if isinstance(config.pipeline_schedule, str) else None
         name = name or str(config.partitioning_options.get(SCHEDULE, "GPipe"))
         options = config.options_of("import")
@@ -188,16 +189,10 @@ class MpmdWrapped(Generic[R]):
             run_passes(context, module, [imported])
             schedule = OptimizePipeline(pipeline_schedule=name, **config.options_of("optimize"))
             run_passes(context, module, [schedule])
-        pipeline: Pipeline = Pipeline(module, replace(origin, devices=tuple(_devices(config.topology))))
+        pipeline: Pipeline = Pipeline(module, replace(origin, devices=devices_of(config.topology.values())))
         if callable(config.pipeline_schedule):
             pipeline = pipeline.scheduled(config.pipeline_schedule)
         return Lowered(pipeline, written, config)
-
-
-def _devices(topology: Mapping[str, Any]) -> list[Any]:
-    """Return the devices of all meshes; none if one is abstract."""
-    found = [getattr(mesh, "devices", None) for mesh in topology.values()]
-    return [] if any(each is None for each in found) else [device for each in found for device in cast(Any, each).flat]
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import jax
-from jax.sharding import NamedSharding
+from jax.sharding import AbstractMesh, NamedSharding
 
 from sdy.jax.to_stablehlo.lowering import Lowered, lower
 
@@ -35,6 +35,14 @@ class RebasedCall:
 
 def _is_none(each: object) -> bool:
     return each is None
+
+
+def devices_of(meshes: Iterable[Any]) -> tuple[object, ...]:
+    """Return the devices of meshes, one mesh after the other; none if one is abstract."""
+    found = list(meshes)
+    if any(isinstance(mesh, AbstractMesh) for mesh in found):
+        return ()
+    return tuple(device for mesh in found for device in mesh.devices.flat)
 
 
 def rebased_call(

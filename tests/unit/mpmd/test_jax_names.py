@@ -97,6 +97,8 @@ def test_names_survive_differentiation(lowered: mpmd.Lowered[Any]) -> None:
     assert [f"call_counter = {number} : ui32" in text for number in range(MICROBATCHES)] == [True] * MICROBATCHES
     assert "sdy.mpmd." not in text
     exported = lowered.as_text()
+    (signature,) = [line for line in exported.splitlines() if "func.func public @main" in line]
+    assert 'sharding=<@mesh, [{}, {"x"}]>' in signature.split(" -> ")[1]  # propagated through fragments
     assert exported.count("mpmd.fragment_call<mesh=") == 4 * MICROBATCHES
 
 
