@@ -155,6 +155,15 @@ class Pipeline:
         hardware = None if on is None else resolve_hardware(on)
         return pipeline_cost(self.partition(), hardware, seconds_of, transfer_seconds)
 
+    def report(self, on: str | Hardware = DEFAULT_MACHINE, *, width: int = 80) -> str:
+        """Return the tables of the cost on a machine, and the chart of what each mesh does when, as text.
+
+        Raises: SdyError SDY-T209 if no machine has this name.
+        """
+        from sdy.report.tables.pipeline_tables import pipeline_report
+
+        return pipeline_report(self.cost(on), width)
+
     def report_html(self, on: str | Hardware = DEFAULT_MACHINE) -> str:
         """Return a page with what each mesh and link does when on a machine, and what each mesh holds.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import StringIO
 
+from rich.console import Console
 from rich.text import Text
 
 from sdy.compile.pipeline_cost import PipelineCost, PipelineSlot
 from sdy.cost.quantities import seconds_text
-from sdy.report.tables.fitted_table import FittedTable, fitted_table
+from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text
 
 KINDS = {
@@ -50,6 +52,14 @@ def pipeline_tables(cost: PipelineCost) -> tuple[FittedTable, ...]:
         rows = ((source, target, bytes_text(count)) for (source, target), count in cost.bytes_between.items())
         tables.append(fitted_table("transfers", ("from", "to", "bytes"), rows, right=(2,)))
     return tuple(tables)
+
+
+def pipeline_report(cost: PipelineCost, width: int) -> str:
+    """Return the tables and the chart in plain text of at most `width` columns."""
+    console = Console(file=StringIO(), width=width, highlight=False, color_system=None)
+    with console.capture() as capture:
+        print_tables(console, *pipeline_tables(cost))
+    return f"{capture.get()}\n{chart(cost, width).plain}"
 
 
 def schedules_table(costs: Mapping[str, PipelineCost | str]) -> FittedTable:
