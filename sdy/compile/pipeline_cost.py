@@ -56,7 +56,7 @@ class PipelineSlot:
 
 @dataclass(frozen=True, slots=True)
 class MeshCost:
-    """What a mesh does. `bubble` are the seconds in which it waits between its first and its last fragment.
+    """The work of a mesh. `bubble` are the seconds in which it waits between its first and its last fragment.
 
     `waits_for_transfers` is the part of the bubble in which a transfer to it is under way. `memory` has the bytes alive
     on each of its devices from a time on, and `peak_bytes` is the most of them.

@@ -178,24 +178,24 @@ def failure_of_plan(plan: ReshardPlan) -> str:
     A device sends what lies in its shard, or what it received before, and the parts that each device of the target
     receives or keeps tile its shard: none overlap, and together they have as many elements.
     """
-    held, wanted = (
+    held, expected = (
         {device: box for box, devices in shards_of(each, plan.shape).devices.items() for device in devices}
         for each in (plan.source, plan.target)
     )
-    received: dict[int, list[Box]] = {device: [] for device in wanted}
+    received: dict[int, list[Box]] = {device: [] for device in expected}
     arrived: dict[tuple[int, Box], int] = {}
     for send in (*plan.copies, *sorted(plan.sends, key=lambda each: each.round)):
         is_held = send.source in held and _is_within(send.box, held[send.source])
         if not is_held and arrived.get((send.source, send.box), send.round) >= send.round:
             return f"device {send.source} sends {list(send.box)}, which it neither holds nor received before"
-        if send.target not in wanted or not _is_within(send.box, wanted[send.target]):
+        if send.target not in expected or not _is_within(send.box, expected[send.target]):
             return f"device {send.target} receives {list(send.box)}, which is not in its shard"
         arrived.setdefault((send.target, send.box), send.round)
         received[send.target].append(send.box)
     for device, boxes in received.items():
         total = sum(map(volume, boxes))
-        if total != volume(wanted[device]) or _overlap(boxes):
-            return f"device {device} receives {total} elements for a shard of {volume(wanted[device])}, or some twice"
+        if total != volume(expected[device]) or _overlap(boxes):
+            return f"device {device} receives {total} elements for a shard of {volume(expected[device])}, or some twice"
     return ""
 
 

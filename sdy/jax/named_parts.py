@@ -88,7 +88,7 @@ def named_computation(
 ) -> Any:
     """Return a function whose computation has a name, which `make_config` assigns to a mesh; also a decorator.
 
-    What differentiation makes of it has the same name. `static_argnames` are arguments that are no arrays.
+    What differentiation makes of it has the same name. `static_argnames` are arguments other than arrays.
     Raises: ValueError if the name is reserved.
     """
     if name == "main":
@@ -104,7 +104,7 @@ def named_computation(
 
 
 def named_tensor(tensor: T, name: str) -> T:
-    """Return an array with a name, which `make_config` assigns to a mesh: a place where the program may be cut."""
+    """Return an array with a name, which `make_config` assigns to a mesh: a place where the program may be divided."""
     return _marked(tensor, "tensor", name)
 
 
@@ -160,7 +160,7 @@ def fori_loop(num_iterations: int, body_fun: Callable[[Any, T], T], init_val: T)
 def enumerated_for(body_fun: Callable[[T, Any, Any], T], initial_carry: T, inputs: Any, *, unroll: bool = False) -> T:
     """Return the last carry of `body_fun(carry, i, input)`, a call for each element of the sequences in `inputs`.
 
-    The loop is always unrolled, whatever `unroll` says. Raises: ValueError if the leaves of `inputs` are no sequences
+    The loop is always unrolled, whatever `unroll` says. Raises: ValueError if the leaves of `inputs` are not sequences
     of arrays, or have different lengths.
     """
     del unroll

@@ -9,6 +9,8 @@ from sdy.jax.named_parts import fori_loop as fori_loop
 from sdy.jax.named_parts import named_computation as named_computation
 from sdy.jax.named_parts import named_tensor as named_tensor
 from sdy.jax.named_parts import reduce as reduce
+from sdy.mpmd.schedules.fragment_info import FragmentInfo as FragmentInfo
+from sdy.mpmd.schedules.fragment_info import ScheduleRule as ScheduleRule
 from sdy.program.mpmd_jit import Config as Config
 from sdy.program.mpmd_jit import Lowered as Lowered
 from sdy.program.mpmd_jit import jit as jit

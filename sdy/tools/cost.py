@@ -12,10 +12,10 @@ from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.program.pipeline import Pipeline
 from sdy.program.program import Program
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import print_tables
-from sdy.tools import pipelines
 from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
@@ -112,7 +112,13 @@ def _cost_file(arguments: Namespace) -> int:
         _print(arguments, partitioned.cost(hardware, arguments.free_bytes))
         return SUCCESS
 
-    return with_program_and_text(arguments, cost, use_pipeline=lambda pipeline, _: pipelines.cost(arguments, pipeline))
+    return with_program_and_text(arguments, cost, use_pipeline=lambda pipeline, _: _cost_pipeline(arguments, pipeline))
+
+
+def _cost_pipeline(arguments: Namespace, pipeline: Pipeline) -> int:
+    from sdy.tools import pipelines  # it imports NumPy, which few commands need
+
+    return pipelines.cost(arguments, pipeline)
 
 
 def _print(arguments: Namespace, found: ProgramCost) -> None:

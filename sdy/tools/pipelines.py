@@ -1,4 +1,4 @@
-"""What the commands of `sdy` print about programs of several meshes."""
+"""The answers of the commands of `sdy` for programs of several meshes."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _bound_of_busy(blocks: Sequence[Block[B]], load: Mapping[int, float]) -> int
 
 
 class _Loads(Generic[B]):
-    """What each device sends: of stored shards for the first time, and of blocks to further receivers."""
+    """The amounts that each device sends: of stored shards for the first time, and of blocks to further receivers."""
 
     def __init__(self, blocks: Sequence[Block[B]]) -> None:
         self._blocks = blocks

@@ -1,7 +1,7 @@
 """Plans that move a tensor from any sharding on any mesh to any other: which device sends which part to which.
 
 A part of the tensor that lies in one source shard and one target shard is a *block*. It is split among the devices of
-the target shard; each receives its pieces from a device of the source shard, and forwards them to the others, so that
+the target shard; each receives its part from a device of the source shard, and forwards them to the others, so that
 no device of the source sends a byte twice unless it has time for it. Source: docs/spec/08, 5.6.
 """
 
@@ -25,8 +25,8 @@ from sdy.model.sharding import DimSharding, TensorSharding
 
 Box = tuple[tuple[int, int], ...]  # the first index and the one after the last, by dim
 LEAST_PER_RECEIVER = 20  # elements of a block that is split among its receivers; smaller ones cannot be in equal parts
-# How finely blocks are cut: coarsely first, then finer while the busiest link carries more than it must. Small blocks
-# together have at least so many pieces, and large ones are cut between rows that are smaller by so much.
+# How finely blocks are split: coarsely first, then finer while the busiest link carries more than it must. Small blocks
+# together have at least so many parts, and large ones are split between rows that are smaller by so much.
 FINENESS, SLACK = (16, 128, 1024), 1.05
 
 
@@ -383,7 +383,7 @@ def _in_row(index: int, inner: Box, start: int, stop: int) -> Iterator[Box]:
 
 
 def _in_rounds(sends: Sequence[Send], most: int) -> Iterator[Send]:
-    """Yield pieces of the sends, each in the first round in which both devices have room.
+    """Yield parts of the sends, each in the first round in which both devices have room.
 
     What a device forwards goes after its arrival.
     """

@@ -1,4 +1,4 @@
-"""Where the values of a program of several meshes are: the devices of each mesh, and how transfers move values."""
+"""The places of the values of a program of several meshes: devices of each mesh, shardings, and how values move."""
 
 from __future__ import annotations
 

@@ -151,6 +151,15 @@ def test_a_function_of_two_fragments_orders_them() -> None:
     assert [label for label in order if label.startswith("F")] == ["F2", "F1", "F0"]
 
 
+def test_rules_order_fragments() -> None:
+    pipeline = sdy.mpmd.Pipeline.from_text(labelled_fragments(1, 1, 3, splits=False))
+    infos = list(pipeline.partition().runs.values())
+    forward = [info for info in infos if kind_of(info) == "F"]
+    found = pipeline.scheduled([sdy.mpmd.ScheduleRule(tuple(reversed(forward)))])
+    cost = found.cost(seconds_of=unit_seconds, transfer_seconds=0.0)
+    assert [slot.label for slot in cost.slots if slot.kind == "F"] == ["F2", "F1", "F0"]
+
+
 def backward_first(first: FragmentInfo, second: FragmentInfo) -> bool:
     return kind_of(first) == "B" and kind_of(second) == "F"
 
