@@ -30,8 +30,9 @@ from sdy.evidence.runs.verification import Verification, verify_sizes_as_they_ar
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.evidence.whole_proof import prove
 from sdy.interpreter.arrays.element_types import Array
+from sdy.model.devices.boxes import Box, is_within, volume
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
-from sdy.model.devices.reshard_plan import Box, ReshardPlan, shards_of, volume
+from sdy.model.devices.reshard_plan import ReshardPlan, shards_of
 from sdy.model.sharding_update import fully_closed
 from sdy.mpmd.dialect.ops import TransferOp
 
@@ -185,10 +186,10 @@ def failure_of_plan(plan: ReshardPlan) -> str:
     received: dict[int, list[Box]] = {device: [] for device in expected}
     arrived: dict[tuple[int, Box], int] = {}
     for send in (*plan.copies, *sorted(plan.sends, key=lambda each: each.round)):
-        is_held = send.source in held and _is_within(send.box, held[send.source])
+        is_held = send.source in held and is_within(send.box, held[send.source])
         if not is_held and arrived.get((send.source, send.box), send.round) >= send.round:
             return f"device {send.source} sends {list(send.box)}, which it neither holds nor received before"
-        if send.target not in expected or not _is_within(send.box, expected[send.target]):
+        if send.target not in expected or not is_within(send.box, expected[send.target]):
             return f"device {send.target} receives {list(send.box)}, which is not in its shard"
         arrived.setdefault((send.target, send.box), send.round)
         received[send.target].append(send.box)
@@ -197,10 +198,6 @@ def failure_of_plan(plan: ReshardPlan) -> str:
         if total != volume(expected[device]) or _overlap(boxes):
             return f"device {device} receives {total} elements for a shard of {volume(expected[device])}, or some twice"
     return ""
-
-
-def _is_within(box: Box, outer: Box) -> bool:
-    return all(low <= first and last <= high for (first, last), (low, high) in zip(box, outer, strict=True))
 
 
 def _overlap(boxes: Sequence[Box]) -> bool:

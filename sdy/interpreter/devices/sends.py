@@ -9,7 +9,8 @@ import numpy as np
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import grid_of_mesh
 from sdy.interpreter.devices.values import DeviceArray, stacked
-from sdy.model.devices.reshard_plan import Box, ReshardPlan, Send, mesh_of, shards_of
+from sdy.model.devices.boxes import Box, is_within
+from sdy.model.devices.reshard_plan import ReshardPlan, Send, mesh_of, shards_of
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 
@@ -50,9 +51,7 @@ class _Holdings:
     def has(self, send: Send) -> bool:
         """Return whether the sender of a part holds it as part of its shard."""
         box = self._boxes.get(send.source)
-        return box is not None and all(
-            low <= first and last <= high for (low, high), (first, last) in zip(box, send.box, strict=True)
-        )
+        return box is not None and is_within(send.box, box)
 
     def part(self, device: int, box: Box) -> Array:
         """Return a view of a part of the tensor that a device holds."""

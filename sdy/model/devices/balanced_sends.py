@@ -60,7 +60,7 @@ def balanced(blocks: Sequence[Block[B]], devices: Iterable[int]) -> Shares[B]:
     loads = _Loads(blocks)
     bound = _bound(blocks, len(set(devices)))
     loads.shift(bound)
-    bound = max(bound, _bound_of_busy(blocks, loads.load))
+    bound = max(bound, bound_of_busy(blocks, loads.load))
     again = {stored: dict.fromkeys(shares, 0.0) for stored, shares in loads.first_sent.items()}
     received: dict[tuple[int, ...], dict[int, float]] = {}
     forwarded: dict[int, float] = defaultdict(float)
@@ -97,7 +97,7 @@ def _bound(blocks: Sequence[Block[B]], device_count: int) -> int:
     return max(*received.values(), sent, -(-sum(received.values()) // device_count))
 
 
-def _bound_of_busy(blocks: Sequence[Block[B]], load: Mapping[int, float]) -> int:
+def bound_of_busy(blocks: Sequence[Block[B]], load: Mapping[int, float]) -> int:
     """Return what the busiest of a group of devices sends at least: what only they can send, divided among them.
 
     The groups are the devices above each level of load where there is a gap.

@@ -18,16 +18,17 @@ from typing import NamedTuple
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.user_code import require_type
 from sdy.diagnostics.wording import counted
-from sdy.model.devices.balanced_sends import Block, Shares, balanced
+from sdy.model.devices.balanced_sends import Block, Shares, balanced, bound_of_busy
+from sdy.model.devices.boxes import Box, boxes_of_range, is_within, volume
+from sdy.model.devices.levelled_sends import levelled
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import digit_of
 from sdy.model.sharding import DimSharding, TensorSharding
 
-Box = tuple[tuple[int, int], ...]  # the first index and the one after the last, by dim
 LEAST_PER_RECEIVER = 20  # elements of a block that is split among its receivers; smaller ones cannot be in equal parts
-# How finely blocks are split: coarsely first, then finer while the busiest link carries more than it must. Small blocks
-# together have at least so many parts, and large ones are split between rows that are smaller by so much.
-FINENESS, SLACK = (16, 128, 1024), 1.05
+# How finely blocks are split: small blocks together have at least four times so many parts, and large ones are split
+# between rows that are smaller by so much. Then the busiest link carries at most so many times what it must.
+FINENESS, SLACK = 16, 1.05
 
 
 class Send(NamedTuple):
@@ -131,11 +132,6 @@ class ReshardPlan:
         return f"ReshardPlan({counted(len(self.sends), 'send')}, {self.busiest:,} elements on the busiest link)"
 
 
-def volume(box: Box) -> int:
-    """Return the number of elements of a box."""
-    return prod(high - low for low, high in box)
-
-
 def reshard_plan(
     source: TensorSharding,
     target: TensorSharding,
@@ -187,10 +183,10 @@ def _plan(
     blocks, copies = _blocks(shards, wanted)
     shares = balanced(blocks, {*_devices(shards), *_devices(wanted)})
     plan = ReshardPlan(full, before, after, (), tuple(copies), shares.lower_bound)
-    for fineness in FINENESS:
-        plan = replace(plan, sends=tuple(_sends(blocks, shares, fineness)))
-        if plan.busiest <= SLACK * plan.lower_bound:
-            break
+    plan = replace(plan, sends=tuple(_sends(blocks, shares)))
+    if plan.busiest > SLACK * plan.lower_bound:
+        plan = replace(plan, sends=tuple(_levelled(plan)))
+        plan = replace(plan, lower_bound=max(plan.lower_bound, bound_of_busy(blocks, plan.sent)))
     if round_elements is not None:
         plan = replace(plan, sends=tuple(_in_rounds(plan.sends, round_elements)))
     return plan
@@ -270,7 +266,7 @@ def _blocks(shards: Shards, wanted: Shards) -> tuple[list[Block[Box]], list[Send
     return blocks, copies
 
 
-def _sends(blocks: Sequence[Block[Box]], balance: Shares[Box], fineness: int) -> Iterator[Send]:
+def _sends(blocks: Sequence[Block[Box]], balance: Shares[Box]) -> Iterator[Send]:
     """Yield the sends of large blocks, which are split by quotas, then of small ones, which devices pass on."""
     shares = balance.copy()
     small: list[Block[Box]] = []
@@ -278,10 +274,10 @@ def _sends(blocks: Sequence[Block[Box]], balance: Shares[Box], fineness: int) ->
         if len(block.receivers) > 1 and block.elements < LEAST_PER_RECEIVER * len(block.receivers):
             small.append(block)
             continue
-        for piece in _pieces(block, direct, shares, fineness):
+        for piece in _pieces(block, direct, shares):
             for box in boxes_of_range(block.part, piece.start, piece.stop):
                 yield from _sends_of_piece(block, piece, box)
-    parts = -(-4 * fineness // max(1, len(small)))
+    parts = -(-4 * FINENESS // max(1, len(small)))
     for block in sorted(small, key=lambda each: -each.elements):
         for start in range(0, block.elements, size := -(-block.elements // parts)):
             for box in boxes_of_range(block.part, start, min(block.elements, start + size)):
@@ -308,9 +304,9 @@ def _sends_of_piece(block: Block[Box], piece: _Piece, box: Box) -> Iterator[Send
     yield from (Send(piece.receiver, device, box, 1) for device in block.receivers if device != piece.receiver)
 
 
-def _pieces(block: Block[Box], direct: float, shares: Shares[Box], fineness: int) -> Iterator[_Piece]:
+def _pieces(block: Block[Box], direct: float, shares: Shares[Box]) -> Iterator[_Piece]:
     """Split a block by the quotas of those that receive it first, then by those of its holders."""
-    unit = _unit(block.part, (len(block.holders) + len(block.receivers)) * fineness)
+    unit = _unit(block.part, (len(block.holders) + len(block.receivers)) * FINENESS)
     received = shares.first_received[block.receivers]
     direct_end = min(block.elements, round(direct / unit) * unit)
     start = 0
@@ -354,32 +350,22 @@ def _unit(box: Box, most: int) -> int:
     return next((row for row in rows if row * most <= volume(box)), 1)
 
 
-def boxes_of_range(box: Box, start: int, stop: int) -> Iterator[Box]:
-    """Yield boxes with the elements from `start` to `stop` of a box, in row-major order."""
-    if start >= stop:
-        return
-    if not box:
-        yield ()
-        return
-    (low, high), inner = box[0], box[1:]
-    row = volume(inner)
-    if start == 0 and stop == (high - low) * row:
-        yield box
-        return
-    first, last = -(-start // row), stop // row
-    if first > last:  # all in one row
-        yield from _in_row(low + last, inner, start - last * row, stop - last * row)
-        return
-    if start % row:
-        yield from _in_row(low + first - 1, inner, start % row, row)
-    if first < last:
-        yield ((low + first, low + last), *inner)
-    if stop % row:
-        yield from _in_row(low + last, inner, 0, stop % row)
+def _levelled(plan: ReshardPlan) -> Iterator[Send]:
+    """Yield the sends of a plan after those of busy devices were taken over by others."""
+    senders: dict[Box, dict[int, int]] = defaultdict(dict)
+    for send in plan.sends:
+        senders[send.box][send.target] = send.source
+    held = {device: box for box, devices in shards_of(plan.source, plan.shape).devices.items() for device in devices}
 
+    def holders(box: Box) -> Iterator[int]:
+        return (device for device, shard in held.items() if is_within(box, shard))
 
-def _in_row(index: int, inner: Box, start: int, stop: int) -> Iterator[Box]:
-    return (((index, index + 1), *box) for box in boxes_of_range(inner, start, stop))
+    for box, receivers in levelled(senders, holders, plan.lower_bound).items():
+        for target in receivers:
+            number, sender = 0, receivers[target]
+            while sender in receivers:
+                number, sender = number + 1, receivers[sender]
+            yield Send(receivers[target], target, box, number)
 
 
 def _in_rounds(sends: Sequence[Send], most: int) -> Iterator[Send]:
