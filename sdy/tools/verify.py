@@ -70,6 +70,9 @@ value of a device is related to a value of the original program, and each op fol
 partitioner is used. With --local, verify or prove the program in that file instead, on the shardings of arguments and
 results that FILE ends up with.
 
+A program of several meshes, in the dialect mpmd, runs on the devices of all meshes, and is compared with the program
+without them; with --reduced and --prove, fragment by fragment. --local then names the program at a later stage.
+
 The exit code is 0 if all outputs agree, or the program is proved; 1 if the partitioned program computes something else,
 or an op has no proof; and 2 if the program could not be verified. Where an op has no form in exact numbers, the outcome
 is "not decided", and floats must agree within rounding.
