@@ -1,5 +1,6 @@
 from sdy import extend as extend
 from sdy import ir as ir
+from sdy import mpmd as mpmd
 from sdy.advice.contract import CollectiveBound as CollectiveBound
 from sdy.advice.contract import Contract as Contract
 from sdy.advice.diff_page import diff_page as diff_page
@@ -15,6 +16,8 @@ from sdy.grammar.parse import parse_mesh as parse_mesh
 from sdy.grammar.parse import parse_sharding as parse_sharding
 from sdy.jax.jitted.function import JitFallbackWarning as JitFallbackWarning
 from sdy.jax.tree_shardings import shardings as shardings
+from sdy.model.devices.reshard_plan import ReshardPlan as ReshardPlan
+from sdy.model.devices.reshard_plan import reshard_plan as reshard_plan
 from sdy.model.mesh import Mesh as Mesh
 from sdy.model.sharding import TensorSharding as TensorSharding
 from sdy.program.execution import interpret as interpret

@@ -20,12 +20,12 @@ from sdy.dialects import arith
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import MAIN, functions_of
-from sdy.dialects.ir.walk import blocks_of, ops_of, pre_order
+from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.mpmd.dialect.types import MeshTensorType
+from sdy.mpmd.execution.without_meshes import first_on_mesh, remove_meshes
 from sdy.passes.rewriting.insertion import replace_op
 from sdy.rules.all import sharding_rule
 from sdy.rules.user_rules import check_rules
@@ -160,7 +160,7 @@ def verify_and_normalize(module: ModuleOp, text: str) -> None:
     verify_module(module)
     check_rules(module, sharding_rule)
     if "mpmd." in text:
-        _refuse_several_meshes(module)
+        _remove_names(module)
     if re.search(_FOREIGN, text):
         from sdy.passes.import_.import_async_collectives import import_async_collectives  # few programs need these
         from sdy.passes.import_.import_hlo_shardings import import_hlo_shardings
@@ -173,14 +173,14 @@ def verify_and_normalize(module: ModuleOp, text: str) -> None:
         verify_module(module)
 
 
-def _refuse_several_meshes(module: ModuleOp) -> None:
-    """Raise SdyError SDY-T283 at the first op of the dialect of programs of several meshes."""
-    for op in pre_order(module):
-        types = (each.type for each in (*op.operands, *op.results, *(arg for b in blocks_of(op) for arg in b.args)))
-        if op.name.startswith("mpmd.") or any(isinstance(each, MeshTensorType) for each in types):
-            message = f"{op.name}: a program of several meshes, whose fragments sdy cannot partition together"
-            hint = "sdy-opt runs the passes of the dialect mpmd on it"
-            raise SdyError(Diagnostic("SDY-T283", message, span_of(op), hint=hint))
+def _remove_names(module: ModuleOp) -> None:
+    """Remove the names of computations. Raises: SdyError SDY-T283 at the first op with a value on a mesh."""
+    op = first_on_mesh(module)
+    if op is not None:
+        message = f"{op.name}: a program of several meshes, whose fragments sdy partitions one by one"
+        hint = "sdy verify, sdy cost, sdy report and sdy-run take it, and in Python sdy.mpmd.load(path) reads it"
+        raise SdyError(Diagnostic("SDY-T283", message, span_of(op), hint=hint))
+    remove_meshes(module)
 
 
 def argument_names(module: ModuleOp, locations: ParsedLocations) -> tuple[str, ...]:

@@ -14,12 +14,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.tensor_bytes import element_bytes
 from sdy.grammar.write import write_all_to_all_params, write_axes_per_dim, write_axis_list
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size

@@ -16,10 +16,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.allocation.buffers import Buffers, stored_in_results
 from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, lifetimes, memory_uses
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
+from sdy.dialects.tensor_bytes import tensor_bytes
 
 Values = frozenset[SSAValue]
 

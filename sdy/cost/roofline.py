@@ -19,7 +19,6 @@ from sdy.cost.flops import op_flops
 from sdy.cost.hardware import Hardware, Kernels, MatrixRates
 from sdy.cost.kernels.work import Work, unfused_work
 from sdy.cost.op_costs import cost_of_op
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.facts.traits import collective_kind, is_terminator, selects_elements
 from sdy.dialects.ir.fast_ops import operands_of, type_of
@@ -30,6 +29,7 @@ from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
+from sdy.dialects.tensor_bytes import tensor_bytes
 
 # Ops that take no time themselves: they pass values on, or stand for the ops that they call or have in regions.
 FREE_OPS = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, *get_args(ControlFlowOp))

@@ -14,9 +14,9 @@ from xdsl.ir import Operation
 from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import group_table
 from sdy.cost.executions import executions
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all
+from sdy.dialects.tensor_bytes import tensor_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,16 @@ def jax_function(
     return function_on_devices(local, boundary, devices)
 
 
+def put(value: object, sharding: object) -> object:
+    """Return a JAX array with a sharding, which may be on other devices."""
+    return import_module("jax").device_put(value, sharding)
+
+
+def all_devices() -> Sequence[object]:
+    """Return the JAX devices."""
+    return import_module("jax").devices()
+
+
 def require_jax() -> None:
     """Raise SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old. This does not import it."""
     if find_spec("jax") is None:

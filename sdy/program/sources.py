@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -20,6 +20,9 @@ from sdy.dialects.verification.ignored_annotations import ignored_annotations
 from sdy.interpreter.arrays.element_types import Array
 from sdy.jax.optional_jax import check_jax_version, missing_jax_error
 from sdy.program.program import Program
+
+if TYPE_CHECKING:
+    from sdy.jax.to_stablehlo.lowering import Lowered
 
 R = TypeVar("R")
 
@@ -46,10 +49,15 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")
     lowered = lower(fn, args, kwargs, platform)
     note_step(f"read {lowered.name}")
+    return Program(*read_lowered(lowered))
+
+
+def read_lowered(lowered: Lowered[R]) -> tuple[ModuleOp, Origin[R]]:
+    """Return the module of what JAX lowered, and its origin. Raises: SdyError with the first error in its text."""
     module = parse_module(lowered.text, lowered.name)
     source_lines = _source_lines(module, lowered.op_sources)
     verify_and_normalize(module, lowered.text)
-    origin = Origin(
+    return module, Origin(
         lowered.text,
         lowered.signature,
         source_lines,
@@ -59,7 +67,6 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
         lowered.callbacks,
         tuple(ignored_annotations(module)),
     )
-    return Program(module, origin)
 
 
 def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:

@@ -35,10 +35,10 @@ class ShardedResult:
 def devices_table(mesh: Mesh, results: Sequence[ShardedResult]) -> FittedTable:
     """Return a table with one row per device: its coordinates, and the slice and elements of each result."""
     columns_of_results = [_shard_texts(result) for result in results]
-    coordinates = {device: _coordinates(mesh, position) for position, device in enumerate(mesh.listed_devices())}
+    positions = {device: position for position, device in enumerate(mesh.listed_devices())}
     rows = (
-        (str(device), coordinates[device], *(texts[device] for texts in columns_of_results))
-        for device in sorted(coordinates)
+        (str(device), _coordinates(mesh, position), *(texts[position] for texts in columns_of_results))
+        for device, position in sorted(positions.items())
     )
     columns = ("device", "coordinates", *(f"result {index}" for index in range(len(results))))
     return fitted_table("devices", columns, rows, right=(0,))
@@ -53,12 +53,13 @@ def _coordinates(mesh: Mesh, position: int) -> str:
 
 
 def _shard_texts(result: ShardedResult) -> list[str]:
-    """Return the text of the shard of a result on each device, by device number, without padding."""
-    shards = shard(result.array, result.sharding, result.mesh)
-    coordinates = [shard_coordinates(dim.axes, result.mesh) for dim in result.sharding.dims]
+    """Return the text of the shard of a result at each position of the mesh, without padding."""
+    mesh = Mesh(result.mesh.axes)
+    shards = shard(result.array, result.sharding, mesh)
+    coordinates = [shard_coordinates(dim.axes, mesh) for dim in result.sharding.dims]
     return [
-        _shard_text(shards.device_view(device), [of_dim[device] for of_dim in coordinates], result.array.shape)
-        for device in range(result.mesh.device_count)
+        _shard_text(shards.device_view(position), [of_dim[position] for of_dim in coordinates], result.array.shape)
+        for position in range(mesh.device_count)
     ]
 
 

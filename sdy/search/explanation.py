@@ -17,8 +17,8 @@ from rich.console import Console
 from xdsl.ir import BlockArgument
 
 from sdy.cost.quantities import seconds_text
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.wording import counted, first_names
+from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding

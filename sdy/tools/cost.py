@@ -12,10 +12,11 @@ from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.program.pipeline import Pipeline
 from sdy.program.program import Program
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import print_tables
-from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
@@ -31,6 +32,9 @@ from sdy.tools.command_line.subcommand_parser import SubcommandParser
 DESCRIPTION = f"""\
 Partition a program and estimate its cost on each device of a machine: the time of the collectives by mesh axis, the
 time of arithmetic and of memory accesses, and the peak memory compared with the memory of the device.
+
+Of a program of several meshes, print when each mesh runs its fragments, the bubbles, and what is alive on each mesh;
+with --schedule, in other orders of the fragments.
 
 Machines: {", ".join(HARDWARE)}, or a TOML file that describes one (docs/costs.md).
 `sdy cost` without arguments lists them with their numbers.
@@ -62,6 +66,12 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "--trace", metavar="OUT", help="also write the schedule of the ops as a trace for Chrome and ui.perfetto.dev"
     )
+    parser.add_argument(
+        "--schedule",
+        metavar="NAMES",
+        help="of a program of several meshes: order the fragments by this schedule, or compare several, with commas "
+        "between, or all",
+    )
     add_compile_arguments(parser, savings=True)
     parser.add_argument(
         "--minimize",
@@ -92,20 +102,35 @@ def run(arguments: Namespace) -> int:
 def _cost_file(arguments: Namespace) -> int:
     hardware = resolve_hardware(arguments.on)
 
-    def cost(program: Program, text: str) -> ProgramCost:
+    def cost(program: Program, text: str) -> int:
+        check_not_given(arguments, "is for programs of several meshes", "schedule")
         if arguments.minimize == "time" and not arguments.no_optimizer:
             program = program.optimized_for(hardware)
         partitioned = partition(program, arguments.file, text, savings=arguments.savings)
         if arguments.trace is not None:
             write_text(arguments.trace, dumps(program.schedule_trace(hardware)))
-        return partitioned.cost(hardware, arguments.free_bytes)
+        _print(arguments, partitioned.cost(hardware, arguments.free_bytes))
+        return SUCCESS
 
-    found = with_program_and_text(arguments, cost, is_priced=True)
+    return with_program_and_text(
+        arguments,
+        cost,
+        use_pipeline=lambda pipeline, _: _cost_pipeline(arguments, pipeline),
+        is_priced=True,
+    )
+
+
+def _cost_pipeline(arguments: Namespace, pipeline: Pipeline) -> int:
+    from sdy.tools import pipelines  # it imports NumPy, which few commands need
+
+    return pipelines.cost(arguments, pipeline)
+
+
+def _print(arguments: Namespace, found: ProgramCost) -> None:
     if arguments.json:
         print_json(found.to_json())
     else:
         print_tables(console_of(arguments), *cost_tables(found, Overlap(arguments.overlap)))
-    return SUCCESS
 
 
 def _byte_count(text: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -14,8 +15,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 import sdy
+from sdy.compile.origin import Origin
+from sdy.compile.pipeline import CompiledPipeline, compiled_pipeline
 from sdy.compile.propagated import boundary_of
+from sdy.compile.signature import FlatSignature
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
 from sdy.dialects.module_text import parse_module
@@ -27,12 +32,16 @@ from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_bool, 
 from sdy.interpreter.arrays.literals import dense_text, tensor_text
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
-from sdy.interpreter.inputs import parse_inputs
+from sdy.interpreter.inputs import check_inputs, parse_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.interpreter.run import RunSettings, interpret
+from sdy.model.devices.placement import ProgramPlacement
+from sdy.model.mesh import Mesh
+from sdy.mpmd.dialect.types import mesh_type
+from sdy.mpmd.execution.without_meshes import first_on_mesh, remove_meshes
 from sdy.report.run_output import RunTrace, ShardedResult, devices_table
 from sdy.report.run_progress import terminal_progress
-from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.fitted_table import FittedTable, print_tables
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
@@ -103,20 +112,28 @@ def _inputs(arguments: ToolArguments) -> Sequence[Array]:
 
 
 def _results(arguments: ToolArguments, chunk: Chunk, inputs: Sequence[Array]) -> Iterator[str]:
-    """Return the text of each result of one program; a program without functions has no results."""
+    """Return the text of each result of one program; a program without functions has no results.
+
+    A program of several meshes runs on the devices of its meshes.
+    """
     module = parse_module(chunk.text, arguments.file, first_line=chunk.first_line)
     verify_module(module)
     if not functions_of(module):
         return
+    pipeline = None
+    if first_on_mesh(module) is not None:
+        pipeline = compiled_pipeline(module, Origin(chunk.text, FlatSignature()))
+        module = pipeline.written
+    remove_meshes(module)  # names of computations remain in a program that was not imported
     function = main_function(module)
     if main_block(module).args and not inputs:
         raise _no_inputs(function)
-    results = _interpreted(arguments, module, function, inputs)
+    results = _interpreted(arguments, module, function, inputs, pipeline)
     show = dense_text if arguments.has("interpreter-print-dense") else tensor_text
     for result, result_type in zip(results, function.function_type.outputs, strict=True):
         yield show(result, result_type)
     if arguments.has("devices-table"):
-        yield _devices_text(module, results)
+        yield _devices_text(boundary_of(module), results) if pipeline is None else _meshes_text(pipeline, results)
 
 
 def _no_inputs(function: FuncOp) -> SdyError:
@@ -139,18 +156,28 @@ def _one(value_type: Attribute) -> str:
     return "1.0" if is_float(dtype) else "1"
 
 
-def _interpreted(arguments: ToolArguments, module: ModuleOp, function: FuncOp, inputs: Sequence[Array]) -> list[Array]:
+def _interpreted(
+    arguments: ToolArguments,
+    module: ModuleOp,
+    function: FuncOp,
+    inputs: Sequence[Array],
+    pipeline: CompiledPipeline | None,
+) -> list[Array]:
     folder = arguments.values.get("probe-output-dir")
     host = Host(write=_write, probe_folder=None if folder is None else Path(folder))
     observers: list[OpObserver] = []
     if arguments.has("trace"):
-        observers.append(RunTrace(module, _write_error).observe)
+        observers.append(RunTrace(module if pipeline is None else pipeline.local, _write_error).observe)
     hint = "run the program in smaller sizes; `sdy verify --reduced` chooses them"
     check_memory(estimate_of_run(module), module, hint)
     with terminal_progress("", function) as observer:
         if observer is not None:
             observers.append(observer)
-        return interpret(module, inputs, function.sym_name.data, host, RunSettings(_combined_observer(observers)))
+        settings = RunSettings(_combined_observer(observers), host=host)
+        if pipeline is not None:
+            check_inputs(function, [(array.shape, array.dtype) for array in inputs])
+            return pipeline.global_results(pipeline.run_on_devices(inputs, settings))
+        return interpret(module, inputs, function.sym_name.data, settings=settings)
 
 
 def _combined_observer(observers: Sequence[OpObserver]) -> OpObserver | None:
@@ -164,15 +191,35 @@ def _combined_observer(observers: Sequence[OpObserver]) -> OpObserver | None:
     return observe
 
 
-def _devices_text(module: ModuleOp, results: Sequence[Array]) -> str:
-    boundary = boundary_of(module)
+def _devices_text(boundary: ProgramPlacement, results: Sequence[Array]) -> str:
     sharded = [
         ShardedResult(array, placement.sharding, placement.mesh)
         for array, placement in zip(results, boundary.results, strict=True)
     ]
+    return _table_text(devices_table(boundary.mesh, sharded))
+
+
+def _meshes_text(pipeline: CompiledPipeline, results: Sequence[Array]) -> str:
+    """Return a table for each mesh that holds results; its title has the numbers of these."""
+    names = [mesh_type(each.type).mesh for each in terminator_of(main_function(pipeline.folded).body).operands]
+    tables: list[str] = []
+    for name in dict.fromkeys(names):
+        numbers = [number for number, each in enumerate(names) if each == name]
+        placements = [pipeline.boundary.results[number] for number in numbers]
+        sharded = [
+            ShardedResult(results[number], placement.sharding, placement.mesh)
+            for number, placement in zip(numbers, placements, strict=True)
+        ]
+        table = devices_table(Mesh(placements[0].mesh.axes, pipeline.layout.devices[name]), sharded)
+        columns = (*table.columns[:2], *(f"result {number}" for number in numbers))
+        tables.append(_table_text(replace(table, title=f"devices of {name}", columns=columns)))
+    return "\n".join(tables)
+
+
+def _table_text(table: FittedTable) -> str:
     console = Console(file=StringIO(), width=shutil.get_terminal_size().columns, highlight=False)
     with console.capture() as capture:
-        print_tables(console, devices_table(boundary.mesh, sharded))
+        print_tables(console, table)
     return capture.get().rstrip("\n")
 
 

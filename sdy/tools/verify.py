@@ -26,6 +26,7 @@ from sdy.evidence.runs.arrays import check_arrays, load_arrays
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
 from sdy.evidence.runs.verification import ReducedSizes, Verdict, Verification, chance_text, verify_sizes_as_they_are
+from sdy.program.pipeline import MESH_TENSOR
 from sdy.program.program import Program
 from sdy.report.run_progress import terminal_progress
 from sdy.report.similar_entries import MOST_ENTRIES, rest_text
@@ -40,6 +41,7 @@ from sdy.report.tables.program_tables import (
     values_table,
 )
 from sdy.report.value_rows import boundary_rows, value_rows, without_similar
+from sdy.tools import pipelines
 from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
@@ -71,6 +73,9 @@ a run in smaller sizes. No code of the partitioner is used. With --local, verify
 instead, on the shardings of arguments and results that FILE ends up with. With --against, verify that FILE computes the
 same function as another program, which may be written otherwise; formulas that are equal by the laws of exponentials
 and logarithms are found to be.
+
+A program of several meshes, in the dialect mpmd, runs on the devices of all meshes, and is compared with the program
+without them; with --reduced and --prove, fragment by fragment. --local then names the program at a later stage.
 
 The exit code is 0 if all outputs agree, or the program is proved; 1 if the partitioned program computes something else,
 or an op has no proof; and 2 if the program could not be verified. Where an op has no form in exact numbers, the outcome
@@ -153,7 +158,9 @@ def _verify_file(arguments: Namespace) -> int:
             print(f"{count} of the text ignored, so the program may be sharded otherwise than meant: see the warnings")
         return status
 
-    return with_program_and_text(arguments, verified)
+    return with_program_and_text(
+        arguments, verified, use_pipeline=lambda pipeline, text: pipelines.verify(arguments, pipeline, text)
+    )
 
 
 def _verify(program: Program, text: str, arguments: Namespace) -> int:
@@ -167,6 +174,8 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     path = arguments.file
     if arguments.local:
         path, text = arguments.local, read_text(arguments.local)
+        if MESH_TENSOR in text:
+            return pipelines.verify_against(arguments, partitioned)
         partitioned = replace(partitioned, local=local_program(text, path, partitioned.boundary))
     if arguments.prove:
         return _prove(partitioned, path, text, arguments)

@@ -24,7 +24,7 @@ HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 FENCED = re.compile(r"^( *)(```|~~~).*?^ *\2 *$", re.MULTILINE | re.DOTALL)
 IMPORTS_JAX = re.compile(r"^(import|from) jax\b", re.MULTILINE)
 # Pages whose costs depend on how JAX lowers a program. With another JAX than that of the extra `test`, they must run.
-LOWERED = {"docs/tutorials/6-transformer.md", "docs/guides/fit.md"}
+LOWERED = {"docs/tutorials/6-transformer.md", "docs/tutorials/7-pipelines.md", "docs/guides/fit.md"}
 # A script, style, image or frame of another host.
 OTHER_HOST = re.compile(
     r"""<(?:script|img|iframe|link(?=[^>]*stylesheet))\b[^>]*(?:src|href)=["']?(?:https?:)?//|(?:import|fetch|url)\(["']?https?:"""

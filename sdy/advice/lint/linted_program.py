@@ -17,7 +17,6 @@ from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.compile.compiled import Compiled
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.roofline import OpTime
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.diagnostics.diagnostic import Span
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.facts.traits import collective_kind
@@ -28,6 +27,7 @@ from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import function_result_sharding, sharding_of
+from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh

@@ -20,12 +20,12 @@ from sdy.advice.lint.price import Cost
 from sdy.advice.lint.uses import fix_of
 from sdy.advice.partition_summary import axes_of_dims
 from sdy.cost.allocation.buffers import aliased_results
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis_list import sharded_size
 from sdy.model.sharding import TensorSharding
 

@@ -15,7 +15,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, OpResult, Use
 
 from sdy.cost.allocation.dim_order import reads_in_place
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.facts.traits import Elementwise, has_fact
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import ops_in
@@ -33,6 +32,7 @@ from sdy.dialects.stablehlo.shape import (
     TransposeOp,
 )
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, PadOp, SliceOp
+from sdy.dialects.tensor_bytes import tensor_bytes
 
 # The ops beside elementwise ones that XLA computes where their results are read.
 _FUSIBLE = frozenset(

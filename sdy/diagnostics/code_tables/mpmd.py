@@ -105,4 +105,16 @@ MPMD: dict[str, Code] = {
         "A forward-only pipeline has a backward dependency.",
         "Assign the computations to meshes in the order in which values flow.",
     ),
+    "SDY-M401": Code(
+        "A program of several meshes cannot run: an op or a value is on no mesh, or there is no topology.",
+        "Run `mpmd-import-pipeline`, which places every op and value on a mesh.",
+    ),
+    "SDY-M402": Code(
+        "A schedule deadlocks: fragments wait for each other.",
+        "Order the units of each mesh so that none runs before what it needs; the notes name a cycle.",
+    ),
+    "SDY-M403": Code(
+        "A program has nothing that a schedule orders: no fragments of named computations with a call counter.",
+        "Call the computations of each microbatch by `mpmd.call` with a `call_counter`; order before the export.",
+    ),
 }

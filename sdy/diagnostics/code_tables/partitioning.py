@@ -110,6 +110,10 @@ PARTITIONING: dict[str, Code] = {
         "Two programs are compared whose arguments or results have other types.",
         "Give both programs the same arguments, and let them return the same results.",
     ),
+    "SDY-V008": Code(
+        "A transfer between two meshes does not deliver the shards of its result.",
+        "This is a fault of sdy: report it with the program.",
+    ),
     "SDY-V004": Code(
         "A local program does not fit the program that it stands for: its arguments, results, or devices are others.",
         "Give it one argument per argument and one result per result of the program, each a shard by its sharding.",

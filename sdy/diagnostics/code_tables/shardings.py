@@ -40,6 +40,14 @@ SHARDINGS: dict[str, Code] = {
     "SDY-S031": Code(
         "An attribute that describes shardings has the wrong kind.", "Use the kind of attribute that the message names."
     ),
+    "SDY-S080": Code(
+        "A tensor cannot be moved between two shardings: one names its mesh, has another rank or other partial values.",
+        "Inline the meshes, and give both shardings the rank of the tensor.",
+    ),
+    "SDY-S081": Code(
+        "The devices of a mesh, or the elements that a device may send in a round, have the wrong number.",
+        "List each device of the mesh once, and allow at least one element per round.",
+    ),
     "SDY-S101": Code("The size of a mesh axis is less than 1.", "Use a size of 1 or more."),
     "SDY-S102": Code("A device id is negative.", "Use device ids from 0 to the number of devices - 1."),
     "SDY-S103": Code("A mesh without axes lists several device ids.", "Add an axis, or list a single device."),

@@ -208,7 +208,7 @@ TOOLS: dict[str, Code] = {
     ),
     "SDY-T283": Code(
         "A program of several meshes, in the dialect mpmd, was given to a command that partitions programs of one.",
-        "Run the passes of the dialect by `sdy-opt`, such as `--mpmd-import-pipeline`.",
+        "Use `sdy verify`, `sdy cost`, `sdy report` or `sdy-run`; `sdy-opt` runs the passes of the dialect.",
     ),
     "SDY-T271": Code(
         "An audit checked nothing: the program has no op with a sharding rule, or none that can be run.",

@@ -104,6 +104,11 @@ class DenseElementsAttr(Data[DenseElements], BuiltinAttribute):
         """Return whether all elements are equal."""
         return self.data.is_splat
 
+    @property
+    def first_value(self) -> Scalar:
+        """The first element of a constant that has any; each element of a splat, of which there may be many."""
+        return self.data.codec.decode(self.data.raw[: self.data.codec.byte_width])
+
     def get_values(self) -> tuple[Scalar, ...]:
         """Return all elements in row-major order."""
         codec, raw = self.data.codec, self.data.raw

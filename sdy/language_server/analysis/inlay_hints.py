@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
 from sdy.dialects.sharded_types import local_type, static_shape
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.language_server.analysis.analysed_text import AnalysedText
 from sdy.language_server.text.document import Position
 from sdy.model.mesh_table import resolve_mesh

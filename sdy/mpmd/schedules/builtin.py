@@ -11,7 +11,6 @@ from math import floor
 from typing import NamedTuple
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.wording import similar_name_hint
 
 
 class Unit(NamedTuple):
@@ -149,13 +148,3 @@ SCHEDULES: dict[str, Before] = {
     "CircularWithReversedBackward": _circular(reverses_backward=True),
     "ParallelPipelinesWithWrapAround": _parallel_with_wrap_around,
 }
-
-
-def schedule_named(name: str) -> Before:
-    """Return the schedule of a name, in any case, with or without `builtin:`. Raises: SdyError SDY-M010."""
-    wanted = name.removeprefix("builtin:").lower()
-    found = next((before for each, before in SCHEDULES.items() if each.lower() == wanted), None)
-    if found is None:
-        hint = similar_name_hint(name, SCHEDULES) or f"schedules: {', '.join(SCHEDULES)}"
-        raise SdyError(Diagnostic("SDY-M010", f"unknown schedule {name}", hint=hint))
-    return found

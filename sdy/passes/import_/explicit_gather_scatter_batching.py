@@ -26,9 +26,9 @@ from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, 
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
 from sdy.dialects.verification.attribute_checks import SHARDING_RULE
-from sdy.passes.import_.position_index import position_dim
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import insert_before
+from sdy.passes.rewriting.position_index import position_dim
 from sdy.passes.rewriting.unique_constants import unique_constants
 
 DimIndices = tuple[int, ...]

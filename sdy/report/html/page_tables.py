@@ -8,10 +8,10 @@ from functools import cache
 
 from xdsl.ir import Attribute, SSAValue
 
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.sharded_types import local_type, static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.grammar.write import write_axis_ref, write_sharding
 from sdy.model.axis import AxisRef
 from sdy.model.mesh_table import MeshTable, resolve_mesh

@@ -12,6 +12,7 @@ from sdy.compile.compiled import Compiled
 from sdy.cost.op_costs import unpriced_remark
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span, render
 from sdy.passes.export.optimize.remark_codes import SAVINGS
+from sdy.program.pipeline import MESH_TENSOR, Pipeline
 from sdy.program.program import Program
 from sdy.tools.command_line.files import read_text
 
@@ -30,15 +31,23 @@ def with_program(arguments: Namespace, use: Callable[[Program], T], path: str | 
 
 
 def with_program_and_text(
-    arguments: Namespace, use: Callable[[Program, str], T], path: str | None = None, *, is_priced: bool = False
+    arguments: Namespace,
+    use: Callable[[Program, str], T],
+    path: str | None = None,
+    use_pipeline: Callable[[Pipeline, str], T] | None = None,
+    *,
+    is_priced: bool = False,
 ) -> T:
     """Return `use(program, text)` for the program in a file; see `with_program`.
 
-    If the program `is_priced`, a remark names its ops without a known cost.
+    If the program `is_priced`, a remark names its ops without a known cost. A program of several meshes is passed to
+    `use_pipeline`; without one, it is refused.
     """
     file: str = path or arguments.file
     text = read_text(file)
     try:
+        if use_pipeline is not None and MESH_TENSOR in text:
+            return use_pipeline(Pipeline.from_text(text, file), text)
         program = Program.from_text(text, file)
         remark = unpriced_remark(program.module) if is_priced else None
         for warning in (*program.origin.warnings, *((remark,) if remark else ())):

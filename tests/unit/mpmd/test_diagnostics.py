@@ -67,6 +67,11 @@ CASES = [
         function("%0 = mpmd.call @none(%x) : (tensor<8xf32>) -> tensor<8xf32>\nreturn", "tensor<8xf32>"),
     ),
     Case("SDY-M010", function("return"), "mpmd-pipeline-scheduler{must-happen-before=2F2B}"),
+    Case(
+        "SDY-M110",
+        function("%0 = stablehlo.abs %x : tensor<8xf32>\nreturn %0 : tensor<8xf32>", "tensor<8xf32>", "tensor<8xf32>"),
+        "mpmd-infer-mesh-rewrite-using-analysis",
+    ),
     Case("SDY-M101", function(LOOP, "tensor<8xf32>"), "mpmd-unroll-for-loops"),
     Case("SDY-M102", function("return"), f"mpmd-rule-based-merge{{rules={MERGE_TWICE}}}"),
     Case(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import pytest
+from support.pipeline_programs import labelled_fragments
 
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.schedules.builtin import SCHEDULES, Unit, schedule_named
+from sdy.mpmd.schedules.builtin import SCHEDULES, Before, Unit
+from sdy.mpmd.schedules.total_orders import TotalOrder, schedule_named
 
 # For each schedule the units of each mesh in order: F forward, B backward, A what a transfer waits for, W the rest.
 ORDERS = {
@@ -45,57 +45,11 @@ CIRCULAR_ORDERS = {
 }
 
 
-def on_mesh(mesh: int) -> str:
-    return f'!mpmd.mesh_tensor<"m{mesh}", tensor<4xf32>>'
-
-
-def fragment(label: str, mesh: int, operands: Sequence[str], attributes: str = "") -> str:
-    """Return the text of a fragment with the result `%label`: `F2_1` is forward, of stage 2 and microbatch 1."""
-    count = "" if label.startswith("F") else "(1)"
-    values = ", ".join(operands)
-    types = ", ".join([on_mesh(mesh)] * len(operands))
-    arguments = ", ".join(f"%x{index}: tensor<4xf32>" for index in range(len(operands)))
-    return f"""
-  %{label} = mpmd.fragment<mesh="m{mesh}", origin=["f"{count}], stage={label[1:].split("_")[0]}> ({values})
-      {{call_counter = {label.split("_")[1]} : ui32, label = "{label}"{attributes}}} ({arguments}) {{
-    mpmd.return %x0 : tensor<4xf32>
-  }} : ({types}) -> {on_mesh(mesh)}"""
-
-
-def transfer(result: str, value: str, source: int, target: int) -> str:
-    return f"\n  {result} = mpmd.transfer {value} : ({on_mesh(source)}) -> {on_mesh(target)}"
-
-
-def microbatch(index: int, meshes: int, stages: int, *, splits: bool) -> Iterator[str]:
-    """Yield all forwards of a microbatch, then its backwards from the last stage to the first."""
-    value = "%a0"
-    for stage in range(stages):
-        label = f"F{stage}_{index}"
-        yield fragment(label, stage % meshes, [value])
-        value = f"%{label}"
-        if stage + 1 < stages:
-            yield transfer(f"{value}t", value, stage % meshes, (stage + 1) % meshes)
-            value += "t"
-    for stage in reversed(range(stages)):
-        mesh = stage % meshes
-        label = f"{'A' if splits and stage else 'B'}{stage}_{index}"
-        mark = ", split_keep_transferred" if splits and stage else ""
-        yield fragment(label, mesh, [f"%F{stage}_{index}", value], mark)
-        value = f"%{label}"
-        if splits and stage:
-            yield fragment(f"W{stage}_{index}", mesh, [value], ", split_drop_transferred")
-        if stage:
-            yield transfer(f"{value}t", value, mesh, (stage - 1) % meshes)
-            value += "t"
-
-
-def program(meshes: int, stages: int, microbatches: int, *, splits: bool) -> str:
-    topology = ", ".join(f'<"m{mesh}" : <["x"=1]>>' for mesh in range(meshes))
-    body = "".join(line for index in range(microbatches) for line in microbatch(index, meshes, stages, splits=splits))
-    return f"""
-func.func public @main(%a0: {on_mesh(0)}) attributes {{topology = #mpmd.topology<{topology}>}} {{{body}
-  return
-}}"""
+def predicate(name: str) -> Before:
+    """Return one of Shardy's schedules."""
+    found = schedule_named(name)
+    assert not isinstance(found, TotalOrder)
+    return found
 
 
 def orders(text: str, schedule: str) -> dict[str, list[str]]:
@@ -111,7 +65,7 @@ def orders(text: str, schedule: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("schedule", ORDERS)
 def test_order_on_each_of_four_meshes(schedule: str) -> None:
-    text = program(4, 4, 8, splits=schedule.startswith("ZeroBubble"))
+    text = labelled_fragments(4, 4, 8, splits=schedule.startswith("ZeroBubble"))
     found = orders(text, schedule)
     short = [" ".join(label[0] + label.split("_")[1] for label in found[f"m{mesh}"]) for mesh in range(4)]
     assert short == ORDERS[schedule]
@@ -119,12 +73,12 @@ def test_order_on_each_of_four_meshes(schedule: str) -> None:
 
 @pytest.mark.parametrize("schedule", CIRCULAR_ORDERS)
 def test_order_of_stages_that_share_a_mesh(schedule: str) -> None:
-    found = orders(program(2, 4, 4, splits=False), schedule)
+    found = orders(labelled_fragments(2, 4, 4, splits=False), schedule)
     assert [label.replace("_", ".") for label in found["m0"]] == CIRCULAR_ORDERS[schedule].split()
 
 
 def test_parallel_pipelines_wrap_around() -> None:
-    before = schedule_named("ParallelPipelinesWithWrapAround")
+    before = predicate("ParallelPipelinesWithWrapAround")
     units = [Unit("m2", 2, counter, is_backward=False) for counter in range(5)]
     remaining, order = list(units), []
     while remaining:
@@ -137,7 +91,7 @@ def test_parallel_pipelines_wrap_around() -> None:
 
 
 def test_parallel_pipelines_need_numbers_and_forward_fragments() -> None:
-    before = schedule_named("ParallelPipelinesWithWrapAround")
+    before = predicate("ParallelPipelinesWithWrapAround")
     forward = Unit("last", 0, 0, is_backward=False)
     for first, second in ((forward, forward), (forward._replace(mesh="m1"), Unit("m1", 0, 1, is_backward=True))):
         with pytest.raises(SdyError) as raised:
@@ -147,7 +101,7 @@ def test_parallel_pipelines_need_numbers_and_forward_fragments() -> None:
 
 @pytest.mark.parametrize("latency", ["Zero", "Half", "Full"])
 def test_more_forwards_run_first_when_transfers_take_longer(latency: str) -> None:
-    before = schedule_named(f"ZeroBubbleH2{latency}TxLatency")
+    before = predicate(f"ZeroBubbleH2{latency}TxLatency")
     gradient = Unit("m0", 0, 0, is_backward=True)
     first_forwards = [
         counter for counter in range(20) if before(Unit("m0", 0, counter, is_backward=False), gradient, 4)

@@ -48,12 +48,12 @@ def _fold(op: Operation) -> list[Operation] | None:
     if isinstance(op, SelectOp):
         predicate = _splat(op.pred)
         if predicate is not None:
-            return _replace(op, op.on_true if predicate.get_values()[0] else op.on_false)
+            return _replace(op, op.on_true if predicate.first_value else op.on_false)
     if isinstance(op, AddOp | MultiplyOp):
         unit = 0 if isinstance(op, AddOp) else 1
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             constant = _splat(other)
-            if constant is not None and constant.get_values()[0] == unit:
+            if constant is not None and constant.first_value == unit:
                 return _replace(op, value)
     if op.name in COMMUTATIVE and _is_constant(op.operands[0]) and not _is_constant(op.operands[1]):
         op.operands = [op.operands[1], op.operands[0]]
@@ -73,7 +73,7 @@ def _splat(value: SSAValue) -> DenseElementsAttr | None:
     """Return the elements of a constant if they are all equal."""
     owner = value.owner
     found = owner.value if isinstance(owner, ConstantOp) else None
-    return found if isinstance(found, DenseElementsAttr) and found.is_splat and found.get_values() else None
+    return found if isinstance(found, DenseElementsAttr) and found.is_splat and found.data.count else None
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -89,7 +89,7 @@ def _replace(op: Operation, value: SSAValue) -> list[Operation]:
 
 def _replace_by_splat(op: Operation, splat: DenseElementsAttr) -> list[Operation]:
     result_type = cast("TensorType[Attribute]", op.results[0].type)
-    value = DenseElementsAttr.from_values(result_type, splat.get_values()[:1])
+    value = DenseElementsAttr.from_values(result_type, [splat.first_value])
     constant = ConstantOp.create(result_types=[result_type], properties={"value": value})
     insert_before(op, constant)
     move_to_start(constant, block_of_op(op))  # as MLIR does
@@ -107,7 +107,7 @@ def _evaluated(op: Operation, operands: Sequence[DenseElementsAttr]) -> DenseEle
     constants = [
         ConstantOp.create(
             result_types=[scalar(each.type)],
-            properties={"value": DenseElementsAttr.from_values(scalar(each.type), each.get_values()[:1])},
+            properties={"value": DenseElementsAttr.from_values(scalar(each.type), [each.first_value])},
         )
         for each in operands
     ]

@@ -137,6 +137,7 @@ class _Rewriter:
 
     def _place(self, op: Operation) -> None:
         """Move an op into the only fragment that uses it, copy it into several, or wrap it in new ones."""
+        _check_assigned(op)
         for name in (USE_SET, SRC_SET):
             op.attributes.pop(name, None)
         assigns = [user for user in distinct(users_of_op(op)) if isinstance(user, AssignOp)]
@@ -198,6 +199,7 @@ class _Rewriter:
             op.location = call.location
             block_of_op(call).insert_op_after(op, last)
             last = op
+        _check_assigned(call)
         erase(call)
 
     def _rewrite_loop(self, loop: ForOp) -> None:
@@ -233,6 +235,15 @@ class _Rewriter:
             meshes = ", ".join((used or MeshSet()).names()) or "none"
             raise failure(loop, "SDY-M108", f"a value that a loop carries must be needed on one mesh, got {meshes}")
         return used.names()[0]
+
+
+def _check_assigned(op: Operation) -> None:
+    """Raise SdyError SDY-M110 if a local result of an op is used other than by assigns, which says no mesh."""
+    for result in op.results:
+        user = next((each for each in users_of(result) if not isinstance(each, AssignOp)), None)
+        if user is not None and is_local(result.type):
+            hint = "run mpmd-infer-mesh-assign-mesh-func-leaves first, or mpmd-infer-mesh-pipeline"
+            raise failure(op, "SDY-M110", f"{op.name} has no mesh: {user.name} uses it, and no assign", hint)
 
 
 def _place_carried(loop: ForOp, argument: BlockArgument, returned: Attribute | None) -> None:

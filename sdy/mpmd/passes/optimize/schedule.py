@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from sdy.diagnostics.diagnostic import Severity
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Severity
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.passes.tools.block_sort import sort_block
+from sdy.mpmd.passes.tools.block_sort import cycle_in, sort_block
 from sdy.mpmd.passes.tools.fragment_facts import info_of, schedulable_meshes, scheduling_units
 from sdy.mpmd.passes.tools.fragments import add_control_dependency, remove_control_dependencies
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import ancestor_in_block, positions_in, users_of_op
-from sdy.mpmd.schedules.builtin import schedule_named
+from sdy.mpmd.schedules.builtin import Before, Unit
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, ScheduleRule, parse_schedule_rules
+from sdy.mpmd.schedules.total_orders import TotalOrder, schedule_named
 
 
 class _Paths:
@@ -57,7 +61,7 @@ class _Paths:
 
 @dataclass(frozen=True)
 class PipelineSchedulerPass(FunctionPass):
-    """Order the scheduling units of each mesh by one of Shardy's schedules."""
+    """Order the scheduling units of each mesh by a schedule: one of Shardy's, or one that lists all units in order."""
 
     name = "mpmd-pipeline-scheduler"
     ON = is_mpmd
@@ -66,20 +70,72 @@ class PipelineSchedulerPass(FunctionPass):
     remove_control_dependencies: bool = True
 
     def visit(self, func: FuncOp, findings: Findings) -> None:
-        """Add a dependency for each pair that the data does not order, and sort the function."""
-        before = schedule_named(self.must_happen_before)
-        units = scheduling_units(func)
-        mesh_count = len(schedulable_meshes(func))
-        paths = _Paths(func)
-        for first, unit in units.items():
-            for second, other in units.items():
-                if first is second or unit.mesh != other.mesh or not before(unit, other, mesh_count):
-                    continue
-                if not paths.exists(first, second) and not paths.exists(second, first):
-                    paths.add(first, second)
-        sort_block(func.body.block)
+        """Add the dependencies of the schedule, and sort the function."""
+        schedule = schedule_named(self.must_happen_before)
+        if isinstance(schedule, TotalOrder):
+            _order_totally(func, schedule)
+        else:
+            _order_pairs(func, schedule)
         if self.remove_control_dependencies:
             remove_control_dependencies(func)
+
+
+def _order_pairs(func: FuncOp, before: Before) -> None:
+    """Order each pair of units of a mesh that the data does not order."""
+    units = scheduling_units(func)
+    mesh_count = len(schedulable_meshes(func))
+    paths = _Paths(func)
+    for first, unit in units.items():
+        for second, other in units.items():
+            if first is second or unit.mesh != other.mesh or not before(unit, other, mesh_count):
+                continue
+            if not paths.exists(first, second) and not paths.exists(second, first):
+                paths.add(first, second)
+    sort_block(func.body.block)
+
+
+def _order_totally(func: FuncOp, schedule: TotalOrder) -> None:
+    """Order the units of each mesh one after the other. Raises: SdyError SDY-M402 if meshes wait for each other."""
+    mesh_count = len(schedulable_meshes(func))
+    by_mesh: dict[str, dict[Unit, list[FragmentOp]]] = {}
+    for fragment, unit in scheduling_units(func).items():
+        by_mesh.setdefault(unit.mesh, {}).setdefault(unit, []).append(fragment)
+    pairs: list[tuple[FragmentOp, FragmentOp]] = []
+    for fragments in by_mesh.values():
+        ordered = [each for unit in schedule.ordered(list(fragments), mesh_count) for each in fragments[unit]]
+        pairs += pairwise(ordered)
+    _order(func, pairs)
+
+
+def order_by(func: FuncOp, before: Callable[[FragmentInfo, FragmentInfo], bool]) -> None:
+    """Order the units of each mesh by a function of what is known of two of them: whether the first runs first.
+
+    Raises: SdyError SDY-M402 if what the function says contradicts the data, or itself.
+    """
+    infos = {fragment: info_of(fragment) for fragment in scheduling_units(func)}
+    pairs = [
+        (first, second)
+        for first, info in infos.items()
+        for second, other in infos.items()
+        if first is not second and info.mesh == other.mesh and before(info, other)
+    ]
+    _order(func, pairs)
+    remove_control_dependencies(func)
+
+
+def _order(func: FuncOp, pairs: Iterable[tuple[FragmentOp, FragmentOp]]) -> None:
+    for first, second in pairs:
+        add_control_dependency(first, second)
+    if sort_block(func.body.block):
+        return
+    cycle = [op for op in cycle_in(func.body.block) if isinstance(op, FragmentOp)]
+    message = f"the schedule deadlocks: {len(cycle)} fragments wait for each other"
+    notes = tuple(Note(f"{info_of(each)} waits for the next", span_of(each)) for each in cycle[:MOST_NOTES])
+    remove_control_dependencies(func)
+    raise SdyError(Diagnostic("SDY-M402", message, span_of(func), notes=notes))
+
+
+MOST_NOTES = 8  # of the fragments of a cycle
 
 
 @dataclass(frozen=True)

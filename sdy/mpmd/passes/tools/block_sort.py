@@ -37,6 +37,21 @@ def sort_block(block: Block) -> bool:
     return is_sorted
 
 
+def cycle_in(block: Block) -> list[Operation]:
+    """Return ops of a block each of which waits for the next, and the last for the first; nothing if there are none."""
+    ops = list(block.ops)
+    sources = {op: _sources(op, block) for op in ops}
+    waiting = set(ops)
+    while ready := {op for op in waiting if waiting.isdisjoint(sources[op])}:
+        waiting -= ready
+    if not waiting:
+        return []
+    path = [next(op for op in ops if op in waiting)]
+    while (following := next(op for op in ops if op in waiting and op in sources[path[-1]])) not in path:
+        path.append(following)
+    return path[path.index(following) :]
+
+
 def _sources(op: Operation, block: Block) -> set[Operation]:
     """Return the other ops of the block that define what an op uses, itself or inside."""
     found = (

@@ -15,7 +15,6 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from sdy.cost.executions import execution_counts
 from sdy.cost.flops import op_flops
-from sdy.cost.tensor_bytes import element_bytes
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.facts.traits import generates, is_terminator
 from sdy.dialects.ir.walk import pre_order
@@ -27,6 +26,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
+from sdy.dialects.tensor_bytes import element_bytes
 from sdy.model.numbered_digits import DigitTuple, NumberedDigits
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding

@@ -18,13 +18,13 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.cost.executions import execution_counts
 from sdy.cost.memory import peak
-from sdy.cost.tensor_bytes import tensor_bytes
 from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding

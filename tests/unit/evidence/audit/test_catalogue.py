@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from unittest.mock import Mock
 
 import pytest
 from jsonschema import Draft202012Validator
 
-import sdy.mpmd.dialect.dialect  # noqa: F401  # adds its rules
 from sdy.evidence.audit.catalogue.all import NOT_AUDITED, programs
 from sdy.evidence.audit.summary import INCOMPLETE, UNSOUND, OpSummary, audit_catalogue
 from sdy.rules.all import RULES
@@ -16,6 +16,8 @@ from sdy.rules.partitioner_rules import LOWERED_CHLO_RULES, PARTITIONER_RULES
 from sdy.tools import audit
 from sdy.tools.reference import diagnostics_page as rules_page
 from sdy.tools.reference.json_page import json_schema
+
+import_module("sdy.mpmd.dialect.dialect")  # adds its rules
 
 
 def test_the_catalogue(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,1 @@
+"""Timelines of tasks on several resources, and the time of messages between any devices."""

@@ -1,0 +1,209 @@
+"""The answers of the commands of `sdy` for programs of several meshes."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from xdsl.dialects.builtin import ModuleOp
+
+from sdy.compile.compiled import Compiled
+from sdy.compile.pipeline import CompiledPipeline
+from sdy.compile.pipeline_cost import PipelineCost
+from sdy.cost.hardware import Hardware
+from sdy.cost.machines.file import resolve_hardware
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.wording import counted
+from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.module_text import print_module
+from sdy.evidence.pipelines import FragmentEvidence, PipelineEvidence, prove_pipeline, verify_pipeline
+from sdy.evidence.proof.outcome import Proof
+from sdy.evidence.runs.arrays import check_arrays, load_arrays
+from sdy.evidence.runs.verification import Verification, outcome_text
+from sdy.mpmd.schedules.builtin import SCHEDULES
+from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS
+from sdy.program.pipeline import Pipeline
+from sdy.report.html.pipeline_page import pipeline_page
+from sdy.report.run_progress import terminal_progress
+from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.tables.pipeline_tables import chart, pipeline_tables, schedules_table
+from sdy.tools.command_line.arguments import check_not_given, print_json
+from sdy.tools.command_line.exit_codes import NO, SUCCESS
+from sdy.tools.command_line.files import read_text, write_text
+from sdy.tools.command_line.loading import with_lines
+from sdy.tools.command_line.output.console import console_of
+
+
+def verify(arguments: Namespace, pipeline: Pipeline, text: str) -> int:
+    """Verify or prove a program of several meshes, print the outcome, and return the exit code."""
+    if arguments.local:
+        return verify_against(arguments, pipeline.partition())
+    return _verify(arguments, pipeline.partition(), text)
+
+
+def verify_against(arguments: Namespace, original: Compiled) -> int:
+    """Verify the program of several meshes in `arguments.local` against another one, as `verify`.
+
+    Raises: SdyError SDY-V004 if its arguments or results have other types.
+    """
+    text = read_text(arguments.local)
+    program = Pipeline.from_text(text, arguments.local).partition()
+    main, expected = main_function(program.written), main_function(original.written)
+    if main.function_type != expected.function_type:
+        message = f"the program has the type {main.function_type}, expected {expected.function_type}"
+        raise SdyError(Diagnostic("SDY-V004", message, span_of(main)))
+    return _verify(arguments, program, text, original.written)
+
+
+def _verify(arguments: Namespace, program: CompiledPipeline, text: str, original: ModuleOp | None = None) -> int:
+    if arguments.output:
+        write_text(arguments.output, print_module(program.local))
+    found = _evidence(arguments, program, original)
+    if arguments.json:
+        print_json(found.to_json())
+    else:
+        console = console_of(arguments)
+        print_tables(console, meshes_table(program))
+        if isinstance(found, Verification):
+            _print_runs(console, found)
+        else:
+            _print_fragments(console, found, arguments.local or arguments.file, text.splitlines())
+    return SUCCESS if found.agrees else NO
+
+
+def _evidence(
+    arguments: Namespace, program: CompiledPipeline, original: ModuleOp | None
+) -> Verification | PipelineEvidence:
+    if arguments.prove:
+        return prove_pipeline(program, original, terminal_progress)
+    stored = load_arrays(arguments.inputs) if arguments.inputs else None
+    inputs = None if stored is None else stored.inputs
+    outputs = stored.outputs if stored is not None and stored.outputs else None
+    if inputs is not None:
+        check_arrays(main_function(program.written), inputs, outputs)
+    reduced = True if arguments.reduced else False if arguments.full else None
+    return verify_pipeline(
+        program,
+        arguments.seed or 0,
+        inputs,
+        outputs,
+        original=original,
+        reduced=reduced,
+        special=arguments.adversarial,
+        watch=terminal_progress,
+    )
+
+
+def cost(arguments: Namespace, pipeline: Pipeline) -> int:
+    """Print the cost of a program of several meshes, or of several schedules of it."""
+    hardware = resolve_hardware(arguments.on)
+    names = (arguments.schedule or "").split(",")
+    if names == ["all"]:
+        names = [*SCHEDULES, *TOTAL_ORDERS]
+    if len(names) > 1:
+        found = {name: _cost_or_problem(pipeline, name, hardware) for name in names}
+        if arguments.json:
+            costs = {
+                name: {"problem": each} if isinstance(each, str) else each.to_json() for name, each in found.items()
+            }
+            print_json(costs)
+        else:
+            print_tables(console_of(arguments), schedules_table(found))
+        return SUCCESS
+    program = pipeline.scheduled(names[0]) if names[0] else pipeline
+    if arguments.json:
+        print_json(program.cost(hardware).to_json())
+    else:
+        print_cost(console_of(arguments), program.cost(hardware))
+    return SUCCESS
+
+
+def _cost_or_problem(pipeline: Pipeline, schedule: str, hardware: Hardware) -> PipelineCost | str:
+    try:
+        return pipeline.scheduled(schedule).cost(hardware)
+    except SdyError as error:
+        found = error.diagnostics[0]
+        if found.code not in DOES_NOT_FIT:
+            raise
+        return found.message
+
+
+DOES_NOT_FIT = ("SDY-M010", "SDY-M402")  # the codes of a schedule that does not fit the program
+
+
+def print_cost(console: Console, found: PipelineCost) -> None:
+    """Print the tables of the cost, and the chart."""
+    print_tables(console, *pipeline_tables(found))
+    console.print("schedule", style="bold")
+    console.print(chart(found, console.width), no_wrap=True, overflow="ignore", crop=False)
+
+
+def report(arguments: Namespace, pipeline: Pipeline) -> int:
+    """Print the meshes and the cost of a program of several meshes, or write its page."""
+    check_not_given(arguments, "cannot be given for a program of several meshes", "others")
+    found = pipeline.cost(resolve_hardware(arguments.on))
+    if arguments.html is not None:
+        write_text(arguments.html, pipeline_page(found, pipeline.name))
+    elif arguments.json:
+        print_json(found.to_json())
+    else:
+        console = console_of(arguments)
+        print_tables(console, meshes_table(pipeline.partition()))
+        print_cost(console, found)
+    return SUCCESS
+
+
+def meshes_table(program: CompiledPipeline) -> FittedTable:
+    """Return a table of the meshes: axes, devices, and how many fragments run there."""
+    runs = [call.mesh for call in program.runs]
+    rows = (
+        (
+            named.name,
+            " ".join(f"{axis.name}={axis.size}" for axis in named.mesh.axes),
+            _range_text(program.layout.devices[named.name]),
+            str(runs.count(named.name)),
+        )
+        for named in program.layout.topology.data
+        if named.name in program.layout.devices
+    )
+    return fitted_table("meshes", ("mesh", "axes", "devices", "fragments"), rows, right=(3,))
+
+
+def _range_text(devices: Sequence[int]) -> str:
+    is_range = list(devices) == list(range(devices[0], devices[0] + len(devices)))
+    return f"{devices[0]} to {devices[-1]}" if is_range and len(devices) > 1 else ", ".join(map(str, devices))
+
+
+def _print_runs(console: Console, found: Verification) -> None:
+    color = "green" if found.agrees else "red"
+    console.print(f"[{color}]{outcome_text(found)}[/{color}]")
+    for each in found.comparisons:
+        if not each.agrees:
+            console.print(f"output {each.index}: {each.problem}", markup=False)
+    for each in found.not_reached:
+        console.print(f"not reached: {each}", markup=False)
+
+
+def _print_fragments(console: Console, found: PipelineEvidence, path: str, lines: list[str]) -> None:
+    rows = ((each.name, each.mesh, str(each.runs), _text(each)) for each in found.fragments)
+    print_tables(console, fitted_table("fragments", ("fragment", "mesh", "runs", "outcome"), rows, right=(2,)))
+    for diagnostic in (*found.failures, *_failures(found.fragments)):
+        console.print(render(with_lines(diagnostic, path, lines)), markup=False)
+    wrong = len(found.failures) + sum(not each.agrees for each in found.fragments)
+    everything = f"{counted(len(found.fragments), 'fragment')} and {counted(found.transfers, 'transfer')}"
+    if wrong:
+        console.print(f"[red]differs[/red]: {wrong} of {everything}")
+    else:
+        console.print(f"[green]the same function[/green] as the program without meshes: {everything} hold")
+
+
+def _text(evidence: FragmentEvidence) -> str:
+    if isinstance(evidence.found, Proof):
+        return f"{'proved' if evidence.agrees else 'not proved'}, {evidence.found.proved} of {evidence.found.ops} ops"
+    return outcome_text(evidence.found)
+
+
+def _failures(fragments: Sequence[FragmentEvidence]) -> Iterator[Diagnostic]:
+    return (failure for each in fragments if isinstance(each.found, Proof) for failure in each.found.failures)

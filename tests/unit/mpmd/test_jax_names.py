@@ -1,0 +1,213 @@
+"""Programs of several meshes from JAX: names, microbatches, gradients, and runs on JAX devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding, PartitionSpec
+
+import sdy
+from sdy import mpmd
+
+MICROBATCHES = 4
+ASSIGNMENT = {"lower": "m0", "upper": "m1", "cut": "m1"}
+STAGES = {"lower": 0, "upper": 1}
+
+pytestmark = pytest.mark.skipif(jax.device_count() < 8, reason="needs eight devices")
+
+
+def all_devices() -> list[Any]:
+    return cast("list[Any]", jax.devices())
+
+
+def topology() -> dict[str, jax.sharding.Mesh]:
+    devices = np.array(all_devices()[:8]).reshape(2, 2, 2)
+    return {f"m{number}": jax.sharding.Mesh(part, ("x", "y")) for number, part in enumerate(devices)}
+
+
+def loss(params: dict[str, jax.Array], x: jax.Array, target: jax.Array) -> jax.Array:
+    @mpmd.named_computation(name="lower")
+    def lower(x: jax.Array, w: jax.Array) -> jax.Array:
+        return jnp.tanh(x @ w)
+
+    hidden = mpmd.named_tensor(lower(x, params["a"]), "cut")
+
+    @mpmd.named_computation(name="upper")
+    def upper(hidden: jax.Array, w: jax.Array, target: jax.Array) -> jax.Array:
+        return jnp.mean((hidden @ w - target) ** 2)
+
+    return upper(hidden, params["b"], target)
+
+
+def step(params: dict[str, jax.Array], xs: list[jax.Array], targets: list[jax.Array]) -> dict[str, jax.Array]:
+    def microbatch(sums: dict[str, jax.Array], _number: Any, pair: tuple[jax.Array, jax.Array]) -> dict[str, jax.Array]:
+        gradients = cast("dict[str, jax.Array]", jax.grad(loss)(params, *pair))
+        return {name: total + gradients[name] for name, total in sums.items()}
+
+    zeros = {name: jnp.zeros_like(param) for name, param in params.items()}
+    sums = mpmd.enumerated_for(microbatch, zeros, (xs, targets))
+    return {name: param - 0.1 * sums[name] for name, param in params.items()}
+
+
+def arguments() -> tuple[dict[str, jax.Array], list[jax.Array], list[jax.Array]]:
+    generator = np.random.default_rng(0)
+
+    def array(*shape: int) -> jax.Array:
+        return jnp.asarray(generator.standard_normal(shape).astype(np.float32) / 4)
+
+    params = {"a": array(8, 8), "b": array(8, 8)}
+    return params, [array(4, 8) for _ in range(MICROBATCHES)], [array(4, 8) for _ in range(MICROBATCHES)]
+
+
+def config(**options: Any) -> mpmd.Config:
+    meshes = topology()
+    return mpmd.make_config(
+        meshes,
+        ASSIGNMENT,
+        name_to_stage_assignment=STAGES,
+        partitioning_options={"mpmd_infer_transfers": True},
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def lowered() -> mpmd.Lowered[Any]:
+    """The train step on two meshes; a weight is sharded."""
+    on_x = NamedSharding(topology()["m0"], PartitionSpec(None, "x"))
+    shardings = ({"a": on_x, "b": None}, None, None)
+    return mpmd.jit(step, config(pipeline_schedule="1F1B"), in_shardings=shardings).lower(*arguments())
+
+
+def close(found: Any, expected: Any) -> bool:
+    trees = (jax.tree.leaves(each) for each in (found, expected))
+    pairs = zip(*trees, strict=True)
+    return all(np.allclose(np.asarray(one), np.asarray(other), rtol=1e-5, atol=1e-6) for one, other in pairs)
+
+
+def test_names_survive_differentiation(lowered: mpmd.Lowered[Any]) -> None:
+    text = lowered.as_text("stablehlo")
+    for name in ('"lower"', '"lower"(1)', '"upper"', '"upper"(1)'):
+        assert text.count(f"mpmd.named_computation<{name}> ") == 1
+    assert text.count('mpmd.named_tensor %1#0 name="cut"') + text.count('name="cut"') >= 2
+    assert [f"call_counter = {number} : ui32" in text for number in range(MICROBATCHES)] == [True] * MICROBATCHES
+    assert "sdy.mpmd." not in text
+    exported = lowered.as_text()
+    (signature,) = [line for line in exported.splitlines() if "func.func public @main" in line]
+    assert 'sharding=<@mesh, [{}, {"x"}]>' in signature.split(" -> ")[1]  # propagated through fragments
+    assert exported.count("mpmd.fragment_call<mesh=") == 4 * MICROBATCHES
+
+
+def test_the_step_computes_what_jax_does(lowered: mpmd.Lowered[Any]) -> None:
+    wanted = cast("dict[str, jax.Array]", jax.jit(step)(*arguments()))
+    assert close(lowered.pipeline.run(*arguments()), wanted)
+    assert lowered.pipeline.verify().agrees
+    assert lowered.pipeline.prove().agrees
+
+
+def test_the_step_runs_on_jax_devices(lowered: mpmd.Lowered[Any]) -> None:
+    found = lowered.compile()(*arguments())
+    assert close(found, jax.jit(step)(*arguments()))
+    assert found["a"].sharding.device_set == set(all_devices()[:4])
+    assert found["b"].sharding.device_set == set(all_devices()[4:8])
+
+
+def test_a_wrapped_function_can_be_called() -> None:
+    wrapped = mpmd.jit(loss, config())
+    params, xs, targets = arguments()
+    assert close(wrapped(params, xs[0], targets[0]), loss(params, xs[0], targets[0]))
+
+
+def in_order(first: Any, second: Any) -> bool:
+    return first.call_counter < second.call_counter
+
+
+@pytest.mark.parametrize("schedule", ["ZB-H1", in_order])
+def test_schedules_by_name_and_by_function(schedule: Any) -> None:
+    found = mpmd.jit(step, config(pipeline_schedule=schedule)).lower(*arguments())
+    assert found.pipeline.verify().agrees
+    labels = [slot.label for slot in found.pipeline.cost("h100").slots if slot.place == "m1"]
+    assert ("W0" in labels) == (schedule == "ZB-H1")
+
+
+def test_loops_and_calls_are_plain_jax_elsewhere() -> None:
+    def body(number: Any, value: jax.Array) -> jax.Array:
+        return mpmd.broadcast(value) + number
+
+    def looped(value: jax.Array) -> jax.Array:
+        return mpmd.reduce(mpmd.fori_loop(3, body, value)).sum()
+
+    def named(each: jax.Array) -> jax.Array:
+        return mpmd.named_tensor(each, "t")
+
+    value = jnp.ones(4)
+    assert looped(value) == jax.jit(looped)(value) == 4 * (1 + 3)
+    assert close(jax.grad(looped)(value), jnp.ones(4))
+    assert close(jax.vmap(named)(value), value)
+    assert "sdy.mpmd.tensor" in sdy.from_jax(named, value).origin.text
+
+
+def test_inputs_and_outputs_are_placed() -> None:
+    inputs = ({"a": "m0", "b": None}, "m0", "m1")
+    placed = config(input_mesh_assignment=inputs, output_mesh_assignment="m1")
+    text = mpmd.jit(loss, placed).lower(*[arguments()[0], arguments()[1][0], arguments()[2][0]]).as_text()
+    (signature,) = [line for line in text.splitlines() if "func.func public @main" in line]
+    meshes = [part.split('"')[1] for part in signature.split("attributes {topology")[0].split("mesh_tensor<")[1:]]
+    assert meshes == ["m0", "m1", "m0", "m1", "m1"]
+
+
+def test_static_arguments_are_no_arrays() -> None:
+    def scaled(x: jax.Array, how: str) -> jax.Array:
+        return x * 2 if how == "twice" else x
+
+    named = mpmd.named_computation(scaled, name="f", static_argnames="how")
+    assert close(named(jnp.ones(2), "twice"), 2 * jnp.ones(2))
+    assert close(named(jnp.ones(2), how="once"), jnp.ones(2))
+
+
+def different(number: Any, value: jax.Array) -> jax.Array:
+    return jnp.concatenate([value, value])
+
+
+def pair(number: Any, value: Any) -> Any:
+    return value, value
+
+
+def same(carry: Any, number: Any, value: Any) -> Any:
+    return carry
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda: mpmd.named_computation(different, name="main"), 'are not allowed to have "main"'),
+        (lambda: mpmd.named_computation(different, name="partir.x"), "are reserved for the compiler"),
+        (lambda: mpmd.call(different, call_counter=-1), "call_counter must be non-negative"),
+        (lambda: mpmd.fori_loop(2, different, jnp.ones(2)), "Input and output avals must match"),
+        (lambda: mpmd.fori_loop(2, pair, jnp.ones(2)), "Tree structs of init_val"),
+        (lambda: mpmd.enumerated_for(same, 0, jnp.ones(2)), "to be Sequences"),
+        (lambda: mpmd.enumerated_for(same, 0, ([jnp.ones(2)], [jnp.ones(2)] * 2)), "same length"),
+        (lambda: mpmd.make_config({}, {}), "must have at least one mesh"),
+        (lambda: mpmd.make_config({"m@": None}, {}), "is reserved"),
+        (lambda: mpmd.make_config(topology(), {"f": "m7"}), "Invalid mesh name"),
+        (lambda: mpmd.make_config(topology(), {}, name_to_stage_assignment={"f": -1}), "Stage ids"),
+        (lambda: mpmd.make_config(topology(), {}, partitioning_options={"x": True}), "unsupported options"),
+        (
+            lambda: mpmd.make_config(topology(), {}, partitioning_options={"mpmd_fragment_remat": "yes"}),
+            "is not a boolean",
+        ),
+    ],
+)
+def test_wrong_calls(wrong: Callable[[], object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        wrong()
+
+
+def test_shardings_on_a_mesh_of_another_shape() -> None:
+    other = NamedSharding(jax.sharding.Mesh(np.array(all_devices()[:2]), ("z",)), PartitionSpec("z"))
+    with pytest.raises(ValueError, match="Sharding mismatch"):
+        mpmd.jit(loss, config(), out_shardings=other).lower(*[arguments()[0], arguments()[1][0], arguments()[2][0]])
