@@ -1,5 +1,5 @@
+from sdy.cost.flops import OpCost as OpCost
 from sdy.cost.machines.table import HARDWARE as HARDWARE
-from sdy.cost.op_costs import OpCost as OpCost
 from sdy.dialects.facts.traits import Combiner as Combiner
 from sdy.dialects.facts.traits import ComputesBy as ComputesBy
 from sdy.dialects.facts.traits import Contraction as Contraction

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
-    from sdy.cost.op_costs import OpCost
+    from sdy.cost.flops import OpCost
     from sdy.dialects.ir.op_table import OpTable
     from sdy.dialects.stablehlo.calls import CustomCallOp
     from sdy.interpreter.kernel import KernelTable
@@ -54,7 +54,7 @@ def register_dialect(
 
         KERNELS.extend(kernels.with_entries(checked_kernel))
     if costs is not None:
-        from sdy.cost.op_costs import COSTS, checked_cost
+        from sdy.cost.flops import COSTS, checked_cost
 
         COSTS.extend(costs.with_entries(checked_cost))
 
@@ -89,7 +89,7 @@ def register_custom_call(
 
         add_target(target, kernel)
     if flops is not None or bytes is not None:
-        from sdy.cost.op_costs import add_call
+        from sdy.cost.flops import add_call
 
         add_call(target, flops, bytes)
 

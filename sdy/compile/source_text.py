@@ -162,7 +162,7 @@ def verify_and_normalize(module: ModuleOp, text: str) -> None:
     if "mpmd." in text:
         _remove_names(module)
     if re.search(_FOREIGN, text):
-        from sdy.passes.import_.import_async_collectives import import_async_collectives  # few programs need these
+        from sdy.compile.async_collectives import import_async_collectives  # few programs need these
         from sdy.passes.import_.import_hlo_shardings import import_hlo_shardings
 
         import_async_collectives(module)

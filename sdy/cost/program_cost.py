@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.flops import unpriced_ops
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
-from sdy.cost.op_costs import unpriced_ops
 from sdy.cost.overlap import Overlap, overlapped_seconds
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime

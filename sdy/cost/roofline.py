@@ -15,10 +15,9 @@ from typing import NamedTuple, get_args
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation
 
-from sdy.cost.flops import op_flops
+from sdy.cost.flops import cost_of_op, op_flops
 from sdy.cost.hardware import Hardware, Kernels, MatrixRates
 from sdy.cost.kernels.work import Work, unfused_work
-from sdy.cost.op_costs import cost_of_op
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.facts.traits import collective_kind, is_terminator, selects_elements
 from sdy.dialects.ir.fast_ops import operands_of, type_of

@@ -1,4 +1,4 @@
-"""Lowers a JAX function to StableHLO text, and collects its pytrees, meshes, devices and source lines."""
+"""Lowers a JAX function to StableHLO text, and collects its pytrees, devices and source lines."""
 
 from __future__ import annotations
 
@@ -100,6 +100,45 @@ def lower(
     callbacks = tuple(lowering.compile_args["host_callbacks"])
     names = _argument_names(module)
     return Lowered(f"<{name}>", lowered.as_text(), signature, devices, op_sources, names, types, callbacks)
+
+
+def traced_with_meshes(
+    trace: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> tuple[Any, list[AnyMesh]]:
+    """Trace a call of a function; also return the meshes that it names, those of its arguments first.
+
+    JAX lowers a function whose results have explicit axes only if the mesh of those axes is in force, or that of an
+    argument. If it is neither, the function is traced again with this mesh in force.
+    """
+    traced = trace(*args, **kwargs)
+    inner = list(dict.fromkeys(_meshes_in_params(traced._params)))
+    known = [*_meshes_of(jax.tree.leaves((args, kwargs))), jax.sharding.get_abstract_mesh()]
+    explicit = [each for each in inner if isinstance(each, AbstractMesh) and AxisType.Explicit in each.axis_types]
+    is_new = bool(explicit) and all(each.empty for each in known)
+    with jax.sharding.use_abstract_mesh(explicit[0]) if is_new else nullcontext():
+        traced = trace(*args, **kwargs) if is_new else traced
+    return traced, [each for each in (*known, *inner) if not each.empty]
+
+
+def _meshes_in_params(params: Mapping[str, object]) -> Iterator[AnyMesh]:
+    """Return the meshes in the parameters of a primitive or of a traced call, with those of nested functions."""
+    leaves = cast(list[object], jax.tree.leaves(dict(params)))
+    yield from _meshes_of(leaves)
+    for leaf in leaves:
+        if isinstance(leaf, ClosedJaxpr | Jaxpr):
+            for equation in leaf.eqns:
+                yield from _meshes_in_params(equation.params)
+                yield from _meshes_of([var.aval for var in equation.outvars])
+
+
+def _meshes_of(leaves: list[object]) -> Iterator[AnyMesh]:
+    """Return the meshes among some values, and those of their shardings. The axes of none are manual."""
+    for leaf in leaves:
+        found = leaf if isinstance(leaf, NamedSharding) else getattr(leaf, "sharding", leaf)
+        mesh = found.mesh if isinstance(found, NamedSharding) else found
+        # inside of a shard_map, the axes of its mesh are manual
+        if isinstance(mesh, jax.sharding.Mesh | AbstractMesh) and AxisType.Manual not in mesh.axis_types:
+            yield mesh
 
 
 def unsupported_error(name: str, message: str, meshes: Sequence[AnyMesh]) -> SdyError | None:
@@ -236,42 +275,3 @@ def _devices_text(devices: tuple[int, ...]) -> str:
     if -1 in devices:
         return f"{len(devices)} devices of an abstract mesh"
     return f"device{'s' * (len(devices) > 1)} {', '.join(map(str, devices))}"
-
-
-def traced_with_meshes(
-    trace: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object]
-) -> tuple[Any, list[AnyMesh]]:
-    """Trace a call of a function; also return the meshes that it names, those of its arguments first.
-
-    JAX lowers a function whose results have explicit axes only if the mesh of those axes is in force, or that of an
-    argument. If it is neither, the function is traced again with this mesh in force.
-    """
-    traced = trace(*args, **kwargs)
-    inner = list(dict.fromkeys(_meshes_in_params(traced._params)))
-    known = [*_meshes_of(jax.tree.leaves((args, kwargs))), jax.sharding.get_abstract_mesh()]
-    explicit = [each for each in inner if isinstance(each, AbstractMesh) and AxisType.Explicit in each.axis_types]
-    is_new = bool(explicit) and all(each.empty for each in known)
-    with jax.sharding.use_abstract_mesh(explicit[0]) if is_new else nullcontext():
-        traced = trace(*args, **kwargs) if is_new else traced
-    return traced, [each for each in (*known, *inner) if not each.empty]
-
-
-def _meshes_in_params(params: Mapping[str, object]) -> Iterator[AnyMesh]:
-    """Return the meshes in the parameters of a primitive or of a traced call, with those of nested functions."""
-    leaves = cast(list[object], jax.tree.leaves(dict(params)))
-    yield from _meshes_of(leaves)
-    for leaf in leaves:
-        if isinstance(leaf, ClosedJaxpr | Jaxpr):
-            for equation in leaf.eqns:
-                yield from _meshes_in_params(equation.params)
-                yield from _meshes_of([var.aval for var in equation.outvars])
-
-
-def _meshes_of(leaves: list[object]) -> Iterator[AnyMesh]:
-    """Return the meshes among some values, and those of their shardings. The axes of none are manual."""
-    for leaf in leaves:
-        found = leaf if isinstance(leaf, NamedSharding) else getattr(leaf, "sharding", leaf)
-        mesh = found.mesh if isinstance(found, NamedSharding) else found
-        # inside of a shard_map, the axes of its mesh are manual
-        if isinstance(mesh, jax.sharding.Mesh | AbstractMesh) and AxisType.Manual not in mesh.axis_types:
-            yield mesh

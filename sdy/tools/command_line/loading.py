@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sdy.compile.compiled import Compiled
-from sdy.cost.op_costs import unpriced_remark
+from sdy.cost.flops import unpriced_remark
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span, render
 from sdy.passes.export.optimize.remark_codes import SAVINGS
 from sdy.program.pipeline import MESH_TENSOR, Pipeline
