@@ -6,7 +6,6 @@ import pytest
 from support.random_programs.mpmd import MpmdProgram, pipeline, program_of_names
 
 import sdy
-from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.evidence.pipelines import verify_pipeline
 from sdy.mpmd.execution.without_meshes import without_meshes
@@ -29,12 +28,7 @@ def check(seed: int) -> None:
     program = (program_of_names if seed % 2 else pipeline)(seed)
     module = parse_module(program.text, "random.mlir")
     original = without_meshes(module)
-    try:
-        run_passes(make_context(), module, passes_of(f"builtin.module({import_pipeline(program)})"))
-    except SdyError as error:
-        if error.diagnostics[0].code != "SDY-M003":  # a call of a function that was drawn with other results
-            raise
-        return
+    run_passes(make_context(), module, passes_of(f"builtin.module({import_pipeline(program)})"))
     for name in ("", *LATER):
         if name:
             run_passes(make_context(), module, passes_of(f"builtin.module({name}{OPTIONS.get(name, '')})"))
@@ -42,7 +36,7 @@ def check(seed: int) -> None:
         assert verify_pipeline(compiled, original=original).agrees, name
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, 2, 905])
 def test_values_of_random_programs(seed: int) -> None:
     check(seed)
 

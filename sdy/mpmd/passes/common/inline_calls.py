@@ -103,10 +103,12 @@ class EraseUnusedCalleeBlockArgumentsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit the called functions; one that would return nothing is erased."""
-        calls = calls_by_callee(op)
+        used = calls_by_callee(op)
         for func in mpmd_functions(op):
-            if not is_entry_point(func) and func.sym_name.data in calls:
-                _erase_unused(func, calls[func.sym_name.data])
+            name = func.sym_name.data
+            if not is_entry_point(func) and name in used:
+                # Also the calls whose results are not used: they must fit the function afterwards.
+                _erase_unused(func, [call for call in ops_of(op, CallOp) if call.callee_name == name])
 
 
 def _erase_unused(func: FuncOp, calls: list[CallOp]) -> None:
