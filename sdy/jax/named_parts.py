@@ -20,6 +20,7 @@ from jax.interpreters import ad, batching, mlir
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 PREFIX = "sdy.mpmd."  # of the names of the composite ops that markers become
+# The gradient of a broadcast is a reduction, and the other way round.
 _TRANSPOSED = {"broadcast": "reduce", "reduce": "broadcast"}
 
 _marker: Any = Primitive("sdy_mpmd_marker")

@@ -29,6 +29,7 @@ from sdy.interpreter.field.functions import ARITHMETIC, FUNCTIONS
 # Formulas that are equal in numbers may differ in another order: `max(x, 0)` has no other form if 0 is any number.
 KINDS_OF_DRAWS = ((UNIFORM, SMALL_NUMBERS), (EXPONENTIALS,), (LOGARITHMS,))
 DIFFERENT_COPIES = "SDY-X101"
+# Ops that depend on the order of numbers, of which a field has none of its own.
 ORDERED: set[type[Operation]] = {ops.CompareOp, ops.ClampOp}
 
 

@@ -80,7 +80,7 @@ class ExactRuns:
         suspected = suspects(seen, main_function(program.local), wrong, program.mesh, draw.field)
         for suspect in islice(suspected, MOST_SUSPECTS):
             found_first = found_first or suspect
-            if suspect.missing is not None:
+            if suspect.missing is not None and suspect.is_in(program.local):
                 local = suspect.mended(program.local, program.mesh)
                 if ExactRuns(replace(self._program, local=local)).round(draw).agrees:
                     return with_sources(suspect.diagnostic(mends=True), program.origin.source_lines)

@@ -218,6 +218,10 @@ class Suspect(NamedTuple):
         hint = "with it, all results agree" if mends else None
         return Diagnostic(PARTS, message, span_of(op), hint=hint)
 
+    def is_in(self, local: ModuleOp) -> bool:
+        """Return whether a module computes the value: a fragment is a module of its own."""
+        return _op_of(self.value).get_toplevel_object() is local
+
     def mended(self, local: ModuleOp, mesh: Mesh) -> ModuleOp:
         """Return a copy of the local program with the combination."""
         assert self.missing is not None
@@ -289,12 +293,13 @@ def _receiving(value: SSAValue) -> Operation | None:
     return None
 
 
+@np.errstate(all="ignore")  # as in a run
 def missing(value: DeviceArray, mesh: Mesh, program: ProgramValues, field: Field) -> Missing | None:
     """Return which combination over which axes makes a value known; None if none does."""
     grid = grid_of_mesh(mesh)
+    if not is_field(value.array.dtype) or {*value.grid.ids.flat} != {*grid.ids.flat}:
+        return None  # a value of a fragment has the devices of its own mesh
     held = regridded(value, grid)
-    if not is_field(held.array.dtype):
-        return None
     names = [axis.name for axis in mesh.axes]
     for chosen in (each for count in range(1, len(names) + 1) for each in combinations(names, count)):
         axes = tuple(axis for name in chosen for axis in axes_of_ref(grid, AxisRef(name), mesh))

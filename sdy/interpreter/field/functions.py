@@ -308,6 +308,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
 }
 """The functions of all ops that compute element by element, beside comparisons and conversions."""
 
+# What is left out: the order of numbers, roots, and functions that stand for others.
 ARITHMETIC = frozenset[type[Operation]](
     {ops.AddOp, ops.ComplexOp, ops.DivideOp, ops.ImagOp, ops.MultiplyOp, ops.NegateOp, ops.RealOp, ops.SubtractOp}
     | {chlo.ConjOp, chlo.SquareOp}

@@ -3,7 +3,8 @@
 
 sdy.mesh @m = <["x"=4]>
 // `jnp.roll(a, 1, 0)`.
-func.func @roll_by_one(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @roll_by_one(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %0 = stablehlo.slice %a [15:16, 0:3] : (tensor<16x3xf32>) -> tensor<1x3xf32>
   %1 = stablehlo.slice %a [0:15, 0:3] : (tensor<16x3xf32>) -> tensor<15x3xf32>
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1x3xf32>, tensor<15x3xf32>) -> tensor<16x3xf32>
@@ -20,7 +21,8 @@ func.func @roll_by_one(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{
 
 sdy.mesh @m = <["x"=4]>
 // `jnp.roll(a, -1, 0)`.
-func.func @roll_back(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @roll_back(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %0 = stablehlo.slice %a [1:16, 0:3] : (tensor<16x3xf32>) -> tensor<15x3xf32>
   %1 = stablehlo.slice %a [0:1, 0:3] : (tensor<16x3xf32>) -> tensor<1x3xf32>
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<15x3xf32>, tensor<1x3xf32>) -> tensor<16x3xf32>
@@ -37,7 +39,8 @@ func.func @roll_back(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x
 
 sdy.mesh @m = <["x"=4]>
 // Three rows are sent.
-func.func @roll_by_three(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @roll_by_three(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %0 = stablehlo.slice %a [13:16, 0:3] : (tensor<16x3xf32>) -> tensor<3x3xf32>
   %1 = stablehlo.slice %a [0:13, 0:3] : (tensor<16x3xf32>) -> tensor<13x3xf32>
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3x3xf32>, tensor<13x3xf32>) -> tensor<16x3xf32>
@@ -54,7 +57,8 @@ func.func @roll_by_three(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, 
 
 sdy.mesh @m = <["x"=4]>
 // Shards are sent as they are.
-func.func @roll_by_a_shard(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @roll_by_a_shard(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %0 = stablehlo.slice %a [12:16, 0:3] : (tensor<16x3xf32>) -> tensor<4x3xf32>
   %1 = stablehlo.slice %a [0:12, 0:3] : (tensor<16x3xf32>) -> tensor<12x3xf32>
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<4x3xf32>, tensor<12x3xf32>) -> tensor<16x3xf32>
@@ -68,7 +72,8 @@ func.func @roll_by_a_shard(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m
 
 sdy.mesh @m = <["x"=4]>
 // Rows of two shards make a shard.
-func.func @roll_by_five(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @roll_by_five(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %0 = stablehlo.slice %a [11:16, 0:3] : (tensor<16x3xf32>) -> tensor<5x3xf32>
   %1 = stablehlo.slice %a [0:11, 0:3] : (tensor<16x3xf32>) -> tensor<11x3xf32>
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<5x3xf32>, tensor<11x3xf32>) -> tensor<16x3xf32>
@@ -86,7 +91,8 @@ func.func @roll_by_five(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [
 
 sdy.mesh @m = <["x"=4]>
 // Both halves change places.
-func.func @halves(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @halves(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %0 = stablehlo.slice %a [8:16, 0:3] : (tensor<16x3xf32>) -> tensor<8x3xf32>
   %1 = stablehlo.slice %a [0:8, 0:3] : (tensor<16x3xf32>) -> tensor<8x3xf32>
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<16x3xf32>
@@ -100,7 +106,8 @@ func.func @halves(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"},
 
 sdy.mesh @m = <["x"=4]>
 // The first device receives nothing, which is zero.
-func.func @shift_in_zeros(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @shift_in_zeros(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.slice %a [0:15, 0:3] : (tensor<16x3xf32>) -> tensor<15x3xf32>
   %1 = stablehlo.pad %0, %c, low = [1, 0], high = [0, 0], interior = [0, 0] : (tensor<15x3xf32>, tensor<f32>) -> tensor<16x3xf32>
@@ -118,7 +125,8 @@ func.func @shift_in_zeros(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m,
 
 sdy.mesh @m = <["x"=4]>
 // The last device fills its last row.
-func.func @shift_in_ones(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @shift_in_ones(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %c = stablehlo.constant dense<1.0> : tensor<f32>
   %0 = stablehlo.slice %a [1:16, 0:3] : (tensor<16x3xf32>) -> tensor<15x3xf32>
   %1 = stablehlo.pad %0, %c, low = [0, 0], high = [1, 0], interior = [0, 0] : (tensor<15x3xf32>, tensor<f32>) -> tensor<16x3xf32>
@@ -141,7 +149,8 @@ func.func @shift_in_ones(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, 
 // -----
 
 sdy.mesh @m = <["x"=4]>
-func.func @shift_two_in_zeros(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @shift_two_in_zeros(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.slice %a [2:16, 0:3] : (tensor<16x3xf32>) -> tensor<14x3xf32>
   %1 = stablehlo.pad %0, %c, low = [0, 0], high = [2, 0], interior = [0, 0] : (tensor<14x3xf32>, tensor<f32>) -> tensor<16x3xf32>
@@ -159,7 +168,8 @@ func.func @shift_two_in_zeros(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding
 
 sdy.mesh @m = <["x"=4]>
 // A shift that is written as a concatenation.
-func.func @zeros_before(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @zeros_before(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %c = stablehlo.constant dense<0.0> : tensor<1x3xf32>
   %0 = stablehlo.slice %a [0:15, 0:3] : (tensor<16x3xf32>) -> tensor<15x3xf32>
   %1 = stablehlo.concatenate %c, %0, dim = 0 : (tensor<1x3xf32>, tensor<15x3xf32>) -> tensor<16x3xf32>
@@ -176,7 +186,8 @@ func.func @zeros_before(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [
 
 sdy.mesh @m = <["x"=4]>
 // Values that are extended at both ends.
-func.func @circular_stencil(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+func.func @circular_stencil(%a: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
   %0 = stablehlo.slice %a [15:16, 0:3] : (tensor<16x3xf32>) -> tensor<1x3xf32>
   %1 = stablehlo.slice %a [0:1, 0:3] : (tensor<16x3xf32>) -> tensor<1x3xf32>
   %2 = stablehlo.concatenate %0, %a, %1, dim = 0 : (tensor<1x3xf32>, tensor<16x3xf32>, tensor<1x3xf32>) -> tensor<18x3xf32>
