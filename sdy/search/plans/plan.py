@@ -27,6 +27,7 @@ from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SECONDS, Goal
 
 P_co = TypeVar("P_co", bound=WrittenProgram[Any], covariant=True)
+REPLICATED = "Drop the annotations that the program has: it is faster if each device runs the whole program."
 SHOWN_VALUES = 6  # rows of values that take the most memory
 
 
@@ -228,7 +229,8 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
     if not plan.can_shard:
         yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
     elif not plan.arguments and not plan.results:
-        yield "No annotation saves enough: the program stays as it is."
+        is_faster = plan.cost.seconds_in_turn < plan.before.seconds_in_turn
+        yield REPLICATED if is_faster else "No annotation saves enough: the program stays as it is."
     if plan.chooses_optimizer:
         yield (
             "Costs are with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize "

@@ -71,3 +71,18 @@ def test_a_number_of_constraints_is_not_negative() -> None:
     program = sdy.from_jax(jnp.sin, jax.ShapeDtypeStruct((8,), jnp.float32))
     with pytest.raises(sdy.SdyError, match="constraints: expected a number from 0 on, got -1"):
         program.search(mesh="data=8", constraints=-1)
+
+
+def test_a_plan_without_shardings_says_what_becomes_faster() -> None:
+    small = """
+    sdy.mesh @m = <["x"=4]>
+    func.func @main(%a: tensor<64x64xf32>, %w: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+        -> tensor<64x64xf32> {
+      %0 = stablehlo.dot %a, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      return %0 : tensor<64x64xf32>
+    }"""
+    report = sdy.Program.from_text(small).search(from_scratch=True, time_limit=20).report(width=200)
+    assert "Drop the annotations that the program has" in report
+    assert "stays as it is" not in report
+    plain = sdy.Program.from_text(small.replace(' {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}', ""))
+    assert "the program stays as it is" in plain.search(time_limit=20).report(width=200)
