@@ -86,7 +86,8 @@ class ExactRuns:
                     return with_sources(suspect.diagnostic(mends=True), program.origin.source_lines)
         if found_first is None or is_rewritten:
             return None
-        return with_sources(found_first.diagnostic(mends=False), program.origin.source_lines)
+        untold = found_first._replace(missing=None)  # what was tried did not mend the results
+        return with_sources(untold.diagnostic(mends=False), program.origin.source_lines)
 
     def branches_not_taken(self) -> list[tuple[Operation, int]]:
         """Return the ops with branches of which one never ran, though the op did, and the number of that branch."""

@@ -44,7 +44,7 @@ from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND
 
 PARTS = "SDY-V006"
 MOST_ELEMENTS = 30_000_000  # of the values of the program, which are kept
-MOST_WINDOWS = 16  # places of one element that are looked at
+MOST_WINDOWS = 512  # places of one element that are looked at: rows of repeated tokens are equal
 LEAST_UNUSUAL = 2.0**20  # smaller residues occur in many values
 # The combinations that are tried: those of the collectives that a partitioner inserts.
 NAMES = {ReductionKind.SUM: "sum", ReductionKind.MAX: "maximum", ReductionKind.MIN: "minimum"}
