@@ -30,7 +30,7 @@ def default_trials(module: ModuleOp) -> int:
 
 
 class UntriedError(Exception):
-    """A fix whose effect is not known, because there are no trials or no time left."""
+    """The error that the effect of a fix is not known: the trials are used up, or the time is."""
 
 
 class Trials:
@@ -51,7 +51,7 @@ class Trials:
     def result(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
         """Return the local program of an edited copy and its price, or None if the edit is not valid.
 
-        Raises: UntriedError if there is no trial left, or time is up before the effect is known.
+        Raises: UntriedError if all trials are used up, or if the time ends before the effect is known.
         """
         if fix.changes not in self._known:
             if self._left <= 0 or monotonic() > self._end:

@@ -106,7 +106,7 @@ MPMD: dict[str, Code] = {
         "Assign the computations to meshes in the order in which values flow.",
     ),
     "SDY-M401": Code(
-        "A program of several meshes cannot run: an op or a value is on no mesh, or there is no topology.",
+        "A program of several meshes cannot run: it has no topology, or an op or a value of it belongs to no mesh.",
         "Run `mpmd-import-pipeline`, which places every op and value on a mesh.",
     ),
     "SDY-M402": Code(

@@ -76,18 +76,22 @@ class ExactRuns:
         seen = DeviceValues(values)
         program.run_on_devices(draw.inputs, RunSettings(seen.observe, draw.field, host=program.origin.host()))
         wrong = [each.index for each in found.comparisons if not each.agrees]
-        found_first: Suspect | None = None
+        first: Suspect | None = None
         suspected = suspects(seen, main_function(program.local), wrong, program.mesh, draw.field)
         for suspect in islice(suspected, MOST_SUSPECTS):
-            found_first = found_first or suspect
-            if suspect.missing is not None and suspect.is_in(program.local):
-                local = suspect.mended(program.local, program.mesh)
-                if ExactRuns(replace(self._program, local=local)).round(draw).agrees:
-                    return with_sources(suspect.diagnostic(mends=True), program.origin.source_lines)
-        if found_first is None or is_rewritten:
+            first = first or suspect
+            if self._is_mended(suspect, draw):
+                return with_sources(suspect.diagnostic(), program.origin.source_lines)
+        if first is None or is_rewritten:
             return None
-        untold = found_first._replace(missing=None)  # what was tried did not mend the results
-        return with_sources(untold.diagnostic(mends=False), program.origin.source_lines)
+        return with_sources(first._replace(missing=None).diagnostic(), program.origin.source_lines)
+
+    def _is_mended(self, suspect: Suspect, draw: Draw) -> bool:
+        """Return whether the combination that a suspect lacks makes all results of a draw agree."""
+        program = self._program
+        if suspect.missing is None or not suspect.is_in(program.local):
+            return False
+        return ExactRuns(replace(program, local=suspect.mended(program.local, program.mesh))).round(draw).agrees
 
     def branches_not_taken(self) -> list[tuple[Operation, int]]:
         """Return the ops with branches of which one never ran, though the op did, and the number of that branch."""

@@ -206,17 +206,16 @@ class Suspect(NamedTuple):
     value: SSAValue
     missing: Missing | None
 
-    def diagnostic(self, *, mends: bool) -> Diagnostic:
-        """Return what is said of it; with `mends`, results are right with the combination."""
+    def diagnostic(self) -> Diagnostic:
+        """Return what is said of it. A combination that is named was tried: with it, all results are right."""
         collective, op = _receiving(self.value), _op_of(self.value)
         # A collective that combines completes partial results, which no value of the program equals.
         if collective is not None and (self.missing is not None or collective.regions):
             op = collective
         message = f"the programs part here: {op.name} has a value that the original program does not have"
-        if self.missing is not None:
-            message += f"; {self.missing}"
-        hint = "with it, all results agree" if mends else None
-        return Diagnostic(PARTS, message, span_of(op), hint=hint)
+        if self.missing is None:
+            return Diagnostic(PARTS, message, span_of(op))
+        return Diagnostic(PARTS, f"{message}; {self.missing}", span_of(op), hint="with it, all results agree")
 
     def is_in(self, local: ModuleOp) -> bool:
         """Return whether a module computes the value: a fragment is a module of its own."""

@@ -146,8 +146,8 @@ def reshard_plan(
     Both shardings have their mesh inlined: `sdy.parse_sharding('<mesh<["x"=4]>, [{"x"}, {}]>')`. The meshes may have
     any axes. Their devices have the ids of the meshes, or those given, in the order of the mesh; devices with the same
     id are the same device. Dims may be uneven. The busiest link carries at most 1.05 times what it must, but for the
-    rounding of small tensors. In a round, no device sends or receives more than `round_elements`, which bounds the
-    memory for what is under way; by default there is no bound.
+    rounding of small tensors. In a round, no device sends or receives more than `round_elements`, so that buffers of
+    this size are enough; by default, everything is sent in one round.
     Raises: SdyError SDY-S080 if a sharding names its mesh, does not have a dim per size, or has other partial values
     than the other one; SDY-S081 if the number of devices or of elements per round is wrong.
     """
