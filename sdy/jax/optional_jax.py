@@ -21,11 +21,9 @@ def named_shardings(
 
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old.
     """
-    check_jax_version()
-    try:
-        from sdy.jax.to_devices.run_on_devices import named_sharding
-    except ModuleNotFoundError as error:
-        raise missing_jax_error(error) from error
+    require_jax()
+    from sdy.jax.to_devices.run_on_devices import named_sharding
+
     return [named_sharding(placement, devices, axis_types) for placement in placements]
 
 
@@ -36,11 +34,9 @@ def jax_function(
 
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old.
     """
-    check_jax_version()
-    try:
-        from sdy.jax.to_devices.run_on_devices import function_on_devices
-    except ModuleNotFoundError as error:
-        raise missing_jax_error(error) from error
+    require_jax()
+    from sdy.jax.to_devices.run_on_devices import function_on_devices
+
     return function_on_devices(local, boundary, devices)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
-from sdy.jax.optional_jax import check_jax_version, missing_jax_error
+from sdy.jax.optional_jax import require_jax
 from sdy.program.program import Program
 from sdy.program.sources import from_jax
 
@@ -39,11 +39,9 @@ def jit(fun: Callable[..., Any] | None = None, /, **options: Any) -> Any:
             return jit(function, **options)
 
         return decorator
-    check_jax_version()
-    try:
-        import jax
+    require_jax()
+    import jax
 
-        from sdy.jax.jitted.function import JittedFunction
-    except ModuleNotFoundError as error:
-        raise missing_jax_error(error) from error
+    from sdy.jax.jitted.function import JittedFunction
+
     return JittedFunction(cast("Callable[..., Any]", jax.jit(fun, **options)), from_jax)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sdy.compile.signature import Call, call_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.user_code import require_callable
-from sdy.jax.optional_jax import check_jax_version, missing_jax_error
+from sdy.jax.optional_jax import require_jax
 from sdy.program.program import Program
 from sdy.program.sources import from_jax
 
@@ -56,11 +56,9 @@ def _program(
         program, is_given = cast(Program[Any], of), bool(call.args or call.kwargs)
         return program, program.origin.signature.flat_arguments(call.args, call.kwargs) if is_given else None
     require_callable(of, f"sdy.same_function: {what}", "pass functions, and then the arguments of a call")
-    check_jax_version()
-    try:
-        from sdy.jax.to_stablehlo.gradients import compared_call
-    except ModuleNotFoundError as error:
-        raise missing_jax_error(error) from error
+    require_jax()
+    from sdy.jax.to_stablehlo.gradients import compared_call
+
     lowered = compared_call(of, call.args, call.kwargs, gradients=gradients, seed=seed)
     keywords: dict[str, Any] = call.kwargs
     program = from_jax(lowered.fn, *lowered.args, **keywords)

@@ -18,7 +18,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
 from sdy.interpreter.arrays.element_types import Array
-from sdy.jax.optional_jax import check_jax_version, missing_jax_error
+from sdy.jax.optional_jax import require_jax
 from sdy.program.program import Program
 
 if TYPE_CHECKING:
@@ -38,12 +38,10 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
     platform or an abstract mesh, SDY-T217 if no platform has this name; any error of JAX if `fn` cannot be traced.
     """
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
-    check_jax_version()
-    try:
-        from sdy.jax.jitted.function import JittedFunction
-        from sdy.jax.to_stablehlo.lowering import lower
-    except ModuleNotFoundError as error:
-        raise missing_jax_error(error) from error
+    require_jax()
+    from sdy.jax.jitted.function import JittedFunction
+    from sdy.jax.to_stablehlo.lowering import lower
+
     if isinstance(fn, JittedFunction):  # which lowers to a program that is already partitioned
         fn = fn.jitted
     note_step(f"JAX traces and lowers {getattr(fn, '__name__', 'a function')}")

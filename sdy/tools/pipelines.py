@@ -20,7 +20,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import print_module
 from sdy.evidence.pipelines import FragmentEvidence, PipelineEvidence, prove_pipeline, verify_pipeline
 from sdy.evidence.proof.outcome import Proof
-from sdy.evidence.runs.arrays import check_arrays, load_arrays
+from sdy.evidence.runs.arrays import arrays_of_file
 from sdy.evidence.runs.verification import Verification, outcome_text
 from sdy.mpmd.schedules.builtin import SCHEDULES
 from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS
@@ -78,11 +78,7 @@ def _evidence(
 ) -> Verification | PipelineEvidence:
     if arguments.prove:
         return prove_pipeline(program, original, terminal_progress)
-    stored = load_arrays(arguments.inputs) if arguments.inputs else None
-    inputs = None if stored is None else stored.inputs
-    outputs = stored.outputs if stored is not None and stored.outputs else None
-    if inputs is not None:
-        check_arrays(main_function(program.written), inputs, outputs)
+    inputs, outputs = arrays_of_file(arguments.inputs, main_function(program.written))
     reduced = True if arguments.reduced else False if arguments.full else None
     return verify_pipeline(
         program,

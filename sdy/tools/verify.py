@@ -22,7 +22,7 @@ from sdy.dialects.module_text import print_module
 from sdy.evidence.local_program import local_program
 from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.runs.against import verify_against
-from sdy.evidence.runs.arrays import check_arrays, load_arrays
+from sdy.evidence.runs.arrays import arrays_of_file
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
 from sdy.evidence.runs.verification import ReducedSizes, Verdict, Verification, chance_text, verify_sizes_as_they_are
@@ -225,11 +225,7 @@ def _print_proof(proof: Proof, path: str, lines: list[str], *, verbose: bool) ->
 
 
 def _verify_full(program: Program, partitioned: Compiled, arguments: Namespace) -> int:
-    stored = load_arrays(arguments.inputs) if arguments.inputs else None
-    inputs = None if stored is None else stored.inputs
-    outputs = stored.outputs if stored is not None and stored.outputs else None
-    if inputs is not None:
-        check_arrays(main_function(program.module), inputs, outputs)
+    inputs, outputs = arrays_of_file(arguments.inputs, main_function(program.module))
     seed, special = arguments.seed or 0, arguments.adversarial
     found = verify_sizes_as_they_are(partitioned, seed, inputs, outputs, special=special, watch=terminal_progress)
     reference = "the stored outputs" if outputs else "the program on one device"

@@ -37,6 +37,19 @@ class StoredArrays:
     outputs: tuple[Array, ...]
 
 
+def arrays_of_file(path: str | None, func: FuncOp) -> tuple[Sequence[Array] | None, Sequence[Array] | None]:
+    """Return the inputs of a function in a file, and its expected outputs; None for what is not given.
+
+    Raises: SdyError SDY-T201 if the file cannot be read, or if the arrays do not match the function.
+    """
+    if not path:
+        return None, None
+    stored = load_arrays(path)
+    outputs = stored.outputs or None
+    check_arrays(func, stored.inputs, outputs)
+    return stored.inputs, outputs
+
+
 def load_arrays(path: str) -> StoredArrays:
     """Read the arrays of an `.npz` file. Raises: SdyError SDY-T201 if it cannot be read."""
     try:
