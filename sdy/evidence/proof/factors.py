@@ -7,7 +7,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -190,20 +190,18 @@ def windows_of_updates(op: ScatterOp) -> dict[int, int]:
     return dict(zip(dims, numbers.update_window_dims, strict=True))
 
 
-def scatter(
-    op: ScatterOp, numbers: ScatterDimensionNumbers, kind: str, body: Hashable, from_zero: Collection[int] = ()
-) -> Factors:
-    """Return the factors of a scatter: batching dims, and dims of which updates have all elements.
+def scatter(op: ScatterOp, numbers: ScatterDimensionNumbers, kind: str, body: Hashable) -> Factors:
+    """Return the factors of a scatter: batching dims, and dims without indices of which updates have all elements.
 
-    If the latter are indexed, all starts must be known to be 0: they are in `from_zero`. Updates that are combined may
-    be sharded along the dims of the indices if the input changes nothing, or may be combined again.
+    Updates that are combined may be sharded along the dims of the indices if the input changes nothing, or may be
+    combined again.
     """
     count = len(op.inputs)
     inputs, indices, updates = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
     factor_of_update = {
         position: dim
         for dim, position in windows_of_updates(op).items()
-        if dim in from_zero or (updates[position] == inputs[dim] and dim not in numbers.scatter_dims_to_operand_dims)
+        if updates[position] == inputs[dim] and dim not in numbers.scatter_dims_to_operand_dims
     }
     parallel = set(factor_of_update.values())
     rank = len(inputs)

@@ -24,23 +24,20 @@ from sdy.evidence.proof.factors import (
     number,
     sliced_update,
 )
-from sdy.evidence.proof.indexing.elements import gather_elements, gather_one_slice, scatter_elements, slice_by_index
-from sdy.evidence.proof.indexing.known_indices import kept_by_known_mask
-from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole, windows_of_global
+from sdy.evidence.proof.indexing import gather_elements, gather_one_slice, scatter_elements, slice_by_index
+from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole
 from sdy.evidence.proof.masks import gathered_by_mask, selected
 from sdy.evidence.proof.offsets import is_inside, plus
 from sdy.evidence.proof.op_sets import UNCHANGED
 from sdy.evidence.proof.relations import (
     FREE,
     Known,
-    Margins,
     NotProvedError,
     Relation,
     View,
     dim_of,
 )
 from sdy.evidence.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
-from sdy.evidence.proof.shard_updates import updated, with_margins, without_margins
 from sdy.evidence.proof.structured import (
     BY_ROWS,
     by_rows,
@@ -56,7 +53,6 @@ from sdy.evidence.proof.structured import (
 )
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
-from sdy.evidence.proof.windows.cumulative import selected_totals, with_other_blocks
 from sdy.evidence.proof.windows.shards import padded_copy
 
 
@@ -68,27 +64,8 @@ def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
     if all(isinstance(each, Known) for each in known):
         found = folded(op, cast("list[Known]", known), shape_of(op.results[0]), element_of(op.results[0]))
         if found is not None:
-            return _of_several_dims(walk, op, known, found) or [found]
-    whole_op = with_other_blocks(op.name.removeprefix("stablehlo."), known)
-    if whole_op is not None:
-        return [whole_op]
+            return [found]
     return compute(walk, op, elementwise(op), known, is_elementwise=True)
-
-
-def _of_several_dims(walk: Walk, op: Operation, known: Sequence[View | Known], found: Known) -> list[Relation] | None:
-    """Return a known result as a window of a global value that varies along several dims; None if it is of none.
-
-    Such a value is not known as a whole, but its shards are, along dims where they have one element.
-    """
-    if walk.table.is_recording or found.is_uniform or 1 not in found.shape:
-        return None
-    if next(windows_of_global(found, walk.table), None) is not None:
-        return None
-    try:
-        (view,) = compute(walk, op, elementwise(op), known, is_elementwise=True)
-    except NotProvedError:
-        return None
-    return [view] if isinstance(view, View) and walk.table.is_global(view.term) else None
 
 
 def bitcast(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -109,12 +86,7 @@ def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation
     """Lemma: a mask that tells shards or padding apart gives contributions, or known padding."""
     mask, kept, other = known_operands(operands)
     if isinstance(mask, Known) and not (isinstance(kept, Known) and isinstance(other, Known)):
-        totals = selected_totals(walk.table, mask, kept, _readable(walk, other), walk.devices)
-        if totals is not None:
-            return [totals]
-        others = _readable(walk, kept), _readable(walk, other)
-        found = kept_by_known_mask(mask, *others, walk.devices, walk.table)
-        found = found or selected(mask, *others, walk.devices)
+        found = selected(mask, _readable(walk, kept), _readable(walk, other), walk.devices)
         if found is not None:
             return [found]
     if isinstance(mask, View) and mask.term.is_varying and isinstance(kept, View):
@@ -196,8 +168,6 @@ def transpose(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
 def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a slice of a window is a window."""
     shape = shape_of(op.results[0])
-    if isinstance(operands[0], Margins):
-        return [without_margins(operands[0], ints(op, "start_indices"), shape, ints(op, "strides"))]
     (value,) = known_operands(operands)
     for dim, (start, stride) in enumerate(zip(ints(op, "start_indices"), ints(op, "strides"), strict=True)):
         if shape[dim] != value.shape[dim] or start:
@@ -207,10 +177,6 @@ def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
 
 def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an update that covers a dim may be sharded along it."""
-    first = operands[0]
-    if isinstance(first, Margins):
-        update, *starts = known_operands(operands[1:])
-        return [updated(walk, op, first, update, starts)]
     value, update, *starts = known_operands(operands)
     factors, sliced = sliced_update(op)
     return compute(walk, op, factors, [value, update, *(starts[dim] for dim in sliced)])
@@ -240,9 +206,7 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
         return [value]
     value = cleaned(value, walk.table)
     if not walk.table.is_recording and not any(interior):
-        found = with_margins(op, value, low, high)
-        if found is None and not filling.base:
-            found = _padded_window(value, filling, low, high, dims)
+        found = None if filling.base else _padded_window(value, filling, low, high, dims)
         if found is not None:
             return [found]
 

@@ -122,29 +122,13 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Margins:
-    """A window with arbitrary elements around it: `low` before it and `high` after it along local dim `dim`."""
-
-    view: View
-    dim: int
-    low: int
-    high: int
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the local value."""
-        size = self.low + self.view.shape[self.dim] + self.high
-        return (*self.view.shape[: self.dim], size, *self.view.shape[self.dim + 1 :])
-
-
-@dataclass(frozen=True, slots=True)
 class Unknown:
     """No relation is known."""
 
     shape: Shape
 
 
-Relation = View | Known | Margins | Unknown
+Relation = View | Known | Unknown
 
 
 def extents(view: View) -> list[int]:

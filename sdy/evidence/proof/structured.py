@@ -52,9 +52,7 @@ from sdy.evidence.proof.windows.attributes import (
     convolution_windows,
     pooling_windows,
 )
-from sdy.evidence.proof.windows.cumulative import in_blocks, reduced_totals
 from sdy.evidence.proof.windows.shards import over_windows
-from sdy.evidence.proof.windows.tiles import scattered_to_tiles
 
 
 def known_operands(operands: Sequence[Relation]) -> list[View | Known]:
@@ -137,9 +135,6 @@ def _reduced(
     shape = shape_of(result)
     if kind:
         dims, init = ints(op, "dimensions"), to_view(walk, known[1])
-        totals = reduced_totals(walk.table, known[0], init, kind, dims)
-        if totals is not None:
-            return totals
         value = cleaned(known[0], walk.table) if isinstance(known[0], View) else known[0]
         if all(value.shape[dim] == 1 for dim in dims) and is_neutral(init.term, kind):
             if isinstance(value, Known):
@@ -172,21 +167,8 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
         def is_init(scalar: Term) -> bool:
             return scalar is init.term and init.partial is None and not init.term.is_varying
 
-        windowed, value = Windowed(op, attributes, factors, is_init), known[0]
-        try:
-            return [over_windows(walk, windowed, [value, init])]
-        except NotProvedError:
-            kind = walk.combined_alone(op.regions[0])[1][0]
-            found = in_blocks(walk, windowed, value, init, kind) if isinstance(value, View) else None
-            if found is None:
-                raise
-            return [found]
-    try:
-        return compute(walk, op, factors(attributes), known)
-    except NotProvedError:
-        if walk.table.is_recording or isinstance(op, ReduceWindowOp):
-            raise
-        return [scattered_to_tiles(walk, op, factors(attributes), [to_view(walk, each) for each in known])]
+        return [over_windows(walk, Windowed(op, attributes, factors, is_init), [known[0], init])]
+    return compute(walk, op, factors(attributes), known)
 
 
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

@@ -19,12 +19,11 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.evidence.proof.known import as_known, element_type
-from sdy.evidence.proof.op_sets import BRANCHES, KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
+from sdy.evidence.proof.op_sets import KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
 from sdy.evidence.proof.relations import (
     FREE,
     Digit,
     Known,
-    Margins,
     NotProvedError,
     Relation,
     Unknown,
@@ -270,12 +269,6 @@ def returned_by(region: Region) -> Sequence[SSAValue]:
     return terminator_of(region).operands
 
 
-def inputs_of(op: Operation) -> list[SSAValue]:
-    """Return the values that the results of an op follow from: its operands, and what its branches return."""
-    returned = [returned_by(region) for region in op.regions] if op.name in BRANCHES else []
-    return [*op.operands, *(value for values in returned for value in values)]
-
-
 def shape_of(value: SSAValue) -> Shape:
     """Return the shape of a value; () if it is not a ranked tensor."""
     tensor = as_tensor(value.type)
@@ -299,6 +292,4 @@ def known_or_view(relation: Relation) -> View | Known:
     """Return a relation that is a window or known. Raises: NotProvedError if it is not."""
     if isinstance(relation, Unknown):
         raise NotProvedError("an operand has no known relation")
-    if isinstance(relation, Margins):
-        raise NotProvedError("expected windows of a value of the program, got a window with margins")
     return relation

@@ -64,11 +64,6 @@ def estimate_on_devices(local: ModuleOp, boundary: ProgramPlacement, *, is_freed
     return _estimate(local, DeviceCopies(local, boundary).count, is_freed=is_freed)
 
 
-def seconds_of_run(module: ModuleOp) -> float:
-    """Return the estimated time of a run of the main function on one device."""
-    return _total_seconds(module, bytes_of_tensor, lambda value: 1)
-
-
 def _estimate(module: ModuleOp, copies: Callable[[SSAValue], int], *, is_freed: bool) -> RunEstimate:
     def size(value: SSAValue) -> int:
         return bytes_of_tensor(value) * copies(value)

@@ -51,12 +51,12 @@ def _window_of_global(walk: Walk, windowed: Windowed, value: View, others: Seque
     """Return the result as a window of a result of the global program; None if it is none."""
     found = (
         _Shards(walk, windowed, view, own, whole).result(term, others)
-        for view, own, term, whole in global_ops(walk, windowed, value)
+        for view, own, term, whole in _global_ops(walk, windowed, value)
     )
     return next((each for each in found if each is not None), None)
 
 
-def global_ops(
+def _global_ops(
     walk: Walk, windowed: Windowed, value: View
 ) -> Iterator[tuple[View, WindowAttributes, Term, WindowAttributes]]:
     """Yield each reading of a value, the attributes of the op on it, and a result of the global program with its own.
@@ -111,7 +111,7 @@ class _Shards:
                 return None
             starts[along.dim] = start
         shared_out = frozenset(dim for dim, start in kernels.items() if start is not None)
-        found = windows_of_op(self.walk, self.windowed, self.whole, self.view, others, starts, shared_out)
+        found = _windows_of_op(self.walk, self.windowed, self.whole, self.view, others, starts, shared_out)
         return found if found is not None and found.term is term else None
 
     def _kernel_start(self, dim: int, others: Sequence[View | Known]) -> Offset | None:
@@ -153,14 +153,14 @@ def _overlaps(start: int, end: int, size: int) -> bool:
     return max(start, 0) < min(end, size)
 
 
-def windows_of_op(
+def _windows_of_op(
     walk: Walk,
     windowed: Windowed,
     whole: WindowAttributes,
     view: View,
     others: Sequence[View | Known],
     starts: Mapping[int, Offset],
-    shared_out: SharedOut = frozenset(),
+    shared_out: SharedOut,
 ) -> View | None:
     """Return the windows of each device of an op on all elements of `view.term` along some dims of the view.
 
@@ -182,10 +182,10 @@ def windows_of_op(
         found = computed(work, [every, *others], walk.table)[0]
     except NotProvedError:
         return None
-    return placed(found, places)
+    return _placed(found, places)
 
 
-def placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:
+def _placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:
     """Return a result as the windows of a device, given their starts and numbers; None if it has no such dim."""
     base, dims = list(found.base), list(found.dims)
     for dim, (start, count) in starts.items():

@@ -1,1 +1,0 @@
-"""Lemmas of ops that index a value: slices at starts, gathers and scatters."""
