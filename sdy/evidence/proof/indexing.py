@@ -15,7 +15,7 @@ from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.evidence.proof.compute import Placement
 from sdy.evidence.proof.factors import Factors, gather, ints, number, scatter, slice_factors
 from sdy.evidence.proof.known import ints_of, known_slice, moved
-from sdy.evidence.proof.masks import Shard, sharded_index, unshifted, without_clamp
+from sdy.evidence.proof.masks import Shard, sharded_index, unshifted
 from sdy.evidence.proof.offsets import Offset, clamped, offset, spread
 from sdy.evidence.proof.relations import FREE, Known, Relation, View, dim_of
 from sdy.evidence.proof.reshapes import cleaned
@@ -37,14 +37,10 @@ def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list
     numbers = cast("GatherDimensionNumbers", found.numbers)
     factors = gather(op, numbers)
     if len(numbers.start_index_map) == 1:
-        (dim,) = numbers.start_index_map
-        term_dim = dim_of(operand.dims[dim])
         shard = sharded_index(operand, numbers.start_index_map, indices)
         local = None if shard is None else _from_shard(op, operand, numbers)
         if shard is not None and local is not None:
             return compute(walk, op, local, [operand, shard[1]], "local_gather")
-        size = operand.term.shape[term_dim] if term_dim >= 0 else operand.shape[dim]
-        indices = without_clamp(indices, size - ints(op, "slice_sizes")[dim])
     return compute(walk, op, factors, [operand, indices])
 
 

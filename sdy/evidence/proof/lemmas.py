@@ -53,7 +53,6 @@ from sdy.evidence.proof.structured import (
 )
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
-from sdy.evidence.proof.windows.shards import padded_copy
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -212,18 +211,12 @@ def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
 
     factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
     padded = cast("View", compute(walk, op, factors, [value, filling])[0])
-    _note_padded(walk, value, padded, filling, tuple(zip(low, high, interior, strict=True)))
+    _note_padded(walk, value, padded, tuple(zip(low, high, interior, strict=True)))
     return [padded]
 
 
-def _note_padded(
-    walk: Walk, value: View, result: View, filling: View, amounts: tuple[tuple[int, int, int], ...]
-) -> None:
-    """Note what a padded copy is of, given the amounts along each local dim, for windows of it and windows over it."""
-    if not filling.base and filling.partial is None:
-        padded = padded_copy(value, result, filling.term, amounts)
-        if padded is not None:
-            walk.table.note_padded(result.term, padded)
+def _note_padded(walk: Walk, value: View, result: View, amounts: tuple[tuple[int, int, int], ...]) -> None:
+    """Note what a padded copy is of, given the amounts along each local dim, for windows over it."""
     # Where each dim of the operand is in the padded term, for windows that reach over the end of the operand. A dim of
     # size 1 is not in a term, which so would not tell where such a dim is padded.
     local = {dim_of(digits): dim for dim, digits in enumerate(value.dims) if dim_of(digits) != FREE}
@@ -232,8 +225,6 @@ def _note_padded(
         layout = tuple(dim_of(result.dims[local[each]]) for each in range(len(local)))
         edges = tuple(amounts[local[each]][0] for each in range(len(local)))
         walk.table.derive(value.term, result.term, layout, edges)
-        if value.term.op == "slice":
-            walk.table.put_together(value.term.operands[0], result.term)
 
 
 PADDINGS = (("edge_", "_low"), ("edge_", "_high"), ("interior_", ""))

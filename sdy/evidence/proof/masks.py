@@ -116,14 +116,6 @@ def sharded_index(operand: View, indexed: Sequence[int], indices: View) -> tuple
     return None
 
 
-def without_clamp(indices: View, last: int) -> View:
-    """Return the indices before they are clamped to `[0, last]`, as a gather does."""
-    term = indices.term
-    if not is_clamped(term, last) or not _is_in_order(term, 1):
-        return indices
-    return replace(indices, term=term.operands[1])
-
-
 def _is_in_order(term: Term, operand: int) -> bool:
     inner = term.operands[operand]
     return inner.shape == term.shape and _arrangement(term)[operand] == tuple(range(len(inner.shape)))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from sdy.evidence.proof.concatenation_layouts import Layout, Region, layout_of, unsliced
-from sdy.evidence.proof.offsets import Offset, divided, elements_outside, is_inside, plus, spread
+from sdy.evidence.proof.offsets import Offset, divided, elements_outside, plus, spread
 from sdy.evidence.proof.relations import (
     FREE,
     Digit,
     Digits,
     NotProvedError,
     View,
-    dim_of,
     extents,
     is_plain,
     is_within,
@@ -22,7 +18,6 @@ from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.terms import Derived, TermTable
 
 PAD = "stablehlo.pad"
-CONCATENATE = "stablehlo.concatenate"
 
 
 def plain_readings(view: View, table: TermTable) -> list[View]:
@@ -60,7 +55,7 @@ def _unlikeliness(view: View, table: TermTable) -> tuple[int, int, bool]:
 
 
 def moved_readings(view: View, table: TermTable) -> list[View]:
-    """Return a window as one of slices and padded copies of its term, and of slices of concatenations with others."""
+    """Return a window as one of slices and padded copies of its term."""
     found: list[View] = []
     for derived in table.derived(view.term):
         term = derived.term
@@ -74,8 +69,6 @@ def moved_readings(view: View, table: TermTable) -> list[View]:
     if view.partial is None and view.outside is None:
         for term, base, dims in table.joined((view.term, view.base, view.dims)):
             found.append(View(term, base, tuple(tuple(map(Digit._make, digits)) for digits in dims)))
-    for joined in in_concatenations(view, table):
-        found += [each for each in moved_readings(joined, table) if each.term.op == "slice"]
     return found
 
 
@@ -139,43 +132,3 @@ def as_padded(view: View, derived: Derived) -> View | None:
         for d in view.dims
     )
     return View(term, tuple(base), tuple(dims), view.outside if is_padded else None, view.partial)
-
-
-def in_concatenations(view: View, table: TermTable) -> Iterator[View]:
-    """Yield the window as one of each concatenation in the global program that has it."""
-    if view.outside is not None or not is_plain(view):
-        return
-    rooted = unsliced(view)
-    terms = dict.fromkeys(each.term for term in (view.term, rooted.term) for each in table.derived(term))
-    for term in terms:
-        if term.op == CONCATENATE:
-            layouts = (layout_of(term, dim, len(view.dims)) for dim in range(len(view.dims)))
-            for layout in layouts:
-                for region in () if layout is None else layout.regions:
-                    found = None if layout is None else _in_region(rooted, layout, region)
-                    if found is not None:
-                        yield found
-
-
-def _in_region(view: View, layout: Layout, region: Region) -> View | None:
-    """Return a window as one of the term of a layout; None if not all of it is in a region of the term."""
-    content, base, dims = region.content, list[Offset](), list(view.dims)
-    if content.term is not view.term:
-        return None
-    used: set[int] = set()
-    for position, local in enumerate(layout.local_dims):
-        number, is_joined = dim_of(view.dims[local]), position == layout.dim
-        own = next(iter(content.dims[position]), None)
-        if own is None or number == FREE or (own.dim, own.stride) != (number, 1):
-            return None
-        size = region.size if is_joined else layout.term.shape[position]
-        extent = view.dims[local][0].size
-        start = plus(view.base[number], content.base[number], -1)
-        if not is_inside(start, extent, size):
-            return None
-        used.add(number)
-        base.append(plus(start, region.start) if is_joined else start)
-        dims[local] = (Digit(extent, position, 1),)
-    rest = set(range(len(view.base))) - used
-    is_same = all(view.base[each] == content.base[each] for each in rest)
-    return View(layout.term, tuple(base), tidy(dims), None, view.partial) if is_same else None

@@ -114,36 +114,13 @@ def cleaned(view: View, table: TermTable) -> View:
         return view
     if not is_within(view):
         raise NotProvedError("a reshape of a window that reaches over the end of its dim")
-    view = _of_repeated(view, table)
     split = _split(_with_free_dims(view, table), table)
-    found = split if is_plain(split) else _merged(split, table)
-    if table.is_recording and _has_repeats(view) and is_within_whole(view):
-        arrangement = {digits[0].dim: own for digits, own in zip(found.dims, view.dims, strict=True) if digits}
-        table.note_repeats(found.term, view.term, tuple(arrangement[dim] for dim in range(len(found.base))))
-    return found
+    return split if is_plain(split) else _merged(split, table)
 
 
 def _has_repeats(view: View) -> bool:
     """Return whether a local dim has repeated elements beside others."""
     return any(len(digits) > 1 and any(digit.dim == FREE for digit in digits) for digits in view.dims)
-
-
-def _of_repeated(view: View, table: TermTable) -> View:
-    """Return a view of a value that the global program repeats as one of what it repeats, as a device has it.
-
-    Several repeats, one after the other, are then one broadcast.
-    """
-    found = table.repeats(view.term) if table.is_recording else None
-    if found is None or not is_within_whole(view):
-        return view
-    source, arrangement = found
-    dims: list[Digits] = []
-    for digits in view.dims:
-        if any(each.dim != FREE and (each.size, each.stride) != (view.term.shape[each.dim], 1) for each in digits):
-            return view
-        inner = ([each] if each.dim == FREE else map(Digit._make, arrangement[each.dim]) for each in digits)
-        dims.append(tuple(digit for part in inner for digit in part))
-    return View(source, (0,) * len(source.shape), tidy(dims), None, view.partial)
 
 
 def is_within_whole(view: View) -> bool:

@@ -45,14 +45,14 @@ from sdy.evidence.proof.relations import (
 from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
-from sdy.evidence.proof.windows.attributes import (
+from sdy.evidence.proof.windows import (
     CONVOLUTION_WINDOWS,
     WindowAttributes,
     Windowed,
     convolution_windows,
+    over_windows,
     pooling_windows,
 )
-from sdy.evidence.proof.windows.shards import over_windows
 
 
 def known_operands(operands: Sequence[Relation]) -> list[View | Known]:
@@ -87,10 +87,7 @@ def concatenated(walk: Walk, op: Operation, operands: Sequence[View | Known], si
     shape[dim] = sum(sizes)
     factors = along_dims([len(shape)] * len(operands), len(shape), 1, (dim,), (dim, sizes))
     work = Computation(op.name, factors, (tuple(shape),), (element_of(op.results[0]),), walk.devices)
-    result = computed(work, operands, walk.table)[0]
-    for each in result.term.operands:
-        walk.table.put_together(each, result.term)
-    return result
+    return computed(work, operands, walk.table)[0]
 
 
 def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -158,7 +155,7 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     assert isinstance(op, ReduceWindowOp | SelectAndScatterOp)
     known, attributes = known_operands(operands), WindowAttributes(body, pooling_windows(op))
 
-    def factors(attributes: WindowAttributes, _: frozenset[int] = frozenset()) -> Factors:
+    def factors(attributes: WindowAttributes) -> Factors:
         return along(op, [each.dim for each in attributes.along], attributes)
 
     if isinstance(op, ReduceWindowOp) and len(op.inputs) == 1:
@@ -174,21 +171,19 @@ def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> lis
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: batch, output features and windows are computed on their shards; input features are contracted.
 
-    So are the positions in windows, of shards of the kernel. Groups of one feature each, or of one element of a batch,
-    are computed on their shards. With larger groups of features, these may not be sharded; with larger groups of a
-    batch, neither the batch nor output features.
+    Groups of one feature each, or of one element of a batch, are computed on their shards. With larger groups of
+    features, these may not be sharded; with larger groups of a batch, neither the batch nor output features.
     """
     assert isinstance(op, ConvolutionOp)
     groups = _Groups(op)
     operand, kernel, out = groups.factors()
-    kernel_dims, linear = _kernel_dims(op), frozenset({(0,), (1,)})
+    linear = frozenset({(0,), (1,)})
 
-    def factors(attributes: WindowAttributes, shared_out: frozenset[int]) -> Factors:
-        reduced = groups.reduced | {kernel[kernel_dims[dim]] for dim in shared_out}
-        return Factors((operand, kernel), (out,), groups.parallel, attributes, reduced, "add", linear=linear)
+    def factors(attributes: WindowAttributes) -> Factors:
+        return Factors((operand, kernel), (out,), groups.parallel, attributes, groups.reduced, "add", linear=linear)
 
     rest = (groups.attributes, str(op.properties["dimension_numbers"]))
-    windowed = Windowed(op, WindowAttributes(rest, convolution_windows(op)), factors, _is_plain_zero, kernel_dims)
+    windowed = Windowed(op, WindowAttributes(rest, convolution_windows(op)), factors, _is_plain_zero)
     return [over_windows(walk, windowed, known_operands(operands))]
 
 
@@ -232,14 +227,6 @@ class _Groups:
             tuple(names.get(each, 10 + tensor * rank + n) for n, each in enumerate(dims))
             for tensor, (dims, names) in pairs
         )
-
-
-def _kernel_dims(op: ConvolutionOp) -> dict[int, int]:
-    """Return the spatial dims of the kernel by those of the input, but those that are reversed."""
-    numbers = op.dimension_numbers.data
-    spatial = zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, strict=True)
-    is_reversed = ints(op, "window_reversal") or (0,) * len(numbers.input_spatial_dimensions)
-    return {dim: kernel_dim for (dim, kernel_dim), each in zip(spatial, is_reversed, strict=True) if not each}
 
 
 def _is_plain_zero(scalar: Term) -> bool:

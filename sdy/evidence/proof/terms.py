@@ -67,20 +67,6 @@ class Derived:
     parts: Parts
 
 
-@dataclass(frozen=True, slots=True)
-class Padded:
-    """A padded copy in the global program: the term that is padded, and the scalar that is added.
-
-    `dims` has, per dim of the copy, the dim of the source, or -1 for a dim of size 1 that is not in its term, and the
-    elements that it adds before, after and between those of the dim; `sizes` has the sizes of the dims in the source.
-    """
-
-    source: Term
-    filling: Term
-    dims: tuple[tuple[int, int, int, int], ...]
-    sizes: Shape
-
-
 @dataclass(slots=True)
 class TermTable:
     """All terms so far. While `is_recording`, the terms of the global program are noted, to guide the proof."""
@@ -91,8 +77,6 @@ class TermTable:
     _global_ops: set[str] = field(default_factory=set[str])
     _constants: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
     _slices: dict[tuple[Term, Parts], Term] = field(default_factory=dict[tuple[Term, Parts], Term])
-    _repeats: dict[Term, tuple[Term, Arrangement]] = field(default_factory=dict[Term, "tuple[Term, Arrangement]"])
-    _padded: dict[Term, Padded] = field(default_factory=dict[Term, Padded])
     _joined: dict[Window, dict[Window, None]] = field(default_factory=dict["Window", "dict[Window, None]"])
     _derived: dict[Term, dict[Term, Derived]] = field(default_factory=dict[Term, dict[Term, Derived]])
 
@@ -127,31 +111,6 @@ class TermTable:
             self._derived.setdefault(source, {})[term] = Derived(term, layout, edges, parts)
             if term.op == "slice":
                 self._slices[source, parts] = term
-
-    def note_repeats(self, term: Term, source: Term, arrangement: Arrangement) -> None:
-        """Note that `term` has the elements of `source`, with repeats of them, in an arrangement of dims."""
-        if self.is_recording and source is not term:
-            self._repeats[term] = source, arrangement
-
-    def repeats(self, term: Term) -> tuple[Term, Arrangement] | None:
-        """Return the term whose elements the global program repeats in `term`, and their arrangement, if it does."""
-        return self._repeats.get(term)
-
-    def note_padded(self, term: Term, padded: Padded) -> None:
-        """Note what the global program pads to make `term`."""
-        if self.is_recording:
-            self._padded[term] = padded
-
-    def padded(self, term: Term) -> Padded | None:
-        """Return what the global program pads to make `term`; None if that is not known."""
-        return self._padded.get(term)
-
-    def put_together(self, part: Term, term: Term) -> None:
-        """Note that the global program makes `term` of `part` and others, and of what that is a slice of."""
-        self.derive(part, term)
-        while part.op == "slice":
-            part = part.operands[0]
-            self.derive(part, term)
 
     def slice_of(self, source: Term, parts: Parts) -> Term | None:
         """Return the term of the global program that is a slice of another one, or a slice of a slice."""

@@ -162,38 +162,3 @@ def test_what_is_proved_of_windows_is_right(kind: str, count: int) -> None:
 
 def types_of(windows: Windows) -> tuple[list[str], str]:
     return list(map(text_of, windows.shapes)), text_of(windows.result)
-
-
-@pytest.mark.parametrize("count", slow_except([75], [75, 300]))
-def test_what_is_proved_of_parts_of_a_kernel_is_right(count: int) -> None:
-    choice, proved, tried = random.Random(5), 0, 0
-    while tried < count:
-        size = choice.choice([4, 8])
-        whole = Windows("convolution", choice.choice([8, 12, 16]), size, 1, 1, choice.choice([1, 1, 2]), 0, 0)
-        whole = replace(
-            whole, stride=choice.choice([1, 2]), step=choice.choice([1, 2]), low=choice.randint(-1, 3), high=3
-        )
-        part = size // DEVICES
-        low = choice.choice([0, 0, 1, whole.low])
-        kernels = [device * part for device in range(DEVICES)]
-        starts = [(start * whole.step - whole.low + low) // whole.gap for start in kernels]
-        if choice.random() < 0.3:
-            starts = [each + choice.randint(-1, 1) for each in starts]
-        if choice.random() < 0.1:
-            kernels = kernels[::-1]
-        own = replace(whole, elements=choice.randint(1, 12), size=part, low=low, high=choice.choice([0, 0, 1, 2]))
-        is_in = all(-EDGE <= each <= whole.elements + EDGE - own.elements for each in starts)
-        if not 0 < own.count == whole.count or not is_in:
-            continue
-        tried += 1
-        body = own_part("%arg1", whole.shapes[1], 0, kernels, part, "kernel")
-        local = local_program(whole, own, starts, 0, 0)
-        local = local.replace("%own, %arg1", "%own, %kernel")
-        local = local.replace("%r = ", f"{body}%r = ")
-        inputs = [small_array(shape, seed) for seed, shape in enumerate(whole.shapes)]
-        boundary = boundary_of(whole, ((),) * len(whole.result), ("x",))
-        text = program(whole.text("%arg0"), *types_of(whole))
-        if is_proved(local, text, boundary):
-            proved += 1
-            assert is_right(local, text, boundary, inputs), (local, text)
-    assert count // 15 < proved < count * 14 // 15

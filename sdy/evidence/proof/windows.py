@@ -3,23 +3,99 @@
 Result j of an op with stride s reads position `j * s - low + k * step` of the input for each element k of the kernel,
 where elements of the input are `gap` positions apart, and others are padding. A device that has the elements from b
 on, with padding `low'`, reads the same as result `j + (b * gap + low - low') / s` of the global op, if its padding is
-where the global op has padding too. With the elements of the kernel from c on alone, it computes contributions to
-result j, if `b * gap + low - low'` is `c * step`.
+where the global op has padding too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from sdy.evidence.proof.compute import computed
+from xdsl.ir import Operation
+
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.evidence.proof.compute import Computation, computed
+from sdy.evidence.proof.factors import Factors, ints
 from sdy.evidence.proof.offsets import Offset, divided, plus, spread
 from sdy.evidence.proof.readings import plain_readings
-from sdy.evidence.proof.relations import FREE, Digit, Digits, Known, NotProvedError, View, dim_of, is_plain, tidy
+from sdy.evidence.proof.relations import FREE, Digit, Known, NotProvedError, View, dim_of, tidy
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.terms import Arguments, Padded, Term
-from sdy.evidence.proof.walk import Walk, shape_of
-from sdy.evidence.proof.windows.attributes import Along, SharedOut, WindowAttributes, Windowed
+from sdy.evidence.proof.terms import Arguments, Shape, Term
+from sdy.evidence.proof.walk import Walk, element_of, shape_of
+
+
+class Along(NamedTuple):
+    """The windows along a dim: their size, the distances between windows and in them, gaps in the input, padding."""
+
+    dim: int
+    result_dim: int
+    size: int
+    stride: int
+    step: int
+    gap: int
+    low: int
+    high: int
+
+    @property
+    def span(self) -> int:
+        """The number of positions from the first to the last element of a window."""
+        return (self.size - 1) * self.step + 1
+
+    def count(self, elements: int) -> int:
+        """Return the number of windows of so many elements."""
+        return ((elements - 1) * self.gap + 1 + self.low + self.high - self.span) // self.stride + 1
+
+
+class WindowAttributes(NamedTuple):
+    """The attributes of a convolution or pooling op: the windows along dims, and the rest."""
+
+    rest: object
+    along: tuple[Along, ...]
+
+
+CONVOLUTION_WINDOWS = ("padding", "window_strides", "lhs_dilation", "rhs_dilation")
+
+
+def convolution_windows(op: ConvolutionOp) -> tuple[Along, ...]:
+    """Return the windows along the spatial dims of a convolution."""
+    numbers, kernel = op.dimension_numbers.data, shape_of(op.rhs)
+    sizes = [kernel[dim] for dim in numbers.kernel_spatial_dimensions]
+    dims = zip(numbers.input_spatial_dimensions, numbers.output_spatial_dimensions, sizes, strict=True)
+    names = ("window_strides", "rhs_dilation", "lhs_dilation")
+    return tuple(_along(op, names, index, *each) for index, each in enumerate(dims))
+
+
+def pooling_windows(op: ReduceWindowOp | SelectAndScatterOp) -> tuple[Along, ...]:
+    """Return the windows of a pooling op along the dims that have others than those of single elements."""
+    names = ("window_strides", "window_dilations", "base_dilations")
+    sizes = ints(op, "window_dimensions") or (1,) * len(shape_of(op.operands[0]))
+    every = (_along(op, names, dim, dim, dim, size) for dim, size in enumerate(sizes))
+    return tuple(each for each in every if each[2:] != (1, 1, each.step, 1, 0, 0))
+
+
+def _along(op: Operation, names: Sequence[str], index: int, dim: int, result_dim: int, size: int) -> Along:
+    stride, step, gap = ((ints(op, name) or (1,) * (index + 1))[index] for name in names)
+    low, high = (ints(op, "padding") or (0,) * (2 * index + 2))[2 * index : 2 * index + 2]
+    return Along(dim, result_dim, size, stride, step if size > 1 else 1, gap, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """An op on windows of its first operand: its attributes, and its factors given the attributes.
+
+    `pads` tells whether the op pads with a scalar.
+    """
+
+    op: Operation
+    attributes: WindowAttributes
+    factors: Callable[[WindowAttributes], Factors]
+    pads: Callable[[Term], bool]
+
+    def computation(self, walk: Walk, attributes: WindowAttributes, shape: Shape) -> Computation:
+        """Return the computation of a result of a shape."""
+        factors, element = self.factors(attributes), element_of(self.op.results[0])
+        return Computation(self.op.name, factors, (shape,), (element,), walk.devices)
 
 
 def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known]) -> View:
@@ -27,8 +103,7 @@ def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known
     shape, attributes = shape_of(windowed.op.results[0]), windowed.attributes
     value, *others = operands
     if walk.table.is_recording:
-        if isinstance(value, View):
-            value, attributes = unpadded(walk, cleaned(value, walk.table), windowed) or (value, attributes)
+        value = cleaned(value, walk.table) if isinstance(value, View) else value
         result = computed(windowed.computation(walk, attributes, shape), [value, *others], walk.table)[0]
         walk.table.derive(result.term.operands[0], result.term)
         return result
@@ -50,85 +125,64 @@ def over_windows(walk: Walk, windowed: Windowed, operands: Sequence[View | Known
 def _window_of_global(walk: Walk, windowed: Windowed, value: View, others: Sequence[View | Known]) -> View | None:
     """Return the result as a window of a result of the global program; None if it is none."""
     found = (
-        _Shards(walk, windowed, view, own, whole).result(term, others)
-        for view, own, term, whole in _global_ops(walk, windowed, value)
+        _Shards(walk, windowed, view, whole).result(term, others)
+        for view, term, whole in _global_ops(walk, windowed, value)
     )
     return next((each for each in found if each is not None), None)
 
 
-def _global_ops(
-    walk: Walk, windowed: Windowed, value: View
-) -> Iterator[tuple[View, WindowAttributes, Term, WindowAttributes]]:
-    """Yield each reading of a value, the attributes of the op on it, and a result of the global program with its own.
+def _global_ops(walk: Walk, windowed: Windowed, value: View) -> Iterator[tuple[View, Term, WindowAttributes]]:
+    """Yield each reading of a value, and a result of the global program with the attributes of its windows.
 
     The global program computes that result by the same op. Only the windows of both may differ.
     """
-    for view, attributes in _readings(walk, windowed, value):
-        for derived in walk.table.derived(view.term):
-            term = derived.term
-            own = term.attributes.own if isinstance(term.attributes, Arguments) else None
-            if term.op == windowed.op.name and isinstance(own, WindowAttributes) and own.rest == attributes.rest:
-                yield view, attributes, term, own
-
-
-def _readings(walk: Walk, windowed: Windowed, value: View) -> Iterator[tuple[View, WindowAttributes]]:
     try:
         readings = plain_readings(value, walk.table)
     except NotProvedError:
         return
     for view in readings:
-        yield view, windowed.attributes
-        without_pad = unpadded(walk, view, windowed)
-        if without_pad is not None:
-            yield without_pad
+        for derived in walk.table.derived(view.term):
+            term = derived.term
+            own = term.attributes.own if isinstance(term.attributes, Arguments) else None
+            if (
+                term.op == windowed.op.name
+                and isinstance(own, WindowAttributes)
+                and own.rest == windowed.attributes.rest
+            ):
+                yield view, term, own
 
 
 @dataclass(frozen=True, slots=True)
 class _Shards:
-    """A device's windows, of a view of the input with its own attributes, and those of an op of the global program."""
+    """A device's windows of a view of the input, and those of an op of the global program."""
 
     walk: Walk
     windowed: Windowed
     view: View
-    attributes: WindowAttributes
     whole: WindowAttributes
 
     def result(self, term: Term, others: Sequence[View | Known]) -> View | None:
         """Return the result of the device as a window of `term`, the result of the global op; None if it is none."""
         shape = shape_of(self.windowed.op.results[0])
         starts: dict[int, Offset] = {}  # of the windows of the device, by dim
-        own = {each.dim: each for each in self.attributes.along}
+        own = {each.dim: each for each in self.windowed.attributes.along}
         if own.keys() != {each.dim for each in self.whole.along}:
             return None
-        kernels = {each.dim: self._kernel_start(each.dim, others) for each in self.whole.along}
         for along in self.whole.along:
             if dim_of(self.view.dims[along.dim]) == FREE:
                 if own[along.dim] != along:
                     return None
                 continue
-            start = self._start(own[along.dim], along, shape[along.result_dim], kernels[along.dim])
+            start = self._start(own[along.dim], along, shape[along.result_dim])
             if start is None:
                 return None
             starts[along.dim] = start
-        shared_out = frozenset(dim for dim, start in kernels.items() if start is not None)
-        found = _windows_of_op(self.walk, self.windowed, self.whole, self.view, others, starts, shared_out)
+        found = _windows_of_op(self.walk, self.windowed, self.whole, self.view, others, starts)
         return found if found is not None and found.term is term else None
 
-    def _kernel_start(self, dim: int, others: Sequence[View | Known]) -> Offset | None:
-        """Return the first elements of the kernel that devices have, None if they have all elements."""
-        kernel_dim = self.windowed.kernel_dims.get(dim)
-        if kernel_dim is None or not isinstance(kernel := others[0], View) or not is_plain(kernel):
-            return None
-        number, count = dim_of(kernel.dims[kernel_dim]), kernel.shape[kernel_dim]
-        return None if number == FREE or count == kernel.term.shape[number] else kernel.base[number]
-
-    def _start(self, own: Along, whole: Along, results: int, kernel_start: Offset | None) -> Offset | None:
+    def _start(self, own: Along, whole: Along, results: int) -> Offset | None:
         """Return the number of the first window of each device; None if its windows are others than the global ones."""
-        if kernel_start is not None:
-            own = own._replace(step=whole.step) if own.size == 1 else own
-        elif own.size != whole.size:
-            return None
-        if own.shape(whole.size) != whole.shape(whole.size):
+        if own._replace(low=0, high=0) != whole._replace(low=0, high=0):
             return None
         number = dim_of(self.view.dims[own.dim])
         base, size, count = self.view.base[number], self.view.term.shape[number], self.view.dims[own.dim][0].size
@@ -142,8 +196,6 @@ class _Shards:
             if _overlaps(start - before, start, size) or _overlaps(start + count, start + count + after, size):
                 return None
         shift = plus(whole.low - own.low, base, own.gap)
-        if kernel_start is not None:
-            return 0 if plus(shift, kernel_start, -own.step) == 0 else None
         start, rest = divided(shift, own.stride)
         return start if rest == 0 else None
 
@@ -160,7 +212,6 @@ def _windows_of_op(
     view: View,
     others: Sequence[View | Known],
     starts: Mapping[int, Offset],
-    shared_out: SharedOut,
 ) -> View | None:
     """Return the windows of each device of an op on all elements of `view.term` along some dims of the view.
 
@@ -177,7 +228,7 @@ def _windows_of_op(
             shape[along.result_dim] = along.count(size)
             base[number], dims[along.dim] = 0, (Digit(size, number, 1),)
     every = replace(view, base=tuple(base), dims=tidy(dims), outside=None)
-    work = windowed.computation(walk, whole, tuple(shape), shared_out)
+    work = windowed.computation(walk, whole, tuple(shape))
     try:
         found = computed(work, [every, *others], walk.table)[0]
     except NotProvedError:
@@ -195,50 +246,3 @@ def _placed(found: View, starts: dict[int, tuple[Offset, int]]) -> View | None:
         elif start != 0 or count != 1:
             return None
     return replace(found, base=tuple(base), dims=tidy(dims))
-
-
-def padded_copy(value: View, result: View, filling: Term, amounts: Sequence[tuple[int, int, int]]) -> Padded | None:
-    """Return what a padded copy is of, given the amounts along each local dim; None if a dim cannot be told."""
-    found: dict[int, tuple[tuple[int, int, int, int], int]] = {}
-    for dim, (digits, edges) in enumerate(zip(result.dims, amounts, strict=True)):
-        number = dim_of(digits)
-        if number == FREE:
-            if any(edges):
-                return None
-            continue
-        found[number] = (dim_of(value.dims[dim]), *edges), value.shape[dim]
-    if len(found) != len(result.term.shape):
-        return None
-    own, sizes = zip(*(found[number] for number in range(len(found))), strict=True)
-    return Padded(value.term, filling, own, sizes)
-
-
-def unpadded(walk: Walk, view: View, windowed: Windowed) -> tuple[View, WindowAttributes] | None:
-    """Return a padded copy as the term that is padded, with the attributes of windows that pad it themselves.
-
-    None unless the term is a copy that is padded by the scalar of the op, along dims with windows that are unsharded.
-    """
-    padded = walk.table.padded(view.term)
-    if padded is None or not windowed.pads(padded.filling) or view.partial is not None:
-        return None
-    along = {each.dim: each for each in windowed.attributes.along}
-    base: list[Offset] = [0] * len(padded.source.shape)
-    dims: list[Digits] = []
-    for dim, digits in enumerate(view.dims):
-        number = dim_of(digits)
-        if number == FREE:
-            dims.append(digits)
-            continue
-        inner, low, high, interior = padded.dims[number]
-        size, own = padded.sizes[number], along.get(dim)
-        if not (low or high or interior):
-            dims.append((Digit(digits[0].size, inner, 1),))
-            base[inner] = view.base[number]
-            continue
-        is_whole = view.base[number] == 0 and digits[0].size == view.term.shape[number]
-        if own is None or own.gap > 1 or min(low, high, own.low, own.high) < 0 or not is_whole:
-            return None
-        along[dim] = own._replace(low=own.low + low, high=own.high + high, gap=interior + 1)
-        dims.append(() if inner == FREE else (Digit(size, inner, 1),))
-    source = View(padded.source, tuple(base), tidy(dims), view.outside)
-    return source, windowed.attributes._replace(along=tuple(along[each.dim] for each in windowed.attributes.along))
