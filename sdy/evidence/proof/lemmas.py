@@ -51,7 +51,7 @@ from sdy.evidence.proof.structured import (
     to_view,
     window_reduction,
 )
-from sdy.evidence.proof.views import broadcast, slice_along, transposed
+from sdy.evidence.proof.views import adjoined, broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
 
 
@@ -182,12 +182,17 @@ def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Re
 
 
 def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: values that are unsharded along a dim are concatenated like the global ones; empty ones do not count."""
+    """Lemma: values that are unsharded along a dim are concatenated like the global ones; empty ones do not count.
+
+    Windows that are next to each other in a term are a window of it.
+    """
     kept = [position for position, each in enumerate(op.operands) if 0 not in shape_of(each)]
     parts = known_operands([operands[each] for each in kept])
     if len(parts) == 1:
         return [parts[0]]
-    dim = number(op, "dimension")
+    dim, views = number(op, "dimension"), [each for each in parts if isinstance(each, View)]
+    if not walk.table.is_recording and len(views) == len(parts) and (found := adjoined(views, dim, walk.devices)):
+        return [found]
     return [concatenated(walk, op, parts, tuple(shape_of(op.operands[each])[dim] for each in kept))]
 
 

@@ -138,7 +138,10 @@ def _exchanged_dim(base: Sequence[Offset], pairs: Sequence[tuple[int, int]]) -> 
 
 
 def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: Term) -> View:
-    """Return the windows after each target got that of its source; devices that get nothing have zeros."""
+    """Return the windows after each target got that of its source; devices that get nothing have zeros.
+
+    Zeros are a window outside of the term.
+    """
     check_exchangeable(view)
     source_of = {target: source for source, target in pairs}
     if view.partial is not None:
@@ -150,9 +153,11 @@ def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: T
     base = [of_devices(each, senders) for each in view.base]
     if len(source_of) == devices:
         return replace(view, base=tuple(base))
-    if not base or not (is_within(view) or view.outside is zero):
+    if not base or not pairs:
         raise NotProvedError("some devices get zeros")
+    received = replace(view, base=tuple(offset(tuple(at(each, target) for target in source_of)) for each in base))
+    outside = zero if is_within(received) or view.outside is zero else None
     dim = _exchanged_dim(view.base, pairs)
     far = view.term.shape[dim] + prod(view.shape)
     base[dim] = offset(tuple(at(base[dim], p) if p in source_of else far for p in range(devices)))
-    return replace(view, base=tuple(base), outside=zero)
+    return replace(view, base=tuple(base), outside=outside)
