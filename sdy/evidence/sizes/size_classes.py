@@ -156,6 +156,11 @@ class SizeClasses:
         self.equations.append(Sum(tuple(terms), constant))
         self.windows.append(tuple(variable for _, variable in terms))
 
+    def tie_line(self, factor: int, one: Variable, other_factor: int, other: Variable) -> None:
+        """Keep the difference of the multiples of two sizes, such as an input and the windows that move along it."""
+        difference = factor * self.sizes[one] - other_factor * self.sizes[other]
+        self.equations.append(Sum(((factor, one), (-other_factor, other)), difference))
+
     def order(self, low: Variable, high: Variable) -> None:
         """Add that a size, or the end of a window, is at most another one."""
         self.equations.append(Order(low, high))

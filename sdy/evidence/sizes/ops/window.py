@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
@@ -15,7 +15,7 @@ TABLE = OpTable[None, [Ties]]()
 
 @TABLE.of(ConvolutionOp)
 def _convolution(op: ConvolutionOp, ties: Ties) -> None:
-    """Tie batch and features; windows keep the spatial sizes, and groups keep all."""
+    """Tie batch and features, and sizes to numbers of windows; windows keep their sizes, and groups keep all."""
     if op.feature_group_count.value.data != 1 or op.batch_group_count.value.data != 1:
         ties.lock_all(op)
         return
@@ -24,29 +24,40 @@ def _convolution(op: ConvolutionOp, ties: Ties) -> None:
     ties.tie(lhs[numbers.input_batch_dimension], result[numbers.output_batch_dimension])
     ties.tie(lhs[numbers.input_feature_dimension], rhs[numbers.kernel_input_feature_dimension])
     ties.tie(rhs[numbers.kernel_output_feature_dimension], result[numbers.output_feature_dimension])
-    reason = "a window of a convolution moves along it"
-    ties.lock(op.lhs, reason, numbers.input_spatial_dimensions)
-    ties.lock(op.rhs, reason, numbers.kernel_spatial_dimensions)
-    ties.lock(op.result, reason, numbers.output_spatial_dimensions)
+    spatial = (numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, numbers.output_spatial_dimensions)
+    for number, (dim, kernel_dim, result_dim) in enumerate(zip(*spatial, strict=True)):
+        window, count = (rhs[kernel_dim], "rhs_dilation"), (result[result_dim], "window_strides")
+        small, large = sorted((window, count), key=lambda each: ties.classes.sizes[each[0]])
+        ties.classes.lock(small[0], "a window of a convolution moves along it")
+        gap, step = (_step(op, name, number) for name in ("lhs_dilation", large[1]))
+        ties.classes.tie_line(gap, lhs[dim], step, large[0])
+
+
+def _step(op: Operation, name: str, number: int) -> int:
+    found: Attribute | None = op.properties.get(name)
+    return 1 if found is None else (ints_in(found)[number : number + 1] or (1,))[0]
 
 
 @TABLE.of(ReduceWindowOp, SelectAndScatterOp)
 def _windows(op: PoolingOp, ties: Ties) -> None:
-    """Tie the dims along which windows have one element, or all elements up to theirs, and keep the others."""
-    shape = shape_of(op.operands[0])
-    values = [each for each in (*op.operands, *op.results) if rank_of(each)]
+    """Tie sizes to numbers of windows; windows keep their sizes, unless they have all elements up to theirs."""
+    whole, counted = (op.operands[0], op.results[0]) if isinstance(op, ReduceWindowOp) else op.operands[:2]
+    alike = [each for each in (*op.operands, *op.results) if rank_of(each)]
     moving: list[int] = []
-    for dim, size in enumerate(shape):
+    for dim, size in enumerate(shape_of(whole)):
         window, padding = _window(op, dim)
         if window == 1 and padding == (0, 0):
             continue
         if isinstance(op, ReduceWindowOp) and window == size and sorted(padding) == [0, size - 1]:
             _tie_cumulative(ties, op, dim, padding)
-        else:
-            moving.append(dim)
-    ties.same_dims(*values, but=moving)
-    for value in values:
-        ties.lock(value, f"a window of {op.name} moves along it", moving)
+            continue
+        moving.append(dim)
+        gap, stride = (_step(op, name, dim) for name in ("base_dilations", "window_strides"))
+        ties.classes.tie_line(gap, ties.of(whole)[dim], stride, ties.of(counted)[dim])
+    for value in (whole, counted):
+        same = [each for each in alike if shape_of(each) == shape_of(value)]
+        ties.same_dims(*same)
+    ties.same_dims(*alike, but=moving)
 
 
 def _window(op: PoolingOp, dim: int) -> tuple[int, tuple[int, int]]:
