@@ -15,11 +15,11 @@ from sdy.cost.hardware import Hardware
 from sdy.cost.machines.file import resolve_hardware
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.wording import counted
-from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import print_module
 from sdy.evidence.pipelines import FragmentEvidence, PipelineEvidence, prove_pipeline, verify_pipeline
 from sdy.evidence.proof.outcome import Proof
+from sdy.evidence.runs.against import check_same_types
 from sdy.evidence.runs.arrays import arrays_of_file
 from sdy.evidence.runs.verification import Verification, outcome_text
 from sdy.mpmd.schedules.builtin import SCHEDULES
@@ -32,28 +32,32 @@ from sdy.report.tables.pipeline_tables import chart, pipeline_tables, schedules_
 from sdy.tools.command_line.arguments import check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.loading import with_lines
+from sdy.tools.command_line.loading import with_lines, with_program_and_text
 from sdy.tools.command_line.output.console import console_of
 
 
 def verify(arguments: Namespace, pipeline: Pipeline, text: str) -> int:
-    """Verify or prove a program of several meshes, print the outcome, and return the exit code."""
-    if arguments.local:
-        return verify_against(arguments, pipeline.partition())
-    return _verify(arguments, pipeline.partition(), text)
+    """Verify or prove a program of several meshes, print the outcome, and return the exit code.
 
-
-def verify_against(arguments: Namespace, original: Compiled) -> int:
-    """Verify the program of several meshes in `arguments.local` against another one, as `verify`.
-
-    Raises: SdyError SDY-V004 if its arguments or results have other types.
+    Raises: SdyError SDY-V007 if another program is given that has other arguments or results.
     """
+    program = pipeline.partition()
+    if arguments.local:
+        return verify_local(arguments, program)
+    if not arguments.against:
+        return _verify(arguments, program, text)
+    reference = with_program_and_text(
+        arguments, lambda plain, _: plain.module, arguments.against, lambda found, _: found.partition().written
+    )
+    check_same_types(reference, program.written)
+    return _verify(arguments, program, text, reference)
+
+
+def verify_local(arguments: Namespace, original: Compiled) -> int:
+    """Verify the program of several meshes in `arguments.local` against another one, as `verify`."""
     text = read_text(arguments.local)
     program = Pipeline.from_text(text, arguments.local).partition()
-    main, expected = main_function(program.written), main_function(original.written)
-    if main.function_type != expected.function_type:
-        message = f"the program has the type {main.function_type}, expected {expected.function_type}"
-        raise SdyError(Diagnostic("SDY-V004", message, span_of(main)))
+    check_same_types(original.written, program.written)
     return _verify(arguments, program, text, original.written)
 
 

@@ -175,7 +175,7 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     if arguments.local:
         path, text = arguments.local, read_text(arguments.local)
         if MESH_TENSOR in text:
-            return pipelines.verify_against(arguments, partitioned)
+            return pipelines.verify_local(arguments, partitioned)
         partitioned = replace(partitioned, local=local_program(text, path, partitioned.boundary))
     if arguments.prove:
         return _prove(partitioned, path, text, arguments)

@@ -48,7 +48,7 @@ def verify_against(
     Raises: SdyError SDY-V007 if arguments or results have other types, SDY-X150 if memory is
     insufficient; or as `verify_sizes_as_they_are`.
     """
-    _check_same_types(reference, candidate.written)
+    check_same_types(reference, candidate.written)
     program = replace(candidate, written=reference, folded=reference)
     needed = estimate_of_run(reference) + estimate_on_devices(candidate.local, candidate.boundary)
     check_memory(needed, reference, "compare the programs on smaller arguments")
@@ -96,8 +96,8 @@ def _agree(rounds: Iterable[VerifiedRound]) -> bool:
     return all(each.agrees for each in rounds)
 
 
-def _check_same_types(reference: ModuleOp, candidate: ModuleOp) -> None:
-    """Raise SdyError at the first argument or result whose type differs."""
+def check_same_types(reference: ModuleOp, candidate: ModuleOp) -> None:
+    """Raise SdyError SDY-V007 at the first argument or result whose type differs."""
     mine, theirs = (main_function(module).function_type for module in (reference, candidate))
     for what, expected, found in (("argument", mine.inputs, theirs.inputs), ("result", mine.outputs, theirs.outputs)):
         problem = _difference(what, list(expected), list(found))

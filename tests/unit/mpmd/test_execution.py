@@ -84,18 +84,31 @@ def test_a_mesh_tensor_is_sharded_over_the_devices_of_its_mesh(stages: list[str]
     assert gradient.local_shape == (4, 4)
 
 
-@pytest.mark.parametrize("options", [[], ["--reduced"], ["--prove"]], ids=" ".join)
+@pytest.mark.parametrize("options", [["--local"], ["--local", "--reduced"], ["--local", "--prove"], ["--against"]])
 def test_verify_against_the_program_before_its_import_finds_a_fault(
     stages: list[str], options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written, compiled = tmp_path / "written.mlir", tmp_path / "compiled.mlir"
     written.write_text(stages[0])
     compiled.write_text(stages[4])
-    assert main(["verify", str(written), "--local", str(compiled), *options]) == 0
+    files = [compiled, written] if options == ["--against"] else [written, compiled]
+    command = ["verify", str(files[0]), *options]
+    command.insert(command.index("--against" if files[0] is compiled else "--local") + 1, str(files[1]))
+    assert main(command) == 0
     assert "the same function" in capsys.readouterr().out
     compiled.write_text(stages[4].replace("stablehlo.subtract", "stablehlo.add", 1))
-    assert main(["verify", str(written), "--local", str(compiled), *options]) == 1
+    assert main(command) == 1
     assert "differ" in capsys.readouterr().out
+
+
+def test_the_types_of_programs_that_are_compared_must_agree(
+    stages: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compiled, other = tmp_path / "compiled.mlir", tmp_path / "other.mlir"
+    compiled.write_text(stages[4])
+    other.write_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n")
+    assert main(["verify", str(compiled), "--against", str(other)]) == 2
+    assert "SDY-V007" in capsys.readouterr().err
 
 
 def test_verify_prints_meshes_and_fragments(
