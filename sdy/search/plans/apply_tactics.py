@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from io import StringIO
-from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console
@@ -26,6 +23,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding_update import fully_open
+from sdy.model.tree_paths import matches_path, tree_path
 from sdy.report.boundary import boundary_values
 from sdy.report.explanation.value_names import ValueNames
 from sdy.report.html.fragment import tables_html
@@ -38,7 +36,6 @@ from sdy.search.search_request import Goal, search_request
 from sdy.search.searched_module import name_of_mesh, on_one_mesh
 from sdy.search.tactics import Annotation, SearchRest, Tactic
 
-_KEY = re.compile(r"\[(?:'([^']*)'|(\d+))\]")
 _RESULT = "result"
 
 P_co = TypeVar("P_co", covariant=True)
@@ -232,24 +229,16 @@ def _with_dotted(*names: str) -> tuple[str, ...]:
 
 def _dotted(name: str) -> str:
     """Return a name with its keys as in `params.l0.up`, without brackets and quotes."""
-    return _KEY.sub(r".\1\2", name.removeprefix("%").replace('"', "'"))
+    return tree_path(name.removeprefix("%"))
 
 
 def _matches(pattern: str, names: Sequence[str]) -> bool:
     """Return whether a pattern is or matches a name, or the first keys of one."""
-    if pattern in names:
-        return True
-    return any(
-        fnmatchcase(prefix, _dotted(pattern))
+    return pattern in names or any(
+        matches_path(_dotted(pattern), name)
         for name in names
         if pattern.startswith(_RESULT) or not name.startswith(_RESULT)
-        for prefix in _prefixes(name)
     )
-
-
-def _prefixes(name: str) -> Iterator[str]:
-    """Yield the first keys of a name: `params`, `params.l0` and `params.l0.up`."""
-    return accumulate(name.split("."), lambda first, key: f"{first}.{key}")
 
 
 def _impossible(message: str, hint: str | None) -> SdyError:

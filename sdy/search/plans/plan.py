@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from io import StringIO
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -17,11 +18,14 @@ from sdy.evidence.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
+from sdy.model.tree_paths import tree_path
+from sdy.report.boundary import boundary_values
 from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.explanation import PlanExplanation
+from sdy.search.plans.plan_code import Leaves, leaf_specs, plan_code, rules_of
 from sdy.search.plans.xla_check import XlaCheck, check_xla
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SECONDS, Goal
@@ -123,6 +127,53 @@ class ShardingPlan(Generic[P_co]):
         """The PartitionSpec of each result, by its name."""
         return {value.name: value.spec for value in self.results}
 
+    @cached_property
+    def rules(self) -> dict[str, str]:
+        """The shardings of the arguments as rules for their paths: `{"*.up": "P(None, 'model')", "*": "P()"}`.
+
+        `sdy.shardings({"params": params, "x": x}, plan.rules, mesh)` takes them, with all arguments by their names.
+        Empty if the arguments of the program have no names.
+        """
+        return rules_of(self._argument_leaves)
+
+    @property
+    def code(self) -> str:
+        """The lines of Python with which `jax.jit` shards a function as the plan says, except for `constraints`.
+
+        Empty if the arguments of the program have no names, or if it stays as it is.
+        """
+        leaves = self._argument_leaves
+        is_changed = self.arguments or self.results or self.drops_annotations
+        return "\n".join(plan_code(self.mesh, leaves, self._result_leaves)) if leaves and is_changed else ""
+
+    @property
+    def drops_annotations(self) -> bool:
+        """Whether the plan is to drop all annotations: each device runs the whole program, which is faster."""
+        is_faster = self.cost.seconds_in_turn < self.before.seconds_in_turn
+        return not self.arguments and not self.results and is_faster
+
+    def apply_to(self, tree: object, mesh: Any = None) -> Any:
+        """Return the `NamedSharding` of each leaf of the arguments, in the same structure.
+
+        `tree` is the tuple of the arguments as the function takes them, a dict with some of them by name, or one of
+        them. Leaves may have other sizes than in the program. `mesh` is one of JAX with the axes of the plan, by
+        default an abstract one.
+        Raises: SdyError SDY-T205 without JAX; SDY-T259 if no argument has this structure.
+        """
+        from sdy.jax.tree_shardings import argument_shardings  # JAX is needed here alone
+
+        return argument_shardings(tree, self._argument_leaves, self.rules, self.mesh if mesh is None else mesh)
+
+    @cached_property
+    def _argument_leaves(self) -> Leaves:
+        names = self.program.origin.argument_names
+        return leaf_specs(boundary_values(self.program.module, names)[: len(names)])
+
+    @property
+    def _result_leaves(self) -> Leaves:
+        names = self.program.origin.argument_names
+        return leaf_specs(boundary_values(self.program.module, names)[len(names) :])
+
     @property
     def constraints(self) -> list[Constraint]:
         """The lines that need `with_sharding_constraint`, with the PartitionSpec and the values of each.
@@ -130,6 +181,21 @@ class ShardingPlan(Generic[P_co]):
         Values of repeated layers that share a line are one constraint.
         """
         return by_line(self.inside)
+
+    def unusual(self) -> Iterator[str]:
+        """Yield what a reader may not expect of the plan: arguments and axes of the mesh that it does not shard."""
+        values = [*self.arguments, *self.results]
+        sharded = [value for value in values if value.is_sharded]
+        if not sharded:
+            return
+        trees = dict.fromkeys(value.tree for value in self.arguments if value.sharding.dims)
+        whole = [tree for tree in trees if all(value.tree != tree for value in sharded)]
+        if whole:
+            yield f"Unusual: nothing of {first_names(whole)} is sharded; each device holds all of it."
+        used = {ref.name for value in sharded for ref in value.sharding.axis_refs()}
+        idle = [f'"{axis.name}"' for axis in self.mesh.axes if axis.name not in used]
+        if idle:
+            yield f"Unusual: no argument and no result is sharded along {first_names(idle)}."
 
     def report(self, width: int = WIDTH) -> str:
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
@@ -143,13 +209,17 @@ class ShardingPlan(Generic[P_co]):
 
     def _repr_html_(self) -> str:
         """Return the report as the tables that notebooks show."""
-        return tables_html(repr(self), [_costs(self), *_values(self), *_held(self)], _notes(self), {"mesh": self.mesh})
+        meshes = {"mesh": self.mesh}
+        return tables_html(
+            repr(self), [_costs(self), *_rules(self), *_values(self), *_held(self)], _notes(self), meshes
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""
         return {
             "mesh": {axis.name: axis.size for axis in self.mesh.axes},
             "minimized": self.goal.value,
+            "rules": self.rules,
             "in_shardings": self.in_shardings,
             "out_shardings": self.out_shardings,
             "constraints": [
@@ -171,6 +241,8 @@ def _report(plan: ShardingPlan[WrittenProgram[Any]], width: int = WIDTH) -> str:
     """Return the report on a plan as text, in tables of at most `width` columns."""
     console = Console(file=StringIO(), width=width, highlight=False)
     print_tables(console, mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan), *_held(plan))
+    for line in plan.code.splitlines():
+        console.print(line, markup=False, soft_wrap=True)
     for line in _notes(plan):
         console.print(line, markup=False)
     stream = console.file
@@ -195,11 +267,16 @@ def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:
     return fitted_table(title, ("", "before", "planned"), pairs, right=(1, 2))
 
 
+def _rules(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
+    if plan.code:
+        yield fitted_table("rules for sdy.shardings", ("path", "sharding"), plan.rules.items())
+
+
 def _values(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
     for title, values in (("arguments", plan.arguments), ("results", plan.results)):
         sharded = [value for value in values if value.is_sharded]
         others = f"; the other {len(values) - len(sharded)} are replicated" if len(sharded) < len(values) else ""
-        if sharded:
+        if sharded and not plan.code:  # which has rules for them
             yield fitted_table(f"{title}{others}", ("value", "type", "sharding"), _rows(sharded))
     if plan.inside:
         columns = ("line", "type", "sharding", "values")
@@ -226,11 +303,11 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
     for title, values in (("arguments", plan.arguments), ("results", plan.results)):
         if values and not any(value.is_sharded for value in values):
             yield f"All {title} are replicated."
+    yield from plan.unusual()
     if not plan.can_shard:
         yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
     elif not plan.arguments and not plan.results:
-        is_faster = plan.cost.seconds_in_turn < plan.before.seconds_in_turn
-        yield REPLICATED if is_faster else "No annotation saves enough: the program stays as it is."
+        yield REPLICATED if plan.drops_annotations else "No annotation saves enough: the program stays as it is."
     if plan.chooses_optimizer:
         yield (
             "Costs are with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize "
@@ -263,6 +340,11 @@ class PlannedValue(NamedTuple):
     type: str
     sharding: TensorSharding
     source: str = ""
+
+    @property
+    def tree(self) -> str:
+        """The name of the argument of which the value is a leaf: `params` of `params['up']`."""
+        return tree_path(self.name).partition(".")[0]
 
     @property
     def is_sharded(self) -> bool:

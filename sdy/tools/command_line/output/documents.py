@@ -398,6 +398,7 @@ class Plan(TypedDict):
 
     mesh: Annotated[dict[str, int], "the size of each axis"]
     minimized: Literal["time", "bytes", "memory"]
+    rules: Annotated[dict[str, str], "the PartitionSpec by patterns of paths of arguments; the first counts"]
     in_shardings: Annotated[dict[str, str], "the PartitionSpec of each argument"]
     out_shardings: Annotated[dict[str, str], "the PartitionSpec of each result"]
     constraints: list[Constraint]
