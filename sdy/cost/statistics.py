@@ -41,6 +41,11 @@ class Statistics(HtmlRepr):
         """The bytes sent by all collectives."""
         return sum(statistics.bytes_sent for statistics in self.collectives.values())
 
+    @property
+    def runs(self) -> int:
+        """The number of runs of all collectives."""
+        return sum(statistics.runs for statistics in self.collectives.values())
+
     def to_json(self) -> dict[str, object]:
         """Return the statistics as plain data, with bytes rounded to integers."""
         collectives = {

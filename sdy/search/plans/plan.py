@@ -25,7 +25,7 @@ from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.explanation import PlanExplanation
-from sdy.search.plans.plan_code import Leaves, leaf_specs, plan_code, rules_of
+from sdy.search.plans.plan_code import Leaves, leaf_specs, plan_code, returned_otherwise, rules_of
 from sdy.search.plans.xla_check import XlaCheck, check_xla
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SECONDS, Goal
@@ -60,11 +60,14 @@ class LeastMemory:
 class ShardingPlan(Generic[P_co]):
     """Shardings for a program, found by a search on one mesh.
 
-    `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
+    `program` is the program with these annotations, `rules_program` the one without constraints inside, `original` the
+    one as it was. `before` is the cost of the original
     program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned, and
     `untried_meshes` that of meshes for which there was no time.
     `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
     `least_memory` says what every sharding needs.
+
+    `xla` is `check_xla(run=False)` if the search had time for it: for a program from JAX that is not large.
 
     With `chooses_optimizer`, both costs are those with the communication optimizer on or off, whichever is faster, as
     for `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
@@ -72,6 +75,7 @@ class ShardingPlan(Generic[P_co]):
     """
 
     program: P_co
+    rules_program: P_co
     original: P_co
     mesh: Mesh
     goal: Goal
@@ -88,6 +92,7 @@ class ShardingPlan(Generic[P_co]):
     least_memory: LeastMemory | None
     chooses_optimizer: bool
     explained: Callable[[float], PlanExplanation] = field(repr=False)
+    xla: XlaCheck | None = None
 
     def explain(self, time_limit: float = SECONDS) -> PlanExplanation:
         """Return, for each axis along which an argument is sharded, what the best plan without it would cost.
@@ -104,13 +109,23 @@ class ShardingPlan(Generic[P_co]):
         seconds: float = XLA_SECONDS,
         run: bool = True,
     ) -> XlaCheck:
-        """Compile the program with XLA with and without the plan, for as many devices of the host as the mesh has.
+        """Compile what is pasted of the plan with XLA, for as many devices of the host as the mesh has.
 
-        Without the plan, it is as it was, or `baseline`. Each compilation has a process of its own and `seconds` of
-        time. With `run`, both programs run on random inputs from `seed`, and their values are compared.
+        The program is compiled as it was, or `baseline` is; then with the shardings of arguments and results, and if
+        there are constraints, with these too. Each compilation has a process of its own and `seconds` of time. With
+        `run`, all programs run on random inputs from `seed`, and their values are compared.
         Raises: SdyError SDY-T205 if JAX is not installed.
         """
-        return check_xla(baseline or self.original, self.program, seed, seconds, run=run)
+        return check_xla(baseline or self.original, self.rules_program, self.program, seed, seconds, run=run)
+
+    @cached_property
+    def rules_cost(self) -> ProgramCost:
+        """The cost of the program with the shardings of arguments and results alone."""
+        if not self.inside:
+            return self.cost
+        machine, program = self.cost.hardware, self.rules_program
+        chosen = program.optimized_for(machine) if self.chooses_optimizer else program
+        return chosen.cost(machine, self.cost.free_bytes)
 
     @property
     def is_complete(self) -> bool:
@@ -196,6 +211,9 @@ class ShardingPlan(Generic[P_co]):
         idle = [f'"{axis.name}"' for axis in self.mesh.axes if axis.name not in used]
         if idle:
             yield f"Unusual: no argument and no result is sharded along {first_names(idle)}."
+        if self.results:
+            for result, argument in returned_otherwise(self._argument_leaves, self._result_leaves):
+                yield f"Unusual: {result} is sharded otherwise than {argument}, whose next value it seems to be."
 
     def report(self, width: int = WIDTH) -> str:
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
@@ -228,6 +246,8 @@ class ShardingPlan(Generic[P_co]):
             ],
             "before": self.before.to_json(),
             "after": self.cost.to_json(),
+            "after_without_constraints": self.rules_cost.to_json(),
+            "xla": None if self.xla is None else self.xla.to_json(),
             "gap": self.gap,
             "least_memory": None if self.least_memory is None else asdict(self.least_memory),
             "tried": self.tried,
@@ -251,20 +271,27 @@ def _report(plan: ShardingPlan[WrittenProgram[Any]], width: int = WIDTH) -> str:
 
 
 def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:
-    def sent(cost: ProgramCost) -> float:
-        return Goal.BYTES.of(cost)
-
-    pairs = (
-        ("predicted time", *(seconds_text(cost.seconds_in_turn) for cost in (plan.before, plan.cost))),
-        ("if all overlaps", *(seconds_text(cost.seconds_overlapped) for cost in (plan.before, plan.cost))),
-        ("time of collectives", *(seconds_text(cost.communication_seconds) for cost in (plan.before, plan.cost))),
-        ("collectives", *(str(sum(each.runs for each in cost.collectives)) for cost in (plan.before, plan.cost))),
-        ("bytes sent", *(bytes_text(sent(cost)) for cost in (plan.before, plan.cost))),
-        ("peak live bytes", *(bytes_text(cost.peak_bytes) for cost in (plan.before, plan.cost))),
-        ("fits in memory", *("yes" if cost.fits else "no" for cost in (plan.before, plan.cost))),
-    )
+    """Return the table of the program as it was, with the shardings of arguments and results, and with constraints."""
+    costs = {"before": plan.before, **({"without constraints": plan.rules_cost} if plan.inside else {})}
+    costs["planned"] = plan.cost
+    rows = [
+        ("predicted time", *(seconds_text(cost.seconds_in_turn) for cost in costs.values())),
+        ("if all overlaps", *(seconds_text(cost.seconds_overlapped) for cost in costs.values())),
+        ("time of collectives", *(seconds_text(cost.communication_seconds) for cost in costs.values())),
+        ("collectives", *(str(sum(each.runs for each in cost.collectives)) for cost in costs.values())),
+        ("bytes sent", *(bytes_text(Goal.BYTES.of(cost)) for cost in costs.values())),
+        ("peak live bytes", *(bytes_text(cost.peak_bytes) for cost in costs.values())),
+        ("fits in memory", *("yes" if cost.fits else "no" for cost in costs.values())),
+    ]
+    if plan.xla is not None:
+        compiled = [plan.xla.xla_before, *([plan.xla.xla_rules] if plan.inside else []), plan.xla.xla_plan]
+        found = [each.statistics for each in compiled]
+        rows += [
+            ("collectives of XLA", *("" if each is None else str(each.runs) for each in found)),
+            ("bytes sent by XLA", *("" if each is None else bytes_text(each.bytes_sent) for each in found)),
+        ]
     title = f"one device of {plan.cost.hardware.name}, with {bytes_text(plan.cost.free_bytes)} free bytes"
-    return fitted_table(title, ("", "before", "planned"), pairs, right=(1, 2))
+    return fitted_table(title, ("", *costs), rows, right=tuple(range(1, len(costs) + 1)))
 
 
 def _rules(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
@@ -304,6 +331,7 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
         if values and not any(value.is_sharded for value in values):
             yield f"All {title} are replicated."
     yield from plan.unusual()
+    yield from () if plan.xla is None else plan.xla.warnings
     if not plan.can_shard:
         yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
     elif not plan.arguments and not plan.results:

@@ -86,6 +86,20 @@ def _outputs(leaves: Leaves, trees: Mapping[str, Leaves]) -> str | None:
     return _tuple(found)
 
 
+def returned_otherwise(arguments: Leaves, results: Leaves) -> list[tuple[str, str]]:
+    """Return each result with the leaves of an argument, its next value, but none of these shardings: both names.
+
+    Trees of one leaf are not compared.
+    """
+    found: list[tuple[str, str]] = []
+    returned = _by_tree(_by_tree(results).get("result", {}))
+    for name, tree in _by_tree(arguments).items():
+        alike = [number for number, other in returned.items() if len(tree) > 1 and tree.keys() == other.keys()]
+        if alike and not any(returned[number] == tree for number in alike):
+            found.append((f"result[{alike[0]}]", name))
+    return found
+
+
 def _by_tree(leaves: Leaves) -> dict[str, dict[str, str]]:
     """Return the leaves of each tree, with their paths in it."""
     found: dict[str, dict[str, str]] = {}

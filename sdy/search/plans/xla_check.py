@@ -1,8 +1,7 @@
-"""Compile a program with XLA with and without a plan, and compare collectives, bytes and values."""
+"""Compile a program with XLA as it was and with what is pasted of a plan, and compare collectives, bytes and values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -16,75 +15,118 @@ from sdy.evidence.runs.arrays import random_inputs
 from sdy.report.html.fragment import tables_html
 from sdy.report.program_report import WIDTH
 from sdy.report.tables.fitted_table import FittedTable, print_tables
+from sdy.report.tables.program_tables import bytes_text
 
 XLA = "xla"
-TITLES = ("before, sdy", "before, XLA", "plan, sdy", "plan, XLA")
 
 
 @dataclass(frozen=True, slots=True)
 class XlaCheck:
-    """The results of sdy and of XLA for a program as it was, and for the plan."""
+    """The results of sdy and of XLA for a program as it was, for the shardings of a plan, and with its constraints.
+
+    `rules` and `xla_rules` are those with the shardings of arguments and results alone, which are those of the plan if
+    it has no constraints.
+    """
 
     before: PartitionerResult
     xla_before: PartitionerResult
+    rules: PartitionerResult
+    xla_rules: PartitionerResult
     plan: PartitionerResult
     xla_plan: PartitionerResult
 
     @property
-    def agrees(self) -> bool:
-        """Return whether XLA and sdy compute the same values as one device, with and without the plan."""
-        return all(not each.problem and all(one.agrees for one in each.comparisons) for each in self._results)
+    def agrees(self) -> bool | None:
+        """Whether XLA and sdy compute the same values as one device in all programs; None if they did not run."""
+        results = self._results().values()
+        if not any(each.problem or each.comparisons for each in results):
+            return None
+        return all(not each.problem and all(one.agrees for one in each.comparisons) for each in results)
 
     @property
     def bytes_ratio(self) -> float | None:
         """The bytes that XLA sends with the plan, as a multiple of those without it; None if it sends none without."""
-        before, plan = self.xla_before.statistics, self.xla_plan.statistics
-        if before is None or plan is None or not before.bytes_sent:
-            return None
-        return plan.bytes_sent / before.bytes_sent
+        return _ratio(self.xla_plan, self.xla_before)
+
+    @property
+    def rules_bytes_ratio(self) -> float | None:
+        """As `bytes_ratio`, with the shardings of arguments and results alone."""
+        return _ratio(self.xla_rules, self.xla_before)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Say where XLA sends more bytes than before, though sdy sends no more; and where it failed."""
+        found = [f"{title}: {each.problem}" for title, each in self._results().items() if each.problem]
+        pairs = [("the shardings of arguments and results", self.rules, self.xla_rules)]
+        if self.plan is not self.rules:
+            pairs.append(("the constraints too", self.plan, self.xla_plan))
+        for what, ours, xla in pairs:
+            known = [each.statistics for each in (self.before, ours, self.xla_before, xla)]
+            sent = [each.bytes_sent for each in known if each is not None]
+            if len(sent) == len(known) and sent[1] <= sent[0] and sent[3] > sent[2]:
+                amounts = f"it sends {bytes_text(sent[3])} bytes, and {bytes_text(sent[2])} before"
+                found.append(f"XLA does not follow the plan: with {what}, {amounts}.")
+        return found
 
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text."""
         console = Console(file=StringIO(), width=width, highlight=False)
         print_tables(console, self._table())
-        for line in self._problems():
+        for line in self.warnings:
             console.print(line, markup=False)
         assert isinstance(console.file, StringIO)
         return console.file.getvalue()
 
     def __repr__(self) -> str:
-        return f"XlaCheck({'agrees' if self.agrees else 'differs'}; {', '.join(map(repr, self._results))})"
+        verdict = {None: "not run", True: "agrees", False: "differs"}[self.agrees]
+        return f"XlaCheck({verdict}; {', '.join(map(repr, self._results().values()))})"
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
-        return tables_html(repr(self), [self._table()], self._problems())
+        return tables_html(repr(self), [self._table()], self.warnings)
 
     def _table(self) -> FittedTable:
-        return results_table("on one device", dict(zip(TITLES, self._results, strict=True)))
-
-    def _problems(self) -> Iterator[str]:
-        for title, each in zip(TITLES, self._results, strict=True):
-            if each.problem:
-                yield f"{title}: {each.problem}"
+        return results_table("on one device", self._results())
 
     def to_json(self) -> dict[str, object]:
         """Return the results as plain data."""
-        names = ("before", "xla_before", "plan", "xla_plan")
-        return {name: each.to_json() for name, each in zip(names, self._results, strict=True)}
+        names = ("before", "xla_before", "rules", "xla_rules", "plan", "xla_plan")
+        return {name: getattr(self, name).to_json() for name in names}
 
-    @property
-    def _results(self) -> Sequence[PartitionerResult]:
-        return self.before, self.xla_before, self.plan, self.xla_plan
+    def _results(self) -> dict[str, PartitionerResult]:
+        """Return the results by title; those without constraints only if there are some."""
+        found = {"before, sdy": self.before, "before, XLA": self.xla_before}
+        if self.rules is not self.plan:
+            found |= {"rules, sdy": self.rules, "rules, XLA": self.xla_rules}
+        return found | {"plan, sdy": self.plan, "plan, XLA": self.xla_plan}
+
+
+def _sent(result: PartitionerResult) -> float | None:
+    return None if result.statistics is None else result.statistics.bytes_sent
+
+
+def _ratio(result: PartitionerResult, before: PartitionerResult) -> float | None:
+    sent, sent_before = _sent(result), _sent(before)
+    return None if sent is None or not sent_before else sent / sent_before
 
 
 def check_xla(
-    before: WrittenProgram[Any], plan: WrittenProgram[Any], seed: int, seconds: float, *, run: bool
+    before: WrittenProgram[Any],
+    rules: WrittenProgram[Any],
+    plan: WrittenProgram[Any],
+    seed: int,
+    seconds: float,
+    *,
+    run: bool,
 ) -> XlaCheck:
-    """Partition two versions of a program with sdy and XLA, and compare their values on random inputs from `seed`.
+    """Partition versions of a program with sdy and XLA, and compare their values on random inputs from `seed`.
 
-    Without `run`, values are not compared: large programs take long on a host.
+    `rules` is `plan` if that has no constraints. Each version has `seconds` of time. Without `run`, values are not
+    compared: large programs take long on a host.
     Raises: SdyError SDY-T205 if JAX is not installed.
     """
     inputs = random_inputs(plan.module, seed) if run else ()
-    first, second = (partitioner_results(each, [XLA], inputs, seconds, is_run=run) for each in (before, plan))
-    return XlaCheck(first[0], first[1], second[0], second[1])
+    found = [partitioner_results(each, [XLA], inputs, seconds, is_run=run) for each in (before, rules)]
+    found.append(found[1] if rules is plan else partitioner_results(plan, [XLA], inputs, seconds, is_run=run))
+    (first, xla_first), (second, xla_second), (third, xla_third) = found
+    return XlaCheck(first, xla_first, second, xla_second, third, xla_third)

@@ -14,6 +14,7 @@ from jax.sharding import PartitionSpec as P
 import sdy
 from sdy.program.program import Program
 from sdy.search.plans.plan import ShardingPlan
+from sdy.search.plans.plan_code import returned_otherwise
 
 MESH = AbstractMesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 
@@ -122,6 +123,25 @@ def test_a_plan_says_what_is_unusual_about_it() -> None:
         'Unusual: no argument and no result is sharded along "model".',
     ]
     assert list(plan().unusual()) == []
+
+
+def test_a_state_that_is_returned_otherwise_than_it_is_passed_is_unusual() -> None:
+    state = {"state.a": "P('data')", "state.b": "P()", "x": "P()"}
+    kept = {"result.0.a": "P('data')", "result.0.b": "P()", "result.1": ""}
+    assert returned_otherwise(state, kept) == []
+    assert returned_otherwise(state, {**kept, "result.0.a": "P()"}) == [("result[0]", "state")]
+    assert returned_otherwise(state, {"result": "P()"}) == []
+
+
+def test_xla_tries_the_plan_of_a_program_from_jax() -> None:
+    program = sdy.from_jax(layer, shape(64, 64), shape(32, 64))
+    fixed = {"w": "P('data', None)", "x": "P()", "result": "P()"}
+    found = program.search(mesh="data=2", fix=fixed, constraints=0, time_limit=60)
+    assert found.xla is not None
+    assert found.xla.xla_plan.statistics is not None
+    assert found.xla.xla_plan.statistics.runs == 1
+    assert "bytes sent by XLA" in found.report()
+    assert plan().xla is None  # its time limit is short
 
 
 def test_a_plan_for_a_text_without_names_has_no_rules() -> None:

@@ -393,6 +393,17 @@ class LeastMemory(TypedDict):
     values: Annotated[list[HeldValues], "the largest first"]
 
 
+class XlaCheck(TypedDict):
+    """A program as it was, with the shardings of a plan alone, and with its constraints, by sdy and by XLA."""
+
+    before: ComparedPartitioner
+    xla_before: ComparedPartitioner
+    rules: ComparedPartitioner
+    xla_rules: ComparedPartitioner
+    plan: ComparedPartitioner
+    xla_plan: ComparedPartitioner
+
+
 class Plan(TypedDict):
     """The shardings that `sdy search` found."""
 
@@ -404,6 +415,8 @@ class Plan(TypedDict):
     constraints: list[Constraint]
     before: Cost
     after: Cost
+    after_without_constraints: Annotated[Cost, "with the shardings of arguments and results alone"]
+    xla: Annotated[XlaCheck | None, "what XLA makes of the plan; null if it was not tried"]
     gap: Annotated[float | None, "the most that a better plan could save, as a share of the cost; null if unknown"]
     least_memory: Annotated[LeastMemory | None, "if no plan can fit"]
     tried: Annotated[int, "annotated programs that were partitioned"]
