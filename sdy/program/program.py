@@ -19,6 +19,7 @@ from sdy.compile.source_text import argument_names, verify_and_normalize
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import Hardware
 from sdy.cost.machines.table import DEFAULT_MACHINE
+from sdy.cost.traffic import Sends, sends_of
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -176,7 +177,8 @@ class Program(WrittenProgram[R]):
         from sdy.report.program_report import WIDTH, ProgramReport
 
         hardware = resolve_hardware(on)
-        report = ProgramReport(*self._explained(), hardware, width=width or WIDTH, verbose=verbose)
+        explained = self._explained()
+        report = ProgramReport(*explained, hardware, self._textbook, width=width or WIDTH, verbose=verbose)
         return report.text(diagnosis(self.partition_summary(hardware)))
 
     @garbage_collection_paused()
@@ -368,6 +370,13 @@ class Program(WrittenProgram[R]):
         if not {"_compiled", "_explainer"} & vars(self).keys():
             vars(self)["_compiled"] = compiled(self.module, self.origin, self.options, is_traced=True)
         return self.partition(), self._explainer
+
+    @property
+    def _textbook(self) -> Sends | None:
+        """What each device sends as JAX would compile the program, by lowering op by op; None if it is not from JAX."""
+        if not self.origin.argument_names:
+            return None
+        return self.partition().textbook or sends_of(self.without_optimizer().partition().local)
 
     @cached_property
     @garbage_collection_paused()

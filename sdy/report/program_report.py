@@ -17,6 +17,7 @@ from sdy.cost.collective_uses import CollectiveUse, executed_collectives
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.quantities import seconds_text
+from sdy.cost.traffic import Sends, sends_of
 from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.meshes import meshes_of
@@ -46,14 +47,22 @@ class ProgramReport:
     """The report on a partitioned program, whose propagation `explainer` explains; times are those of a machine.
 
     `diagnosis` has the lines of the finding that is worth most, if there is one. Tables are at most `width` columns
-    wide. If `verbose`, nothing is folded.
+    wide. If `verbose`, nothing is folded. `textbook` is what each device sends as JAX would compile the program; None
+    if it is not from JAX.
     """
 
     def __init__(
-        self, program: Compiled[Any], explainer: Explainer, hardware: Hardware, *, width: int = WIDTH, verbose: bool
+        self,
+        program: Compiled[Any],
+        explainer: Explainer,
+        hardware: Hardware,
+        textbook: Sends | None = None,
+        *,
+        width: int = WIDTH,
+        verbose: bool,
     ) -> None:
         self._program, self._explainer, self._hardware = program, explainer, hardware
-        self._verbose = verbose
+        self._textbook, self._verbose = textbook, verbose
         self._stream = StringIO()
         self._console = Console(file=self._stream, width=width, highlight=False)
 
@@ -77,8 +86,12 @@ class ProgramReport:
         self._console.print(text, style=style, markup=False, soft_wrap=True)
 
     def _totals(self) -> None:
+        """Print what each device sends: as JAX would compile the program, and as sdy partitions it."""
         cost = self._program.cost(self._hardware)
-        self._print(f"each device sends {cost.bytes_sent:,.0f} bytes and holds at most {cost.peak_bytes:,} bytes")
+        if self._textbook is not None:
+            self._print(f"as jax.jit lowers it: each device sends {_sends_text(self._textbook)} (estimate)")
+        self._print(f"as sdy partitions it: each device sends {_sends_text(sends_of(self._program.local))}")
+        self._print(f"below is sdy's program: each device holds at most {cost.peak_bytes:,} bytes")
         communication = cost.communication_seconds
         self._print(
             f"on {self._hardware.name} a run takes {seconds_text(cost.seconds)}; its collectives alone would take "
@@ -146,3 +159,7 @@ class ProgramReport:
                 self._print(render(remark))
         else:
             self._print(f"{len(remarks):,} remarks of the communication optimizer; -v lists all")
+
+
+def _sends_text(sends: Sends) -> str:
+    return f"{sends.bytes:,.0f} bytes in {counted(sends.runs, 'collective')}"

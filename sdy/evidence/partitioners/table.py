@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdy.cost.collectives import CollectiveKind
@@ -42,17 +42,27 @@ class PartitionerResult:
 
 
 class PartitionerResults(list[PartitionerResult]):
-    """The results of several partitioners for one program."""
+    """The results of several partitioners for one program. `note` says why they did not run, if that was not asked."""
+
+    def __init__(self, results: Iterable[PartitionerResult] = (), note: str = "") -> None:
+        super().__init__(results)
+        self.note = note
 
     def __repr__(self) -> str:
         return f"PartitionerResults({', '.join(each.partitioner for each in self)})"
 
+    @property
+    def notes(self) -> list[str]:
+        """Say which partitioners failed and how, and why results are not compared."""
+        return [*(f"{each.partitioner}: {each.problem}" for each in self if each.problem), *filter(None, [self.note])]
+
+    def table(self) -> FittedTable:
+        """Return the table with a column for each partitioner."""
+        return results_table("on one device", {each.partitioner: each for each in self})
+
     def _repr_html_(self) -> str:
-        """Return the table that notebooks show: a column for each partitioner."""
-        table = results_table("on one device", {each.partitioner: each for each in self})
-        return tables_html(
-            repr(self), [table], (f"{each.partitioner}: {each.problem}" for each in self if each.problem)
-        )
+        """Return the table that notebooks show."""
+        return tables_html(repr(self), [self.table()], self.notes)
 
 
 def results_table(title: str, results: Mapping[str, PartitionerResult]) -> FittedTable:

@@ -48,7 +48,9 @@ def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple
         ("fits", "yes" if cost.fits else "no"),
     )
     return (
-        fitted_table(f"collectives on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)),
+        fitted_table(
+            f"collectives of sdy's partitioner on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)
+        ),
         fitted_table("time on one device", ("", "time"), ((name, seconds_text(time)) for name, time in times), (1,)),
         fitted_table("memory of one device", ("", "value"), memory, right=(1,)),
     )

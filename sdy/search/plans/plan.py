@@ -290,7 +290,8 @@ def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:
             ("collectives of XLA", *("" if each is None else str(each.runs) for each in found)),
             ("bytes sent by XLA", *("" if each is None else bytes_text(each.bytes_sent) for each in found)),
         ]
-    title = f"one device of {plan.cost.hardware.name}, with {bytes_text(plan.cost.free_bytes)} free bytes"
+    free = bytes_text(plan.cost.free_bytes)
+    title = f"sdy's partition, on a device of {plan.cost.hardware.name} with {free} free bytes"
     return fitted_table(title, ("", *costs), rows, right=tuple(range(1, len(costs) + 1)))
 
 
