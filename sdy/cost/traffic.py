@@ -42,7 +42,7 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
 
 
 class Sends(NamedTuple):
-    """What each device sends in a run of a local program: the bytes, and the number of runs of collectives."""
+    """The bytes that each device sends in a run of a local program, and the number of runs of collectives."""
 
     bytes: float
     runs: int

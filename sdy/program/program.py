@@ -351,6 +351,21 @@ class Program(WrittenProgram[R]):
 
         return schedule_trace(self.partition(), resolve_hardware(on))
 
+    def save(self, path: str | Path) -> None:
+        """Write the text of the program to a file, which `sdy.load` and all commands read.
+
+        The text of a program from JAX has the lines of Python, the names of the arguments, and the shardings; functions
+        of Python that the program calls are not in it. Raises: OSError if the file cannot be written.
+        """
+        from sdy.program.saved_text import text_with_locations
+
+        require_type(path, (str, Path), "Program.save: path")
+        text = self.origin.text
+        _, locations = parse_module_with_locations(text, "<text>")
+        if source_lines(locations) != self.origin.source_lines:  # a text that was read may have locations itself
+            text = text_with_locations(self.module, self.origin)
+        Path(path).write_text(text, encoding="utf-8")
+
     def __str__(self) -> str:
         """Return the text that the program was read from."""
         return self.origin.text

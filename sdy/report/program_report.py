@@ -38,7 +38,7 @@ from sdy.report.value_rows import boundary_rows, folded_rows
 
 WIDTH = 80
 # Longer lists are folded.
-MOST_VALUES, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 5, 5
+MOST_VALUES, MOST_GROUPS, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 10, 5, 5
 
 Placed = tuple[str, CollectiveUse]  # a collective on a source line
 
@@ -106,7 +106,10 @@ class ProgramReport:
         if self._verbose or len(rows) <= MOST_VALUES:
             print_tables(self._console, values_table(title, rows))
         else:
-            print_tables(self._console, folded_values_table(title, folded_rows(rows)))
+            groups = folded_rows(rows)
+            print_tables(self._console, folded_values_table(title, groups[:MOST_GROUPS]))
+            if len(groups) > MOST_GROUPS:
+                self._print(f"... and {counted(len(groups) - MOST_GROUPS, 'other pattern')}; -v lists all values")
 
     def _collectives(self) -> None:
         program, uses = self._program, Counter[Placed]()
@@ -131,7 +134,12 @@ class ProgramReport:
             cause = causes.kind(use.kind, line, use.axes, argument).name.lower()
             joined.setdefault((use.kind, use.axes, use.bytes_per_device, cause), []).append(placed)
         rows = [
-            (group[0][1], sum(uses[each] for each in group), cause, first_names([source for source, _ in group]))
+            (
+                group[0][1],
+                sum(uses[each] for each in group),
+                cause,
+                first_names(list(dict.fromkeys(source for source, _ in group))),
+            )
             for (*_, cause), group in joined.items()
         ]
         rows.sort(key=lambda row: -row[0].bytes_per_device * row[1])

@@ -15,7 +15,6 @@ from xdsl.ir import SSAValue
 from sdy.advice.annotated_program import with_module
 from sdy.advice.edits import Edit, edited
 from sdy.compile.origin import Origin
-from sdy.compile.signature import FlatSignature
 from sdy.compile.trials import folded_cost
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
@@ -28,6 +27,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
+from sdy.jax.optional_jax import has_jax
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.layers.fold_layers import has_folded_layers
@@ -78,8 +78,8 @@ def plan_tried_in_xla(program: P, request: SearchRequest) -> ShardingPlan[P]:
     Raises: SdyError as `search_plan`.
     """
     end, seconds = monotonic() + request.seconds, XLA_SHARE * request.seconds
-    is_from_jax = not isinstance(program.origin.signature, FlatSignature)
-    if not is_from_jax or is_large(program.module) or seconds < LEAST_XLA_SECONDS:
+    is_from_jax = bool(program.origin.argument_names)
+    if not is_from_jax or not has_jax() or is_large(program.module) or seconds < LEAST_XLA_SECONDS:
         return search_plan(program, request)
     plan = search_plan(program, replace(request, seconds=request.seconds - seconds))
     is_changed = plan.arguments or plan.results or plan.inside or plan.drops_annotations

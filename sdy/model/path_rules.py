@@ -1,9 +1,11 @@
 """Folds the shardings of the leaves of pytrees into the rules that a person would write, for `sdy.shardings`.
 
-params.blocks.0.up  P('data', 'model')                 "*.up": P('data', 'model')
-params.blocks.1.up  P('data', 'model')       becomes   "*": P()
-opt.mu.blocks.0.up  P('data', 'model')
-params.norm         P()
+    params.blocks.0.up  P('data', 'model')                 "*.up": P('data', 'model')
+    params.blocks.1.up  P('data', 'model')       becomes   "*": P()
+    opt.mu.blocks.0.up  P('data', 'model')
+    params.norm         P()
+
+The first rule that matches a path counts.
 """
 
 from __future__ import annotations
@@ -16,17 +18,17 @@ from itertools import combinations
 from sdy.model.tree_paths import literal_pattern, matches_path
 
 REPLICATED = "P()"
-_DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d+(?=[._/]|$)")  # of a layer: `blocks.3`, `layer_3`, `b3`
 
 
-def path_rules(specs: Mapping[str, str]) -> dict[str, str]:
+def path_rules(specs: Mapping[str, str], replicated: str = REPLICATED) -> dict[str, str]:
     """Return patterns of paths with specs; for each path of `specs`, the first that matches has the spec of the path.
 
-    The last pattern is `*`, for all leaves that are left: the replicated ones, or if there are none, those for which
-    the rules are the fewest; then the fewest ones. Two paths never are equal up to `/` for `.`.
+    The last pattern is `*`, for all leaves that are left: those with the spec `replicated`, or if there are none, those
+    for which the rules are the fewest; then the fewest ones. Two paths never are equal up to `/` for `.`.
     """
     candidates, kinds = _candidates(specs), Counter(specs.values())
-    defaults = [REPLICATED] if REPLICATED in kinds else sorted(kinds, key=kinds.__getitem__)
+    defaults = [replicated] if replicated in kinds else sorted(kinds, key=kinds.__getitem__)
     found = [_rules_before(each, specs, candidates) | {"*": each} for each in defaults]
     return min(found, key=len) if found else {}
 
@@ -54,7 +56,7 @@ def _by_folded(paths: Iterable[str]) -> dict[str, list[str]]:
     """Return paths by their patterns in which numbers, such as those of layers, are wildcards."""
     found: dict[str, list[str]] = {}
     for path in paths:
-        found.setdefault(_DIGITS.sub("*", literal_pattern(path)), []).append(path)
+        found.setdefault(_NUMBER.sub("*", literal_pattern(path)), []).append(path)
     return found
 
 
