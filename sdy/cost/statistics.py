@@ -11,7 +11,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.traffic import traffic_of
-from sdy.model.html_repr import HtmlRepr
+from sdy.model.html_repr import TextRepr
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class CollectiveStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics(HtmlRepr):
+class Statistics(TextRepr):
     """The statistics of one device: bytes sent by kind of collective, FLOPs of contractions, and peak memory."""
 
     collectives: dict[CollectiveKind, CollectiveStatistics]

@@ -25,7 +25,7 @@ from sdy.model.axis import AxisList
 from sdy.report.explanation.causes import CollectiveCauses, argument_number
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import line_of, source_text
-from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.fitted_table import WIDTH, print_tables
 from sdy.report.tables.program_tables import (
     NO_MESH,
     dearest_collectives_table,
@@ -36,7 +36,6 @@ from sdy.report.tables.program_tables import (
 )
 from sdy.report.value_rows import boundary_rows, folded_rows
 
-WIDTH = 80
 # Longer lists are folded.
 MOST_VALUES, MOST_GROUPS, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 10, 5, 5
 

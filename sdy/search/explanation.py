@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from math import inf
 from time import monotonic
 
 import numpy as np
-from rich.console import Console
 from xdsl.ir import BlockArgument
 
 from sdy.cost.quantities import seconds_text
@@ -25,8 +23,7 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.report.html.fragment import tables_html
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
@@ -75,12 +72,7 @@ class PlanExplanation:
 
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text, the most expensive alternative first."""
-        console = Console(file=StringIO(), width=width, highlight=False)
-        print_tables(console, self._table())
-        for line in self._notes():
-            console.print(line, markup=False)
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
+        return tables_text([self._table()], self._notes(), width=width)
 
     def __repr__(self) -> str:
         return f"PlanExplanation({counted(len(self.choices), 'choice')} of an axis)"

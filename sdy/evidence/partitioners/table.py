@@ -9,7 +9,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import Statistics
 from sdy.evidence.runs.comparison import OutputComparison, verdict
 from sdy.report.html.fragment import tables_html
-from sdy.report.tables.fitted_table import FittedTable, fitted_table
+from sdy.report.tables.fitted_table import FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text
 
 
@@ -50,6 +50,10 @@ class PartitionerResults(list[PartitionerResult]):
 
     def __repr__(self) -> str:
         return f"PartitionerResults({', '.join(each.partitioner for each in self)})"
+
+    def __str__(self) -> str:
+        """Return the table, which the command prints."""
+        return tables_text([self.table()], self.notes)
 
     @property
     def notes(self) -> list[str]:

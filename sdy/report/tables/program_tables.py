@@ -11,7 +11,7 @@ from sdy.cost.statistics import Statistics
 from sdy.diagnostics.wording import first_names
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
-from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table
+from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table, tables_text
 from sdy.report.value_rows import ValueRow
 
 NO_MESH = "no mesh: the program runs on one device"
@@ -110,6 +110,11 @@ def statistics_tables(statistics: Statistics) -> tuple[FittedTable, FittedTable]
         fitted_table("collectives", ("kind", "ops", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
         fitted_table("one device", ("", "total"), totals, right=(1,)),
     )
+
+
+def statistics_text(statistics: Statistics) -> str:
+    """Return the tables of the statistics as text."""
+    return tables_text(statistics_tables(statistics))
 
 
 def errors_table(rows: Iterable[Cells]) -> FittedTable:

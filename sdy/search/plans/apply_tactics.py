@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any, Generic, TypeVar
 
-from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -28,8 +26,7 @@ from sdy.report.boundary import boundary_values
 from sdy.report.explanation.value_names import ValueNames
 from sdy.report.html.fragment import tables_html
 from sdy.report.notation import read_mesh
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.plans.search_plan import required_meshes, search_plan
 from sdy.search.search_request import Goal, search_request
@@ -115,13 +112,12 @@ class AppliedTactics(Generic[P_co]):
 
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text: collectives, bytes, time and peak memory after each step."""
-        console = Console(file=StringIO(), width=width, highlight=False)
-        print_tables(console, mesh_table({"mesh": self.mesh}))
-        for number, step in enumerate(self.steps):
-            console.print(f"{number}. {step.tactics}", markup=False)
-        print_tables(console, self._table())
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
+        steps = tables_text([mesh_table({"mesh": self.mesh})], self._steps(), width=width)
+        return steps + tables_text([self._table()], width=width)
+
+    def __str__(self) -> str:
+        """Return the report, which the command prints."""
+        return self.report()
 
     def __repr__(self) -> str:
         """Return one line: the number of steps, and the predicted time before and after them."""
@@ -130,13 +126,15 @@ class AppliedTactics(Generic[P_co]):
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show, and the tactics of each step."""
-        notes = (f"{number}. {step.tactics}" for number, step in enumerate(self.steps))
-        return tables_html(repr(self), [self._table()], notes, {"mesh": self.mesh})
+        return tables_html(repr(self), [self._table()], self._steps(), {"mesh": self.mesh})
 
     def to_json(self) -> dict[str, object]:
         """Return the steps as plain data."""
         steps = [{"tactics": each.tactics, "values": each.values, "cost": each.cost.to_json()} for each in self.steps]
         return {"mesh": {axis.name: axis.size for axis in self.mesh.axes}, "steps": steps}
+
+    def _steps(self) -> Iterator[str]:
+        yield from (f"{number}. {step.tactics}" for number, step in enumerate(self.steps))
 
     def _table(self) -> FittedTable:
         machine = self.steps[0].cost.hardware.name

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from io import StringIO
 from typing import Any, Generic, NamedTuple, TypeVar
-
-from rich.console import Console
 
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
@@ -21,8 +18,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.tree_paths import tree_path
 from sdy.report.boundary import boundary_values
 from sdy.report.html.fragment import tables_html
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.explanation import PlanExplanation
 from sdy.search.plans.plan_code import Leaves, leaf_specs, plan_code, returned_otherwise, rules_of
@@ -219,6 +215,10 @@ class ShardingPlan(Generic[P_co]):
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
         return _report(self, width)
 
+    def __str__(self) -> str:
+        """Return the report, which the command prints."""
+        return self.report()
+
     def __repr__(self) -> str:
         """Return one line: the mesh and what the plan saves."""
         axes = ", ".join(f"{axis.name}={axis.size}" for axis in self.mesh.axes)
@@ -259,15 +259,9 @@ class ShardingPlan(Generic[P_co]):
 
 def _report(plan: ShardingPlan[WrittenProgram[Any]], width: int = WIDTH) -> str:
     """Return the report on a plan as text, in tables of at most `width` columns."""
-    console = Console(file=StringIO(), width=width, highlight=False)
-    print_tables(console, mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan), *_held(plan))
-    for line in plan.code.splitlines():
-        console.print(line, markup=False, soft_wrap=True)
-    for line in _notes(plan):
-        console.print(line, markup=False)
-    stream = console.file
-    assert isinstance(stream, StringIO)
-    return stream.getvalue()
+    tables = [mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan), *_held(plan)]
+    code = f"{plan.code}\n" if plan.code else ""
+    return tables_text(tables, width=width) + code + tables_text([], _notes(plan), width=width)
 
 
 def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:

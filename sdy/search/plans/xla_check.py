@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
-
-from rich.console import Console
 
 from sdy.compile.written_program import WrittenProgram
 from sdy.evidence.partitioners.runs import partitioner_results
 from sdy.evidence.partitioners.table import PartitionerResult, results_table
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.report.html.fragment import tables_html
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, print_tables
+from sdy.report.tables.fitted_table import WIDTH, FittedTable, tables_text
 from sdy.report.tables.program_tables import bytes_text
 
 XLA = "xla"
@@ -70,12 +66,11 @@ class XlaCheck:
 
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text."""
-        console = Console(file=StringIO(), width=width, highlight=False)
-        print_tables(console, self._table())
-        for line in self.warnings:
-            console.print(line, markup=False)
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
+        return tables_text([self._table()], self.warnings, width=width)
+
+    def __str__(self) -> str:
+        """Return the report, which the command prints."""
+        return self.report()
 
     def __repr__(self) -> str:
         verdict = {None: "not run", True: "agrees", False: "differs"}[self.agrees]

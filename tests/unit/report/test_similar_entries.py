@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.lint_programs import FIRES, SILENT, chain, program
 
 import sdy
-from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, without_names
+from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, on_one_screen, without_names
 from sdy.tools.main import main
 
 LAYERS = MOST_ENTRIES + 5
@@ -140,3 +141,25 @@ def test_the_edit_for_a_program_from_jax_is_the_line_to_write() -> None:
     expected = "edit: x = jax.lax.with_sharding_constraint(x, P('x', P.UNCONSTRAINED)) for x: tensor<"
     assert f"  {expected}" in report
     assert "> of model.py:27: saves 2,359,296 bytes sent" in report
+
+
+def test_long_texts_end_with_the_screen() -> None:
+    texts = ["a\nb\nc"] * 30
+    assert on_one_screen(texts) == [*texts[:19], "... and 11 more; -v lists all"]
+    assert on_one_screen(texts, verbose=True) == texts
+    assert on_one_screen(texts[:19]) == texts[:19]
+    assert on_one_screen(["a\n" * 100, "b"]) == ["a\n" * 100, "... and 1 more; -v lists all"]
+
+
+def test_broken_contracts_and_findings_are_one_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "layers.mlir").write_text(layers(LAYERS))
+    names = [f"\"%w{layer}\" = '[{{}}, {{}}]'" for layer in range(LAYERS)]
+    (tmp_path / "contract.toml").write_text("\n".join(["[shardings]", *names]))
+    command = ["check", str(tmp_path / "layers.mlir"), "--contract", str(tmp_path / "contract.toml")]
+    assert main(command) == 1
+    short = capsys.readouterr().err
+    assert short.count("\n") <= 60
+    assert short.splitlines()[-1].endswith("more; -v lists all")
+    assert main([*command, "-v"]) == 1
+    assert capsys.readouterr().err.count("is sharded") >= LAYERS
+    assert str(sdy.Program.from_text(layers(LAYERS)).lint()).count("\n") <= 60
