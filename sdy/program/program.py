@@ -23,6 +23,7 @@ from sdy.cost.traffic import Sends, sends_of
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import parse_module_with_locations, printed_copy
 from sdy.dialects.text.source_lines import source_lines
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
@@ -296,12 +297,12 @@ class Program(WrittenProgram[R]):
         """Search for the best shardings of arguments, results and, where it pays, of values inside.
 
         `mesh` is a text such as `"data=16,model=4"`, by default the mesh of the program; with `devices`, all meshes of
-        one to three axes are tried. `memory` is what the program may use on a device, by default all. `minimize` is
-        `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay, unless the mesh is another one or
-        `from_scratch` is set; `fix` adds some by name. With `overlap`, communication runs while ops compute. At most
-        `constraints` values inside get a sharding constraint: with 0, the plan is one for arguments and results alone.
-        `time_limit` is in seconds, by default 60. The plan of a JAX program of at most 1,500 ops is also compiled with
-        XLA, in a third of the time limit, if that is at least 30 seconds.
+        one to three axes are tried, with the names of the axes of the program. `memory` is what the program may use on
+        a device, by default all. `minimize` is `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay,
+        unless the mesh is another one or `from_scratch` is set; `fix` adds some by name. With `overlap`, communication
+        runs while ops compute. At most `constraints` values inside get a sharding constraint: with 0, the plan is one
+        for arguments and results alone. `time_limit` is in seconds, by default 60. The plan of a JAX program of at most
+        1,500 ops is also compiled with XLA, in a third of the time limit, if that is at least 30 seconds.
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
@@ -311,9 +312,9 @@ class Program(WrittenProgram[R]):
 
         hardware = resolve_hardware(on)
         options = mesh, devices, memory, minimize, fix, SECONDS if time_limit is None else time_limit
-        request = search_request(
-            hardware, *options, from_scratch=from_scratch, overlap=overlap, constraints=constraints
-        )
+        names = [axis.name for each in meshes_of(self.module).values() for axis in each.axes]
+        chosen = {"from_scratch": from_scratch, "overlap": overlap}
+        request = search_request(hardware, *options, **chosen, constraints=constraints, axis_names=names)
         return plan_tried_in_xla(self, request)
 
     def apply(

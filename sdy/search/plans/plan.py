@@ -27,7 +27,7 @@ from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SECONDS, Goal
 
 P_co = TypeVar("P_co", bound=WrittenProgram[Any], covariant=True)
-REPLICATED = "Drop the annotations that the program has: it is faster if each device runs the whole program."
+BETTER = {Goal.TIME: "is faster", Goal.BYTES: "sends fewer bytes", Goal.MEMORY: "needs less memory"}
 SHOWN_VALUES = 6  # rows of values that take the most memory
 
 
@@ -159,9 +159,9 @@ class ShardingPlan(Generic[P_co]):
 
     @property
     def drops_annotations(self) -> bool:
-        """Whether the plan is to drop all annotations: each device runs the whole program, which is faster."""
-        is_faster = self.cost.seconds_in_turn < self.before.seconds_in_turn
-        return not self.arguments and not self.results and is_faster
+        """Whether the plan is to drop all annotations: each device runs the whole program, which is better."""
+        is_better = self.goal.of(self.cost) < self.goal.of(self.before)
+        return not self.arguments and not self.results and is_better
 
     def apply_to(self, tree: object, mesh: Any = None) -> Any:
         """Return the `NamedSharding` of each leaf of the arguments, in the same structure.
@@ -330,7 +330,8 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
     if not plan.can_shard:
         yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
     elif not plan.arguments and not plan.results:
-        yield REPLICATED if plan.drops_annotations else "No annotation saves enough: the program stays as it is."
+        better = f"Drop the annotations that the program has: it {BETTER[plan.goal]} if each device runs all of it."
+        yield better if plan.drops_annotations else "No annotation saves enough: the program stays as it is."
     if plan.chooses_optimizer:
         yield (
             "Costs are with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize "
