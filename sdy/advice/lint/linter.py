@@ -14,6 +14,7 @@ from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.advice.collectives import Collective
 from sdy.advice.edits import is_at_boundary
 from sdy.advice.lint.finding import Candidate, Finding, Fix, TriedFix
 from sdy.advice.lint.linted_program import LintedProgram
@@ -168,6 +169,7 @@ class Linter:
             self._linted.names.source(candidate.span),
             candidate.notes,
             was_limited=was_limited,
+            collectives=candidate.collectives or candidate.affected,
         )
 
     def _allowed(self, fixes: Sequence[Fix]) -> Sequence[Fix]:
@@ -223,6 +225,16 @@ class Linter:
             if not own & causes:
                 yield candidate, finding
             causes |= own
+
+
+def edits_of_collectives(facts: PartitionSummary, trials: int, seconds: float) -> dict[Collective, str]:
+    """Return the fix of the costliest finding about each collective, with what it saves.
+
+    So many fixes are tried, in so many seconds.
+    """
+    settings = LintSettings(on=facts.hardware.name, trials=trials, time_limit=seconds)
+    findings = Linter(facts, settings).report().findings
+    return {each: str(finding.fix) for finding in reversed(findings) if finding.fix for each in finding.collectives}
 
 
 def one_of_similar(findings: Sequence[Finding], *, verbose: bool = False) -> list[Finding]:

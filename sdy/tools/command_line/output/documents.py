@@ -70,6 +70,12 @@ class ExplainedCollective(CausedCollective):
     cause: Annotated[str, "completes the sentence `it is caused by ...`"]
 
 
+class EditedCollective(ExplainedCollective):
+    """A collective with the edit that avoids it or makes it cheaper."""
+
+    edit: Annotated[str | None, "the fix of `sdy lint`, and what it saves"]
+
+
 class KindStatistics(TypedDict):
     """The collectives of one kind."""
 
@@ -537,7 +543,7 @@ class Explanation(TypedDict):
     values: list[ExplainedValue] | None
     why_not: Annotated[list[str] | None, "the lines of the answer to `--why-not`"]
     conflicts: list[Conflict] | None
-    collectives: list[ExplainedCollective] | None
+    collectives: list[EditedCollective] | None
 
 
 class Example(TypedDict):
