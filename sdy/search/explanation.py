@@ -22,8 +22,8 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
-from sdy.report.html.fragment import tables_html
-from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
+from sdy.report.reported import Reported
+from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
@@ -54,7 +54,7 @@ class AxisChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanExplanation:
+class PlanExplanation(Reported):
     """The axes that a plan chose, each with its best alternative. `cost` is that of the best plan in the network.
 
     `untried` counts the choices for which there was no time.
@@ -66,22 +66,13 @@ class PlanExplanation:
     choices: Sequence[AxisChoice]
     untried: int = 0
 
-    def __str__(self) -> str:
-        """Return the explanation as text."""
-        return self.report()
-
-    def report(self, width: int = WIDTH) -> str:
-        """Return a table in plain text, the most expensive alternative first."""
-        return tables_text([self._table()], self._notes(), width=width)
-
     def __repr__(self) -> str:
         return f"PlanExplanation({counted(len(self.choices), 'choice')} of an axis)"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        return tables_html(repr(self), [self._table()], self._notes(), {"mesh": self.mesh})
+    def _meshes(self) -> Mapping[str, Mesh]:
+        return {"mesh": self.mesh}
 
-    def _table(self) -> FittedTable:
+    def _tables(self) -> Sequence[FittedTable]:
         columns = ("value", "sharding", "axis", "without it", "costs more")
         ordered = sorted(self.choices, key=lambda each: -inf if each.extra is None else -each.extra)
         rows = (
@@ -94,7 +85,7 @@ class PlanExplanation:
             )
             for each in ordered
         )
-        return fitted_table("the best plan without each axis", columns, rows, right=(4,))
+        return [fitted_table("the best plan without each axis", columns, rows, right=(4,))]
 
     def to_json(self) -> dict[str, object]:
         """Return the explanation as plain data."""

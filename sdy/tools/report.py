@@ -130,13 +130,6 @@ def _print_json(
 
 def _print(program: Program, arguments: Namespace, results: PartitionerResults | None) -> None:
     if results is not None:
-        # Imported here with rich, which the HTML page does not need.
-        from sdy.report.tables.fitted_table import print_tables
-        from sdy.tools.command_line.output.console import console_of
-
-        console = console_of(arguments)
-        print_tables(console, results.table())
-        for note in results.notes:
-            console.print(note, markup=False)
+        write_text("-", results.report(get_terminal_size().columns))
     if not arguments.compare:
         write_text("-", program.report(arguments.on, width=get_terminal_size().columns, verbose=arguments.verbose))

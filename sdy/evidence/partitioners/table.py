@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import Statistics
 from sdy.evidence.runs.comparison import OutputComparison, verdict
-from sdy.report.html.fragment import tables_html
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, tables_text
+from sdy.report.reported import Reported
+from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
 
 
@@ -41,7 +41,7 @@ class PartitionerResult:
         }
 
 
-class PartitionerResults(list[PartitionerResult]):
+class PartitionerResults(Reported, list[PartitionerResult]):
     """The results of several partitioners for one program. `note` says why they did not run, if that was not asked."""
 
     def __init__(self, results: Iterable[PartitionerResult] = (), note: str = "") -> None:
@@ -51,22 +51,11 @@ class PartitionerResults(list[PartitionerResult]):
     def __repr__(self) -> str:
         return f"PartitionerResults({', '.join(each.partitioner for each in self)})"
 
-    def __str__(self) -> str:
-        """Return the table, which the command prints."""
-        return tables_text([self.table()], self.notes)
-
-    @property
-    def notes(self) -> list[str]:
-        """Say which partitioners failed and how, and why results are not compared."""
+    def _notes(self) -> list[str]:
         return [*(f"{each.partitioner}: {each.problem}" for each in self if each.problem), *filter(None, [self.note])]
 
-    def table(self) -> FittedTable:
-        """Return the table with a column for each partitioner."""
-        return results_table("on one device", {each.partitioner: each for each in self})
-
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        return tables_html(repr(self), [self.table()], self.notes)
+    def _tables(self) -> Sequence[FittedTable]:
+        return [results_table("on one device", {each.partitioner: each for each in self})]
 
 
 def results_table(title: str, results: Mapping[str, PartitionerResult]) -> FittedTable:

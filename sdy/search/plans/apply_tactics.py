@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -24,8 +24,8 @@ from sdy.model.sharding_update import fully_open
 from sdy.model.tree_paths import matches_path, tree_path
 from sdy.report.boundary import boundary_values
 from sdy.report.explanation.value_names import ValueNames
-from sdy.report.html.fragment import tables_html
 from sdy.report.notation import read_mesh
+from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.plans.search_plan import required_meshes, search_plan
@@ -103,7 +103,7 @@ class AppliedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedTactics(Generic[P_co]):
+class AppliedTactics(Reported, Generic[P_co]):
     """A program with the annotations of tactics. `steps` begins with the program as it was."""
 
     program: P_co
@@ -112,34 +112,29 @@ class AppliedTactics(Generic[P_co]):
 
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text: collectives, bytes, time and peak memory after each step."""
-        steps = tables_text([mesh_table({"mesh": self.mesh})], self._steps(), width=width)
-        return steps + tables_text([self._table()], width=width)
-
-    def __str__(self) -> str:
-        """Return the report, which the command prints."""
-        return self.report()
+        steps = tables_text([mesh_table({"mesh": self.mesh})], self._notes(), width=width)
+        return steps + tables_text(self._tables(), width=width)
 
     def __repr__(self) -> str:
         """Return one line: the number of steps, and the predicted time before and after them."""
         times = (seconds_text(each.cost.seconds_in_turn) for each in (self.steps[0], self.steps[-1]))
         return f"AppliedTactics({counted(len(self.steps) - 1, 'step')}; predicted time {' -> '.join(times)})"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show, and the tactics of each step."""
-        return tables_html(repr(self), [self._table()], self._steps(), {"mesh": self.mesh})
+    def _meshes(self) -> Mapping[str, Mesh]:
+        return {"mesh": self.mesh}
 
     def to_json(self) -> dict[str, object]:
         """Return the steps as plain data."""
         steps = [{"tactics": each.tactics, "values": each.values, "cost": each.cost.to_json()} for each in self.steps]
         return {"mesh": {axis.name: axis.size for axis in self.mesh.axes}, "steps": steps}
 
-    def _steps(self) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         yield from (f"{number}. {step.tactics}" for number, step in enumerate(self.steps))
 
-    def _table(self) -> FittedTable:
+    def _tables(self) -> Sequence[FittedTable]:
         machine = self.steps[0].cost.hardware.name
         columns = ("step", "values", "collectives", "bytes sent", "time", "peak bytes")
-        return fitted_table(f"one device of {machine} after each step", columns, self._rows(), right=(0, 1, 3, 4, 5))
+        return [fitted_table(f"one device of {machine} after each step", columns, self._rows(), right=(0, 1, 3, 4, 5))]
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for number, step in enumerate(self.steps):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -17,7 +17,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.tree_paths import tree_path
 from sdy.report.boundary import boundary_values
-from sdy.report.html.fragment import tables_html
+from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.explanation import PlanExplanation
@@ -53,7 +53,7 @@ class LeastMemory:
 
 
 @dataclass(frozen=True, repr=False)
-class ShardingPlan(Generic[P_co]):
+class ShardingPlan(Reported, Generic[P_co]):
     """Shardings for a program, found by a search on one mesh.
 
     `program` is the program with these annotations, `rules_program` the one without constraints inside, `original` the
@@ -213,11 +213,9 @@ class ShardingPlan(Generic[P_co]):
 
     def report(self, width: int = WIDTH) -> str:
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
-        return _report(self, width)
-
-    def __str__(self) -> str:
-        """Return the report, which the command prints."""
-        return self.report()
+        tables = [mesh_table({"mesh": self.mesh}), _costs(self), *_values(self), *_held(self)]
+        code = f"{self.code}\n" if self.code else ""
+        return tables_text(tables, width=width) + code + tables_text([], _notes(self), width=width)
 
     def __repr__(self) -> str:
         """Return one line: the mesh and what the plan saves."""
@@ -225,12 +223,14 @@ class ShardingPlan(Generic[P_co]):
         times = (seconds_text(cost.seconds_in_turn) for cost in (self.before, self.cost))
         return f"ShardingPlan({axes}; predicted time {' -> '.join(times)})"
 
-    def _repr_html_(self) -> str:
-        """Return the report as the tables that notebooks show."""
-        meshes = {"mesh": self.mesh}
-        return tables_html(
-            repr(self), [_costs(self), *_rules(self), *_values(self), *_held(self)], _notes(self), meshes
-        )
+    def _tables(self) -> Sequence[FittedTable]:
+        return [_costs(self), *_rules(self), *_values(self), *_held(self)]
+
+    def _notes(self) -> Iterator[str]:
+        return _notes(self)
+
+    def _meshes(self) -> Mapping[str, Mesh]:
+        return {"mesh": self.mesh}
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""
@@ -255,13 +255,6 @@ class ShardingPlan(Generic[P_co]):
             "is_complete": self.is_complete,
             "end": self.end.value,
         }
-
-
-def _report(plan: ShardingPlan[WrittenProgram[Any]], width: int = WIDTH) -> str:
-    """Return the report on a plan as text, in tables of at most `width` columns."""
-    tables = [mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan), *_held(plan)]
-    code = f"{plan.code}\n" if plan.code else ""
-    return tables_text(tables, width=width) + code + tables_text([], _notes(plan), width=width)
 
 
 def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +10,15 @@ from sdy.compile.written_program import WrittenProgram
 from sdy.evidence.partitioners.runs import partitioner_results
 from sdy.evidence.partitioners.table import PartitionerResult, results_table
 from sdy.evidence.runs.arrays import random_inputs
-from sdy.report.html.fragment import tables_html
-from sdy.report.tables.fitted_table import WIDTH, FittedTable, tables_text
+from sdy.report.reported import Reported
+from sdy.report.tables.fitted_table import FittedTable
 from sdy.report.tables.program_tables import bytes_text
 
 XLA = "xla"
 
 
 @dataclass(frozen=True, slots=True)
-class XlaCheck:
+class XlaCheck(Reported):
     """The results of sdy and of XLA for a program as it was, for the shardings of a plan, and with its constraints.
 
     `rules` and `xla_rules` are those with the shardings of arguments and results alone, which are those of the plan if
@@ -42,12 +43,10 @@ class XlaCheck:
     @property
     def bytes_ratio(self) -> float | None:
         """The bytes that XLA sends with the plan, as a multiple of those without it; None if it sends none without."""
-        return _ratio(self.xla_plan, self.xla_before)
-
-    @property
-    def rules_bytes_ratio(self) -> float | None:
-        """As `bytes_ratio`, with the shardings of arguments and results alone."""
-        return _ratio(self.xla_rules, self.xla_before)
+        before, plan = self.xla_before.statistics, self.xla_plan.statistics
+        if before is None or plan is None or not before.bytes_sent:
+            return None
+        return plan.bytes_sent / before.bytes_sent
 
     @property
     def warnings(self) -> list[str]:
@@ -64,24 +63,15 @@ class XlaCheck:
                 found.append(f"XLA does not follow the plan: with {what}, {amounts}.")
         return found
 
-    def report(self, width: int = WIDTH) -> str:
-        """Return a table in plain text."""
-        return tables_text([self._table()], self.warnings, width=width)
-
-    def __str__(self) -> str:
-        """Return the report, which the command prints."""
-        return self.report()
-
     def __repr__(self) -> str:
         verdict = {None: "not run", True: "agrees", False: "differs"}[self.agrees]
         return f"XlaCheck({verdict}; {', '.join(map(repr, self._results().values()))})"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        return tables_html(repr(self), [self._table()], self.warnings)
+    def _tables(self) -> Sequence[FittedTable]:
+        return [results_table("on one device", self._results())]
 
-    def _table(self) -> FittedTable:
-        return results_table("on one device", self._results())
+    def _notes(self) -> Iterable[str]:
+        return self.warnings
 
     def to_json(self) -> dict[str, object]:
         """Return the results as plain data."""
@@ -94,15 +84,6 @@ class XlaCheck:
         if self.rules is not self.plan:
             found |= {"rules, sdy": self.rules, "rules, XLA": self.xla_rules}
         return found | {"plan, sdy": self.plan, "plan, XLA": self.xla_plan}
-
-
-def _sent(result: PartitionerResult) -> float | None:
-    return None if result.statistics is None else result.statistics.bytes_sent
-
-
-def _ratio(result: PartitionerResult, before: PartitionerResult) -> float | None:
-    sent, sent_before = _sent(result), _sent(before)
-    return None if sent is None or not sent_before else sent / sent_before
 
 
 def check_xla(
