@@ -190,11 +190,16 @@ class Program(WrittenProgram[R]):
         `sdy.compare_partitioners` returns.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
+        from sdy.advice.lint.diagnosis import diagnosis
         from sdy.cost.machines.file import resolve_hardware
         from sdy.report.html.page import html_page
+        from sdy.report.program_report import sends_lines
 
-        compared = [each.to_json() for each in partitioners]
-        return html_page(*self._explained(), resolve_hardware(on), compared)
+        compared, hardware = [each.to_json() for each in partitioners], resolve_hardware(on)
+        sent = sends_lines(sends_of(self.partition().local), self._textbook)
+        machine = f"times are for {hardware.name}; on=MACHINE, or --on, chooses another machine"
+        head = [*diagnosis(self.partition_summary(hardware)), *sent, machine]
+        return html_page(*self._explained(), hardware, compared, head)
 
     def show(self, on: str | Hardware = DEFAULT_MACHINE, *, height: int = 640) -> InlinePage | Path:
         """Show the page of `report_html`: in a notebook as the value of a cell, `height` pixels high.

@@ -87,9 +87,8 @@ class ProgramReport:
     def _totals(self) -> None:
         """Print what each device sends: as JAX would compile the program, and as sdy partitions it."""
         cost = self._program.cost(self._hardware)
-        if self._textbook is not None:
-            self._print(f"as jax.jit lowers it: each device sends {_sends_text(self._textbook)} (estimate)")
-        self._print(f"as sdy partitions it: each device sends {_sends_text(sends_of(self._program.local))}")
+        for line in sends_lines(sends_of(self._program.local), self._textbook):
+            self._print(line)
         self._print(f"below is sdy's program: each device holds at most {cost.peak_bytes:,} bytes")
         communication = cost.communication_seconds
         self._print(
@@ -168,5 +167,11 @@ class ProgramReport:
             self._print(f"{len(remarks):,} remarks of the communication optimizer; -v lists all")
 
 
-def _sends_text(sends: Sends) -> str:
-    return f"{sends.bytes:,.0f} bytes in {counted(sends.runs, 'collective')}"
+def sends_lines(ours: Sends, textbook: Sends | None) -> list[str]:
+    """Return lines on what each device sends: as JAX would compile a program, if it is from JAX, and as sdy does."""
+
+    def text(sends: Sends) -> str:
+        return f"{sends.bytes:,.0f} bytes in {counted(sends.runs, 'collective')}"
+
+    jit = [] if textbook is None else [f"as jax.jit lowers it: each device sends {text(textbook)} (estimate)"]
+    return [*jit, f"as sdy partitions it: each device sends {text(ours)}"]
