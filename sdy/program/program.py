@@ -363,7 +363,7 @@ class Program(WrittenProgram[R]):
         The text of a program from JAX has the lines of Python, the names of the arguments, and the shardings; functions
         of Python that the program calls are not in it. Raises: OSError if the file cannot be written.
         """
-        from sdy.program.saved_text import text_with_locations
+        from sdy.advice.lint.annotated_text import text_with_locations
 
         require_type(path, (str, Path), "Program.save: path")
         text = self.origin.text
