@@ -71,14 +71,16 @@ def argument_shardings(tree: object, planned: Collection[str], rules: Mapping[st
     own = [jax.tree_util.keystr(path, simple=True, separator=".").replace("/", ".") for path, _ in leaves]
     names = list(dict.fromkeys(path.partition(".")[0] for path in planned))
     by_number = {str(number): name for number, name in enumerate(names)}
-    readings = [own, [_with_first_key(path, by_number) for path in own]]
+    readings = [own]
+    if {path.partition(".")[0] for path in own} == by_number.keys():  # JAX drops arguments that are not used
+        readings.append([_with_first_key(path, by_number) for path in own])
     readings += [[f"{name}.{path}".rstrip(".") for path in own] for name in names]
     known = [sum(path in planned for path in reading) for reading in readings]
     best = [reading for reading, count in zip(readings, known, strict=True) if count == max(known) > 0]
     found = {tuple(rules[_first_match(rules, path) or "*"] for path in reading) for reading in best if rules}
     if len(found) != 1:
         problem = "may be several arguments" if found else "has the structure of no argument"
-        hint = f"pass all arguments as a tuple, or a dict of them by name: {first_names(names)}"
+        hint = f"pass a dict of arguments by name: {first_names(names)}"
         raise SdyError(Diagnostic("SDY-T259", f"the tree {problem} of the program", hint=hint))
     if isinstance(mesh, Mesh):
         sizes, axes = (tuple(axis.size for axis in mesh.axes), tuple(axis.name for axis in mesh.axes))

@@ -107,6 +107,20 @@ def test_a_tree_that_is_no_argument_is_refused() -> None:
     assert raised.value.diagnostics[0].code == "SDY-T259"
 
 
+def first_and_last(w: Any, _unused: Any, x: Any) -> Any:
+    return x @ w
+
+
+def test_arguments_that_are_not_used_leave_no_doubt_which_is_which() -> None:
+    arguments = shape(64, 64), shape(8), shape(32, 64)
+    fixed = {"w": "P()", "x": "P('data')", "result": "P('data')"}
+    found = sdy.from_jax(first_and_last, *arguments).search(mesh="data=2", fix=fixed, constraints=0, time_limit=5)
+    with pytest.raises(sdy.SdyError, match="no argument") as raised:
+        found.apply_to(arguments)
+    assert raised.value.diagnostics[0].hint == "pass a dict of arguments by name: w, x"
+    assert found.apply_to({"x": arguments[2]})["x"].spec == P("data")
+
+
 def test_the_report_has_rules_in_place_of_a_row_per_leaf() -> None:
     report = plan().report()
     assert '"*.up": P(None, "model"),' in report
