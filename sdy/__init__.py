@@ -11,7 +11,7 @@ from importlib import import_module
 from sdy.lazy_names import lazy_names
 from sdy.model.html_repr import register_renderers
 
-# What notebooks show of values whose packages are below those that make HTML.
+# What notebooks and print() show of values whose packages are below those that make HTML and tables.
 register_renderers(
     {
         "sdy.compile.compiled.Compiled": "sdy.report.html.values.compiled_html",
@@ -20,6 +20,8 @@ register_renderers(
         "sdy.advice.partition_summary.PartitionSummary": "sdy.advice.partition_summary_html.partition_summary_html",
         "sdy.cost.hardware.Hardware": "sdy.report.html.values.hardware_html",
         "sdy.cost.program_cost.ProgramCost": "sdy.report.html.values.cost_html",
+        "sdy.cost.program_cost.ProgramCost:text": "sdy.report.tables.cost_tables.cost_text",
+        "sdy.cost.statistics.Statistics:text": "sdy.report.tables.program_tables.statistics_text",
         "sdy.cost.statistics.Statistics": "sdy.report.html.values.statistics_html",
         "sdy.model.devices.placement.ProgramPlacement": "sdy.report.html.values.program_placement_html",
         "sdy.model.devices.placement.TensorPlacement": "sdy.report.html.values.tensor_placement_html",

@@ -76,6 +76,7 @@ class Contract:
 
     `seconds` is the predicted time on `machine`, without overlap of computation and communication. `shardings` maps
     values to their shardings, in any notation that `sdy notation` reads, or as the list of dims of the sdy notation.
+    Bytes and seconds may exceed their bounds by the share `tolerance`; numbers of collectives may not.
     """
 
     collectives: tuple[CollectiveBound, ...] = ()
@@ -84,6 +85,7 @@ class Contract:
     seconds: float | None = None
     machine: str = DEFAULT_MACHINE
     shardings: Mapping[str, str] = field(default_factory=dict[str, str])
+    tolerance: float = 0.0
 
     def __repr__(self) -> str:
         return f"Contract({_set_fields(self)})"
@@ -151,7 +153,7 @@ def breaches(contract: Contract, facts: PartitionSummary) -> list[Breach]:
         raise SdyError(*unknown)
     return [
         *_broken_totals(contract, facts),
-        *(each for bound in contract.collectives for each in _broken_bounds(bound, facts)),
+        *(each for bound in contract.collectives for each in _broken_bounds(bound, facts, contract.tolerance)),
         *(each for name, text in contract.shardings.items() for each in _broken_sharding(name, text, facts)),
     ]
 
@@ -188,35 +190,40 @@ def _tightened(selector: CollectiveBound, facts: PartitionSummary) -> Collective
 
 
 def _broken_totals(contract: Contract, facts: PartitionSummary) -> Iterator[Breach]:
-    if contract.bytes_sent is not None and _exceeds(facts.bytes_sent, contract.bytes_sent):
-        message = f"each device sends {_number(facts.bytes_sent)} bytes, at most {_number(contract.bytes_sent)} allowed"
+    slack = contract.tolerance
+    if contract.bytes_sent is not None and _exceeds(facts.bytes_sent, contract.bytes_sent, slack):
+        allowed = _allowed(_number(contract.bytes_sent), slack)
+        message = f"each device sends {_number(facts.bytes_sent)} bytes, {allowed}"
         yield Breach("SDY-C001", message, facts, _costliest_first(facts.collectives))
-    if contract.peak_bytes is not None and facts.peak_bytes > contract.peak_bytes:
-        message = (
-            f"the peak memory of a device is {facts.peak_bytes:,} bytes, at most {_number(contract.peak_bytes)} allowed"
-        )
+    if contract.peak_bytes is not None and _exceeds(facts.peak_bytes, contract.peak_bytes, slack):
+        allowed = _allowed(_number(contract.peak_bytes), slack)
+        message = f"the peak memory of a device is {facts.peak_bytes:,} bytes, {allowed}"
         yield Breach("SDY-C002", message, facts, details=tuple(facts.largest_at_peak(MAX_SHOWN)))
-    if contract.seconds is not None and _exceeds(facts.seconds, contract.seconds):
-        machine, allowed = facts.hardware.name, f"at most {contract.seconds:.4g} s allowed"
-        message = f"the predicted time on {machine} is {facts.seconds:.4g} s, {allowed}"
+    if contract.seconds is not None and _exceeds(facts.seconds, contract.seconds, slack):
+        allowed = _allowed(f"{contract.seconds:.4g} s", slack)
+        message = f"the predicted time on {facts.hardware.name} is {facts.seconds:.4g} s, {allowed}"
         yield Breach("SDY-C003", message, facts, _costliest_first(facts.collectives))
 
 
-def _broken_bounds(bound: CollectiveBound, facts: PartitionSummary) -> Iterator[Breach]:
+def _broken_bounds(bound: CollectiveBound, facts: PartitionSummary, tolerance: float) -> Iterator[Breach]:
     found = _matching(bound, facts)
     count, runs, sent = len(found), _runs(found), _bytes(found)
     limits = (
-        (f"the program has {bound.described(_number(count))}", count, bound.count),
-        (f"the program runs {bound.described(_number(runs))}", runs, bound.runs),
-        (f"each device sends {_number(sent)} bytes in {bound.described()}", sent, bound.bytes),
+        (f"the program has {bound.described(_number(count))}", count, bound.count, 0.0),
+        (f"the program runs {bound.described(_number(runs))}", runs, bound.runs, 0.0),
+        (f"each device sends {_number(sent)} bytes in {bound.described()}", sent, bound.bytes, tolerance),
     )
     terms = [
-        f"{text}, at most {_number(limit)} allowed"
-        for text, amount, limit in limits
-        if limit is not None and _exceeds(amount, limit)
+        f"{text}, {_allowed(_number(limit), slack)}"
+        for text, amount, limit, slack in limits
+        if limit is not None and _exceeds(amount, limit, slack)
     ]
     if terms:
         yield Breach("SDY-C001", "; ".join(terms), facts, _costliest_first(found))
+
+
+def _allowed(limit: str, tolerance: float) -> str:
+    return f"at most {limit} allowed" + (f", with a tolerance of {tolerance:.2g}" if tolerance else "")
 
 
 def _broken_sharding(name: str, text: str, facts: PartitionSummary) -> Iterator[Breach]:
@@ -243,9 +250,9 @@ def _bytes(collectives: Sequence[Collective]) -> float:
     return sum(each.bytes_sent for each in collectives)
 
 
-def _exceeds(amount: float, limit: float) -> bool:
+def _exceeds(amount: float, limit: float, tolerance: float) -> bool:
     """Return whether an amount is larger than its limit, which a file may hold with rounded digits."""
-    return amount > limit * (1 + 1e-9)
+    return amount > limit * (1 + tolerance + 1e-9)
 
 
 def _number(amount: float) -> str:

@@ -4,6 +4,7 @@ machine = "tpu_v5e"
 bytes_sent = 995_343
 peak_bytes = "1.4MB"
 seconds = 3.96e-05
+tolerance = 0.02
 
 [[collectives]]
 kind = "all-gather"
@@ -150,6 +151,7 @@ _CONTRACT: dict[str, Reader] = {
     "bytes_sent": _bytes,
     "peak_bytes": _bytes,
     "seconds": _number,
+    "tolerance": _number,
     "collectives": _bounds,
     "shardings": _shardings,
 }
@@ -162,6 +164,8 @@ def _lines(contract: Contract) -> Iterator[str]:
     yield from _entries({"bytes_sent": contract.bytes_sent, "peak_bytes": contract.peak_bytes})
     if contract.seconds is not None:
         yield f"seconds = {contract.seconds!r}"
+    if contract.tolerance:
+        yield f"tolerance = {contract.tolerance!r}"
     for bound in contract.collectives:
         yield ""
         yield "[[collectives]]"

@@ -42,8 +42,14 @@ class Edit:
         """Return whether the edit inserts a sharding constraint."""
         return isinstance(self.target, SSAValue) and (self.keeps_annotation or not _has_annotation(self.target))
 
-    def described(self, name: str) -> str:
-        """Return the edit in words, for a target with this name: `annotate %w as [{"x"}, {}] or P('x', None)`."""
+    def described(self, name: str, python_line: str = "") -> str:
+        """Return the edit in words, for a target with this name: `annotate %w as [{"x"}, {}] or P('x', None)`.
+
+        If the line of Python that computes the value is known, an inserted constraint is the line to write there.
+        """
+        if python_line and self.is_constraint and isinstance(self.target, SSAValue):
+            call = f"x = jax.lax.with_sharding_constraint(x, {write_partition_spec(self.sharding)})"
+            return f"{call} for x: {self.target.type} of {python_line}"
         verb, preposition = ("constrain", "to") if self.is_constraint else ("annotate", "as")
         return f"{verb} {name} {preposition} {sharding_text(self.sharding)}"
 
@@ -54,9 +60,13 @@ class Removal:
 
     target: SSAValue
 
-    def described(self, name: str) -> str:
-        """Return the removal in words, for a constraint whose result has this name."""
-        return f"remove the sharding constraint {name}"
+    def described(self, name: str, python_line: str = "") -> str:
+        """Return the removal in words, for a constraint whose result has this name, on a line of Python if known."""
+        return (
+            f"remove jax.lax.with_sharding_constraint of {python_line}"
+            if python_line
+            else f"remove the sharding constraint {name}"
+        )
 
 
 Change = Edit | Removal

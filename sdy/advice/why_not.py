@@ -105,7 +105,8 @@ class WhyNot:
             unannotated = fully_closed if isinstance(written, BlockArgument) else fully_open
             own = unannotated(question.mesh_name, question.rank)
         edit = Edit(written, with_axis(own, question.dim, question.axis))
-        yield Suggestion(edit.described(self._explainer.names[written]), edit)
+        line = self._explainer.python_line(written)
+        yield Suggestion(edit.described(self._explainer.names[written], line), edit)
 
     def _annotated_result(self, question: Question, number: int) -> Suggestion:
         func = main_function(self._module)

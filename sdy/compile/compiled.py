@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from typing import TYPE_CHECKING
 
 from typing_extensions import TypeVar
@@ -16,7 +15,7 @@ from sdy.compile.origin import Origin
 from sdy.compile.propagated import ShardedBoundary, boundary_of, summary
 from sdy.cost.memory import peak_bytes
 from sdy.cost.quantities import byte_count
-from sdy.cost.traffic import total_bytes_sent, traffic_of
+from sdy.cost.traffic import Sends, sends_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.dialects.ir.context import SdyContext, remark
 from sdy.dialects.ir.fast_ops import copy_with_regions
@@ -54,7 +53,8 @@ class Compiled(ShardedBoundary[R]):
     `written` is the module of the user. `folded` is the module on global shapes, with shardings and sdy collectives, in
     which one function stands for all repetitions of a layer. `local` is the plain StableHLO module that each device
     runs. `boundary` has the shardings of arguments and results. `trace` has the steps of the propagation, if they were
-    recorded.
+    recorded. `textbook` is what each device sends if each op is lowered by itself, without the communication optimizer,
+    as XLA does it; None if that was not tried.
     """
 
     written: ModuleOp
@@ -65,6 +65,7 @@ class Compiled(ShardedBoundary[R]):
     options: CompileOptions = DEFAULT
     remarks: tuple[Diagnostic, ...] = ()
     trace: TracedPropagation | None = field(default=None, repr=False)
+    textbook: Sends | None = None
 
     @property
     def mesh(self) -> Mesh:
@@ -193,17 +194,21 @@ def compiled(
     remarks = tuple(with_sources(each, origin.source_lines) for each in found.context.diagnostics)
     trace = None if traced is None else traced.found[0]
     boundary = boundary_of(found.folded)
-    return Compiled(written, found.folded, found.local, boundary, origin, found.options, remarks, trace)
+    return Compiled(written, found.folded, found.local, boundary, origin, found.options, remarks, trace, found.textbook)
 
 
 @dataclass(frozen=True)
 class Partitioned:
-    """A program with collectives on global shapes, and as each device runs it, with the options that made it."""
+    """A program with collectives on global shapes, and as each device runs it, with the options that made it.
+
+    `textbook` is what each device sends without the communication optimizer; None if that was not tried.
+    """
 
     folded: ModuleOp
     local: ModuleOp
     options: CompileOptions
     context: SdyContext
+    textbook: Sends | None = None
 
 
 def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> Partitioned:
@@ -219,14 +224,18 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     run_passes(context, propagated, options.partitions()[1], verify_each=False)
     verify_module(propagated)
     found = Partitioned(propagated, lowered(propagated, context, options), options, context)
-    sent = total_bytes_sent(found.local)
-    if plain is None or original is None or not sent or sent < _bytes_sent_with(plain, original):
+    sent = sends_of(found.local)
+    if plain is None or original is None or not sent.bytes:
+        return found
+    textbook = _sends_with(plain, original)
+    found = replace(found, textbook=textbook)
+    if textbook is None or sent.bytes < textbook.bytes:
         return found
     other_context = make_context()
     other_context.diagnostics += before
-    other = partitioned(original, other_context, plain)
-    saved, saving = sent - total_bytes_sent(other.local), "sends"
-    if not saved and _collective_runs(other.local) <= _collective_runs(found.local):
+    other = replace(partitioned(original, other_context, plain), textbook=textbook)
+    saved, saving = sent.bytes - textbook.bytes, "sends"
+    if not saved and textbook.runs <= sent.runs:
         saved, saving = peak_bytes(found.local) - peak_bytes(other.local), "holds"
     if saved <= 0:
         return found
@@ -235,18 +244,14 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     return other
 
 
-def _collective_runs(local: ModuleOp) -> float:
-    return sum(each.times for each in traffic_of(local))
-
-
-def _bytes_sent_with(options: CompileOptions, propagated: ModuleOp) -> float:
-    """Return the bytes that each device sends with some options; infinite if an op is unsupported with them."""
+def _sends_with(options: CompileOptions, propagated: ModuleOp) -> Sends | None:
+    """Return what each device sends with some options; None if an op is unsupported with them."""
     trial = copy_with_regions(propagated)
     try:
         run_passes(make_context(), trial, [*options.partitions()[1], options.lowers()], verify_each=False)
     except SdyError:
-        return inf  # an op that is supported only after the optimizer has rewritten it
-    return total_bytes_sent(trial)
+        return None  # an op that is supported only after the optimizer has rewritten it
+    return sends_of(trial)
 
 
 def lowered(global_module: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> ModuleOp:

@@ -49,6 +49,10 @@ class Origin(Generic[R]):
 
         return Host(callbacks=self.callbacks)
 
+    def python_line(self, line: int | None) -> str:
+        """Return the line of Python (`train.py:12`) of a line of the text; empty if that is not from JAX."""
+        return self.source_lines.get(line, "") if line is not None and self.argument_names else ""
+
     def with_text(self, text: str) -> Origin[R]:
         """Return the origin of a program with another text; lines that did not change keep their source lines."""
         lines = self.text.splitlines(), text.splitlines()

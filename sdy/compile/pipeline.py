@@ -145,5 +145,5 @@ def compiled_pipeline(module: ModuleOp, origin: Origin[R], options: CompileOptio
     boundary = ProgramPlacement(Mesh((MeshAxis("devices", count),)), arguments, results)
     remarks = tuple(remark for fragment in fragments.values() for remark in fragment.remarks)
     return CompiledPipeline(
-        without_meshes(module), calls, local, boundary, origin, options, remarks, None, fragments, runs
+        without_meshes(module), calls, local, boundary, origin, options, remarks, fragments=fragments, runs=runs
     )

@@ -17,7 +17,7 @@ from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp, schedule_of
 from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list
-from sdy.model.html_repr import HtmlRepr
+from sdy.model.html_repr import TextRepr
 from sdy.model.mesh import Mesh
 
 
@@ -43,7 +43,7 @@ class CollectiveCost:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramCost(HtmlRepr):
+class ProgramCost(TextRepr):
     """The cost of a local program on one device. Seconds are sums over all runs of an op, including those in loops."""
 
     hardware: Hardware

@@ -11,7 +11,7 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.traffic import traffic_of
-from sdy.model.html_repr import HtmlRepr
+from sdy.model.html_repr import TextRepr
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class CollectiveStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics(HtmlRepr):
+class Statistics(TextRepr):
     """The statistics of one device: bytes sent by kind of collective, FLOPs of contractions, and peak memory."""
 
     collectives: dict[CollectiveKind, CollectiveStatistics]
@@ -40,6 +40,11 @@ class Statistics(HtmlRepr):
     def bytes_sent(self) -> float:
         """The bytes sent by all collectives."""
         return sum(statistics.bytes_sent for statistics in self.collectives.values())
+
+    @property
+    def runs(self) -> int:
+        """The number of runs of all collectives."""
+        return sum(statistics.runs for statistics in self.collectives.values())
 
     def to_json(self) -> dict[str, object]:
         """Return the statistics as plain data, with bytes rounded to integers."""

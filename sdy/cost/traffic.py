@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -40,9 +41,17 @@ def traffic_of(local: ModuleOp) -> Iterator[Traffic]:
             yield Traffic(op, kind, times, bytes_sent(kind, group_size(op), result_bytes(op)))
 
 
-def total_bytes_sent(local: ModuleOp) -> float:
-    """Return the bytes that each device sends in a run of a local program."""
-    return sum(each.times * each.bytes_per_run for each in traffic_of(local))
+class Sends(NamedTuple):
+    """The bytes that each device sends in a run of a local program, and the number of runs of collectives."""
+
+    bytes: float
+    runs: int
+
+
+def sends_of(local: ModuleOp) -> Sends:
+    """Return what each device sends in a run of a local program."""
+    found = list(traffic_of(local))
+    return Sends(sum(each.times * each.bytes_per_run for each in found), sum(each.times for each in found))
 
 
 def kind_of(op: Operation) -> CollectiveKind | None:

@@ -50,9 +50,14 @@ def all_devices() -> Sequence[object]:
     return import_module("jax").devices()
 
 
+def has_jax() -> bool:
+    """Return whether JAX is installed. This does not import it."""
+    return find_spec("jax") is not None
+
+
 def require_jax() -> None:
     """Raise SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old. This does not import it."""
-    if find_spec("jax") is None:
+    if not has_jax():
         raise missing_jax_error(ModuleNotFoundError("no JAX", name="jax"))
     check_jax_version()
 

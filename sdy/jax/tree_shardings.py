@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
-from itertools import accumulate
 from typing import Any
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.user_code import require_type
 from sdy.diagnostics.wording import first_names
+from sdy.grammar.errors import NotationError, SourceText
+from sdy.grammar.partition_spec import read_partition_spec
 from sdy.jax.optional_jax import require_jax
+from sdy.model.mesh import Mesh
+from sdy.model.tree_paths import matches_path
+
+OPEN = "None"  # in the place of a spec: the compiler chooses the sharding
 
 
 def shardings(tree: object, rules: Mapping[str, Any], mesh: Any = None) -> Any:
     """Return a pytree of the same structure with the sharding of each leaf, by the first rule that matches its path.
 
-    `rules` map patterns to `PartitionSpec`s. A path has the keys `layers.0.mlp.kernel`; a pattern is a path or its
-    first keys, and may have wildcards: `*.kernel`. Leaves without dims need no rule. The shardings are `NamedSharding`s
-    on `mesh`, a `Mesh` or an `AbstractMesh`; `PartitionSpec`s without one. The leaves may be arrays or their shapes.
+    `rules` map patterns to `PartitionSpec`s or their texts; with None, the compiler chooses the sharding. A path has
+    the keys `layers.0.mlp.kernel`; a pattern is a path or its first keys, and may have wildcards: `*.kernel`. Leaves
+    without dims need no rule. The shardings are `NamedSharding`s on `mesh`, a `Mesh` or an `AbstractMesh`;
+    `PartitionSpec`s without one. The leaves may be arrays or their shapes.
     Raises: SdyError SDY-T205 or SDY-T214 without JAX; SDY-T256 for each leaf that no rule matches, SDY-T257 for each
-    rule that gives no leaf its sharding, SDY-T258 if a spec has more dims than its leaf.
+    rule that gives no leaf its sharding, SDY-T258 if a spec has more dims than its leaf, SDY-P111 if the text of a spec
+    is malformed.
     """
     require_type(rules, Mapping, "sdy.shardings: rules", 'write {"layers.*.kernel": PartitionSpec(None, "model")}')
     require_jax()
     jax: Any = import_module("jax")
+    rules = {pattern: _partition_spec(spec) for pattern, spec in rules.items()}
     leaves, structure = jax.tree.flatten_with_path(tree)
     paths = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
-    chosen = [next((pattern for pattern in rules if _matches(pattern, path)), None) for path in paths]
+    chosen = [_first_match(rules, path) for path in paths]
     ranks = [len(getattr(leaf, "shape", ())) for _, leaf in leaves]
     known = f"paths: {first_names(paths)}" if paths else "the tree has no leaves"
     problems = [
@@ -42,15 +49,69 @@ def shardings(tree: object, rules: Mapping[str, Any], mesh: Any = None) -> Any:
     problems += [
         Diagnostic("SDY-T258", f"{path} has {rank} dims, and the rule {rule!r} shards {len(spec)}: {spec}")
         for path, rule, rank, spec in zip(paths, chosen, ranks, specs, strict=True)
-        if rank and len(spec) > rank
+        if rank and spec is not None and len(spec) > rank
     ]
     if problems:
         raise SdyError(*problems)
     # Without dims, nothing is sharded, whatever a rule for the leaves around says.
     given = [spec if rank else jax.P() for spec, rank in zip(specs, ranks, strict=True)]
-    return structure.unflatten(given if mesh is None else [jax.NamedSharding(mesh, spec) for spec in given])
+    return structure.unflatten(given if mesh is None else _on_mesh(given, mesh))
 
 
-def _matches(pattern: str, path: str) -> bool:
-    """Return whether a pattern matches a path, or its first keys."""
-    return any(fnmatchcase(first, pattern.replace("/", ".")) for first in accumulate(path.split("."), "{}.{}".format))
+def argument_shardings(tree: object, planned: Collection[str], rules: Mapping[str, str], mesh: Any) -> Any:
+    """Return the `NamedSharding`s of a tree of arguments, whose paths are `planned`, by rules for these.
+
+    `tree` is the tuple of the arguments, a dict with some of them by name, or one of them. `mesh` is one of JAX, or one
+    of sdy for an abstract one.
+    Raises: SdyError SDY-T205 or SDY-T214 without JAX; SDY-T259 if the tree is none of these, or may be several.
+    """
+    require_jax()
+    jax: Any = import_module("jax")
+    leaves, structure = jax.tree.flatten_with_path(tree)
+    own = [jax.tree_util.keystr(path, simple=True, separator=".").replace("/", ".") for path, _ in leaves]
+    names = list(dict.fromkeys(path.partition(".")[0] for path in planned))
+    by_number = {str(number): name for number, name in enumerate(names)}
+    readings = [own]
+    if {path.partition(".")[0] for path in own} == by_number.keys():  # JAX drops arguments that are not used
+        readings.append([_with_first_key(path, by_number) for path in own])
+    readings += [[f"{name}.{path}".rstrip(".") for path in own] for name in names]
+    known = [sum(path in planned for path in reading) for reading in readings]
+    best = [reading for reading, count in zip(readings, known, strict=True) if count == max(known) > 0]
+    found = {tuple(rules[_first_match(rules, path) or "*"] for path in reading) for reading in best if rules}
+    if len(found) != 1:
+        problem = "may be several arguments" if found else "has the structure of no argument"
+        hint = f"pass a dict of arguments by name: {first_names(names)}"
+        raise SdyError(Diagnostic("SDY-T259", f"the tree {problem} of the program", hint=hint))
+    if isinstance(mesh, Mesh):
+        sizes, axes = (tuple(axis.size for axis in mesh.axes), tuple(axis.name for axis in mesh.axes))
+        mesh = jax.sharding.AbstractMesh(sizes, axes, axis_types=(jax.sharding.AxisType.Auto,) * len(axes))
+    ranks = [len(getattr(leaf, "shape", ())) for _, leaf in leaves]
+    given = [_partition_spec(spec) if rank else jax.P() for spec, rank in zip(found.pop(), ranks, strict=True)]
+    return structure.unflatten(_on_mesh(given, mesh))
+
+
+def _first_match(rules: Mapping[str, Any], path: str) -> str | None:
+    return next((pattern for pattern in rules if matches_path(pattern, path)), None)
+
+
+def _with_first_key(path: str, renamed: Mapping[str, str]) -> str:
+    first, *rest = path.split(".", 1)
+    return ".".join((renamed.get(first, first), *rest))
+
+
+def _partition_spec(spec: Any) -> Any:
+    """Return a `PartitionSpec` of JAX, given as such or as text; None for the text `None`."""
+    if not isinstance(spec, str) or spec == OPEN:
+        return None if spec == OPEN else spec
+    from sdy.jax.to_devices.run_on_devices import partition_spec  # imports JAX
+
+    try:
+        sharding = read_partition_spec(spec, Mesh(()))
+    except NotationError as error:
+        raise SourceText("TEXT", spec).error(error) from None
+    return partition_spec(sharding, tuple(sharding.axis_refs()))
+
+
+def _on_mesh(specs: Sequence[Any], mesh: Any) -> list[Any]:
+    sharding: Any = import_module("jax").NamedSharding
+    return [None if spec is None else sharding(mesh, spec) for spec in specs]

@@ -23,10 +23,24 @@ class HtmlRepr:
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str | None:
-        """Return the HTML, or None if no function is registered, so that the notebook shows the `repr`."""
-        home = _RENDERERS.get(f"{type(self).__module__}.{type(self).__qualname__}")
+    def _rendered(self, kind: str = "") -> str | None:
+        """Return what a registered function makes of the instance; None if none is registered for the kind."""
+        home = _RENDERERS.get(f"{type(self).__module__}.{type(self).__qualname__}{kind}")
         if home is None:
             return None
         module, _, function = home.rpartition(".")
         return getattr(import_module(module), function)(self)
+
+    def _repr_html_(self) -> str | None:
+        """Return the HTML, or None if no function is registered, so that the notebook shows the `repr`."""
+        return self._rendered()
+
+
+class TextRepr(HtmlRepr):
+    """Base of classes whose instances are printed as the tables of a command: a function registered with `:text`."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Return the tables; without a registered function, the `repr`."""
+        return self._rendered(":text") or repr(self)

@@ -19,9 +19,11 @@ from sdy.compile.source_text import argument_names, verify_and_normalize
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import Hardware
 from sdy.cost.machines.table import DEFAULT_MACHINE
+from sdy.cost.traffic import Sends, sends_of
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import parse_module_with_locations, printed_copy
 from sdy.dialects.text.source_lines import source_lines
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
@@ -176,7 +178,8 @@ class Program(WrittenProgram[R]):
         from sdy.report.program_report import WIDTH, ProgramReport
 
         hardware = resolve_hardware(on)
-        report = ProgramReport(*self._explained(), hardware, width=width or WIDTH, verbose=verbose)
+        explained = self._explained()
+        report = ProgramReport(*explained, hardware, self._textbook, width=width or WIDTH, verbose=verbose)
         return report.text(diagnosis(self.partition_summary(hardware)))
 
     @garbage_collection_paused()
@@ -187,11 +190,16 @@ class Program(WrittenProgram[R]):
         `sdy.compare_partitioners` returns.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
+        from sdy.advice.lint.diagnosis import diagnosis
         from sdy.cost.machines.file import resolve_hardware
         from sdy.report.html.page import html_page
+        from sdy.report.program_report import sends_lines
 
-        compared = [each.to_json() for each in partitioners]
-        return html_page(*self._explained(), resolve_hardware(on), compared)
+        compared, hardware = [each.to_json() for each in partitioners], resolve_hardware(on)
+        sent = sends_lines(sends_of(self.partition().local), self._textbook)
+        machine = f"times are for {hardware.name}; on=MACHINE, or --on, chooses another machine"
+        head = [*diagnosis(self.partition_summary(hardware)), *sent, machine]
+        return html_page(*self._explained(), hardware, compared, head)
 
     def show(self, on: str | Hardware = DEFAULT_MACHINE, *, height: int = 640) -> InlinePage | Path:
         """Show the page of `report_html`: in a notebook as the value of a cell, `height` pixels high.
@@ -294,24 +302,25 @@ class Program(WrittenProgram[R]):
         """Search for the best shardings of arguments, results and, where it pays, of values inside.
 
         `mesh` is a text such as `"data=16,model=4"`, by default the mesh of the program; with `devices`, all meshes of
-        one to three axes are tried. `memory` is what the program may use on a device, by default all. `minimize` is
-        `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay, unless the mesh is another one or
-        `from_scratch` is set; `fix` adds some by name. With `overlap`, communication runs while ops compute. At most
-        `constraints` values inside get a sharding constraint: with 0, the plan is one for arguments and results alone.
-        `time_limit` is in seconds, by default 60.
+        one to three axes are tried, with the names of the axes of the program. `memory` is what the program may use on
+        a device, by default all. `minimize` is `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay,
+        unless the mesh is another one or `from_scratch` is set; `fix` adds some by name. With `overlap`, communication
+        runs while ops compute. At most `constraints` values inside get a sharding constraint: with 0, the plan is one
+        for arguments and results alone. `time_limit` is in seconds, by default 60. The plan of a JAX program of at most
+        1,500 ops is also compiled with XLA, in a third of the time limit, if that is at least 30 seconds.
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
         an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
         """
         from sdy.cost.machines.file import resolve_hardware
-        from sdy.search.plans.search_plan import search_plan
+        from sdy.search.plans.search_plan import plan_tried_in_xla
         from sdy.search.search_request import SECONDS, search_request
 
         hardware = resolve_hardware(on)
         options = mesh, devices, memory, minimize, fix, SECONDS if time_limit is None else time_limit
-        request = search_request(
-            hardware, *options, from_scratch=from_scratch, overlap=overlap, constraints=constraints
-        )
-        return search_plan(self, request)
+        names = [axis.name for each in meshes_of(self.module).values() for axis in each.axes]
+        chosen = {"from_scratch": from_scratch, "overlap": overlap}
+        request = search_request(hardware, *options, **chosen, constraints=constraints, axis_names=names)
+        return plan_tried_in_xla(self, request)
 
     def apply(
         self, *steps: Step, mesh: str | None = None, on: str | Hardware = DEFAULT_MACHINE
@@ -348,6 +357,21 @@ class Program(WrittenProgram[R]):
 
         return schedule_trace(self.partition(), resolve_hardware(on))
 
+    def save(self, path: str | Path) -> None:
+        """Write the text of the program to a file, which `sdy.load` and all commands read.
+
+        The text of a program from JAX has the lines of Python, the names of the arguments, and the shardings; functions
+        of Python that the program calls are not in it. Raises: OSError if the file cannot be written.
+        """
+        from sdy.advice.lint.annotated_text import text_with_locations
+
+        require_type(path, (str, Path), "Program.save: path")
+        text = self.origin.text
+        _, locations = parse_module_with_locations(text, "<text>")
+        if source_lines(locations) != self.origin.source_lines:  # a text that was read may have locations itself
+            text = text_with_locations(self.module, self.origin)
+        Path(path).write_text(text, encoding="utf-8")
+
     def __str__(self) -> str:
         """Return the text that the program was read from."""
         return self.origin.text
@@ -367,6 +391,13 @@ class Program(WrittenProgram[R]):
         if not {"_compiled", "_explainer"} & vars(self).keys():
             vars(self)["_compiled"] = compiled(self.module, self.origin, self.options, is_traced=True)
         return self.partition(), self._explainer
+
+    @property
+    def _textbook(self) -> Sends | None:
+        """What each device sends as JAX would compile the program, by lowering op by op; None if it is not from JAX."""
+        if not self.origin.argument_names:
+            return None
+        return self.partition().textbook or sends_of(self.without_optimizer().partition().local)
 
     @cached_property
     @garbage_collection_paused()

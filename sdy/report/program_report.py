@@ -17,6 +17,7 @@ from sdy.cost.collective_uses import CollectiveUse, executed_collectives
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.quantities import seconds_text
+from sdy.cost.traffic import Sends, sends_of
 from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.meshes import meshes_of
@@ -24,7 +25,7 @@ from sdy.model.axis import AxisList
 from sdy.report.explanation.causes import CollectiveCauses, argument_number
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import line_of, source_text
-from sdy.report.tables.fitted_table import print_tables
+from sdy.report.tables.fitted_table import WIDTH, print_tables
 from sdy.report.tables.program_tables import (
     NO_MESH,
     dearest_collectives_table,
@@ -35,9 +36,8 @@ from sdy.report.tables.program_tables import (
 )
 from sdy.report.value_rows import boundary_rows, folded_rows
 
-WIDTH = 80
 # Longer lists are folded.
-MOST_VALUES, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 5, 5
+MOST_VALUES, MOST_GROUPS, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 10, 5, 5
 
 Placed = tuple[str, CollectiveUse]  # a collective on a source line
 
@@ -46,14 +46,22 @@ class ProgramReport:
     """The report on a partitioned program, whose propagation `explainer` explains; times are those of a machine.
 
     `diagnosis` has the lines of the finding that is worth most, if there is one. Tables are at most `width` columns
-    wide. If `verbose`, nothing is folded.
+    wide. If `verbose`, nothing is folded. `textbook` is what each device sends as JAX would compile the program; None
+    if it is not from JAX.
     """
 
     def __init__(
-        self, program: Compiled[Any], explainer: Explainer, hardware: Hardware, *, width: int = WIDTH, verbose: bool
+        self,
+        program: Compiled[Any],
+        explainer: Explainer,
+        hardware: Hardware,
+        textbook: Sends | None = None,
+        *,
+        width: int = WIDTH,
+        verbose: bool,
     ) -> None:
         self._program, self._explainer, self._hardware = program, explainer, hardware
-        self._verbose = verbose
+        self._textbook, self._verbose = textbook, verbose
         self._stream = StringIO()
         self._console = Console(file=self._stream, width=width, highlight=False)
 
@@ -77,8 +85,11 @@ class ProgramReport:
         self._console.print(text, style=style, markup=False, soft_wrap=True)
 
     def _totals(self) -> None:
+        """Print what each device sends: as JAX would compile the program, and as sdy partitions it."""
         cost = self._program.cost(self._hardware)
-        self._print(f"each device sends {cost.bytes_sent:,.0f} bytes and holds at most {cost.peak_bytes:,} bytes")
+        for line in sends_lines(sends_of(self._program.local), self._textbook):
+            self._print(line)
+        self._print(f"below is sdy's program: each device holds at most {cost.peak_bytes:,} bytes")
         communication = cost.communication_seconds
         self._print(
             f"on {self._hardware.name} a run takes {seconds_text(cost.seconds)}; its collectives alone would take "
@@ -93,7 +104,10 @@ class ProgramReport:
         if self._verbose or len(rows) <= MOST_VALUES:
             print_tables(self._console, values_table(title, rows))
         else:
-            print_tables(self._console, folded_values_table(title, folded_rows(rows)))
+            groups = folded_rows(rows)
+            print_tables(self._console, folded_values_table(title, groups[:MOST_GROUPS]))
+            if len(groups) > MOST_GROUPS:
+                self._print(f"... and {counted(len(groups) - MOST_GROUPS, 'other pattern')}; -v lists all values")
 
     def _collectives(self) -> None:
         program, uses = self._program, Counter[Placed]()
@@ -118,7 +132,12 @@ class ProgramReport:
             cause = causes.kind(use.kind, line, use.axes, argument).name.lower()
             joined.setdefault((use.kind, use.axes, use.bytes_per_device, cause), []).append(placed)
         rows = [
-            (group[0][1], sum(uses[each] for each in group), cause, first_names([source for source, _ in group]))
+            (
+                group[0][1],
+                sum(uses[each] for each in group),
+                cause,
+                first_names(list(dict.fromkeys(source for source, _ in group))),
+            )
             for (*_, cause), group in joined.items()
         ]
         rows.sort(key=lambda row: -row[0].bytes_per_device * row[1])
@@ -146,3 +165,13 @@ class ProgramReport:
                 self._print(render(remark))
         else:
             self._print(f"{len(remarks):,} remarks of the communication optimizer; -v lists all")
+
+
+def sends_lines(ours: Sends, textbook: Sends | None) -> list[str]:
+    """Return lines on what each device sends: as JAX would compile a program, if it is from JAX, and as sdy does."""
+
+    def text(sends: Sends) -> str:
+        return f"{sends.bytes:,.0f} bytes in {counted(sends.runs, 'collective')}"
+
+    jit = [] if textbook is None else [f"as jax.jit lowers it: each device sends {text(textbook)} (estimate)"]
+    return [*jit, f"as sdy partitions it: each device sends {text(ours)}"]

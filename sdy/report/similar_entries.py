@@ -17,6 +17,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 MOST_ENTRIES = 60
+SCREEN = 58  # lines, without the first and the last one
 # The name of a value, a line, or the index of a layer in the name of a parameter: params['layers'][3]['up'].
 _NAME_OR_LINE = re.compile(r"%[\w$.-]+(?:[:#]\d+)?|\bline \d+|\.py:\d+|\[\d+\]")
 
@@ -39,6 +40,20 @@ def groups_of_similar(
     for entry in entries:
         groups.setdefault(key(entry), []).append(entry)
     return list(groups.values())
+
+
+def on_one_screen(texts: Sequence[str], *, verbose: bool = False) -> list[str]:
+    """Return the first texts, which have several lines each, that fit on one screen, and a line about the others.
+
+    There is at least one, and if `verbose`, all are returned.
+    """
+    shown, lines = list[str](), 0
+    for text in texts:
+        lines += text.count("\n") + 1
+        if shown and lines > SCREEN and not verbose:
+            return [*shown, rest_text(len(texts) - len(shown))]
+        shown.append(text)
+    return shown
 
 
 def rest_text(count: int) -> str:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
-from io import StringIO
-
-from rich.console import Console
 
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.wording import counted
 from sdy.model.html_repr import HtmlRepr
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import fitted_table, print_tables
+from sdy.report.tables.fitted_table import WIDTH, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text
 
 
@@ -95,15 +91,14 @@ class Sweep(HtmlRepr):
 
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text, the fastest points first; those of the Pareto front are marked."""
-        console = Console(file=StringIO(), width=width, highlight=False)
         columns = ("mesh", "shardings", "time", "collectives", "peak bytes", "best")
         machines = dict.fromkeys(point.machine for point in self.points)
         tables = (fitted_table(f"one device of {each}", columns, self._rows(each), (2, 3, 4)) for each in machines)
-        print_tables(console, *tables)
-        for line in self._notes():
-            console.print(line, markup=False)
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
+        return tables_text(tables, self._notes(), width=width)
+
+    def __str__(self) -> str:
+        """Return the report, which the command prints."""
+        return self.report()
 
     def to_json(self) -> dict[str, object]:
         """Return the points as plain data."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from sdy.diagnostics.wording import first_names
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
@@ -18,11 +17,13 @@ from sdy.dialects.shardings import sharding_of
 from sdy.dialects.text.ssa_names import SsaNames, name_values
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.model.path_rules import path_rules
 from sdy.model.sharding import TensorSharding
+from sdy.model.tree_paths import matches_path, tree_path
 from sdy.report.boundary import boundary_values
 from sdy.report.similar_entries import groups_of_similar, without_names
 
-_INDEX = re.compile(r"\[\d+\]")
+REPLICATED = "replicated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class ValueRow:
     sharding: str
     global_type: str
     local_type: str
+
+    @property
+    def is_replicated(self) -> bool:
+        """Return whether the sharding has no axes."""
+        return '"' not in self.sharding
 
 
 def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[ValueRow]:
@@ -48,15 +54,15 @@ def without_similar(rows: Sequence[ValueRow]) -> list[ValueRow]:
 
 
 def folded_rows(rows: Sequence[ValueRow]) -> list[tuple[str, str, int]]:
-    """Return the names, the sharding and the number of the values of each pytree that are sharded alike.
+    """Return patterns of the paths of values, the sharding of those that match, and their number, the most first.
 
-    Indices are `*` in names: those of layers, of which one stands for all.
+    A value counts for the first pattern that matches: equal layers, and weights with the state of their optimizer,
+    share one. The last pattern, `*`, has all others.
     """
-    groups: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        tree = without_names(row.name.partition("[")[0])
-        groups.setdefault((tree, row.sharding), []).append(_INDEX.sub("[*]", row.name))
-    return [(first_names(list(dict.fromkeys(names))), sharding, len(names)) for (_, sharding), names in groups.items()]
+    shardings = {tree_path(row.name): REPLICATED if row.is_replicated else row.sharding for row in rows}
+    rules = path_rules(shardings, REPLICATED)
+    counts = Counter(next(pattern for pattern in rules if matches_path(pattern, path)) for path in shardings)
+    return [(pattern, sharding, counts[pattern]) for pattern, sharding in rules.items()]
 
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from math import inf
 from time import monotonic
 
 import numpy as np
-from rich.console import Console
 from xdsl.ir import BlockArgument
 
 from sdy.cost.quantities import seconds_text
@@ -24,9 +22,8 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
-from sdy.report.html.fragment import tables_html
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.reported import Reported
+from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
@@ -57,7 +54,7 @@ class AxisChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanExplanation:
+class PlanExplanation(Reported):
     """The axes that a plan chose, each with its best alternative. `cost` is that of the best plan in the network.
 
     `untried` counts the choices for which there was no time.
@@ -69,27 +66,13 @@ class PlanExplanation:
     choices: Sequence[AxisChoice]
     untried: int = 0
 
-    def __str__(self) -> str:
-        """Return the explanation as text."""
-        return self.report()
-
-    def report(self, width: int = WIDTH) -> str:
-        """Return a table in plain text, the most expensive alternative first."""
-        console = Console(file=StringIO(), width=width, highlight=False)
-        print_tables(console, self._table())
-        for line in self._notes():
-            console.print(line, markup=False)
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
-
     def __repr__(self) -> str:
         return f"PlanExplanation({counted(len(self.choices), 'choice')} of an axis)"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        return tables_html(repr(self), [self._table()], self._notes(), {"mesh": self.mesh})
+    def _meshes(self) -> Mapping[str, Mesh]:
+        return {"mesh": self.mesh}
 
-    def _table(self) -> FittedTable:
+    def _tables(self) -> Sequence[FittedTable]:
         columns = ("value", "sharding", "axis", "without it", "costs more")
         ordered = sorted(self.choices, key=lambda each: -inf if each.extra is None else -each.extra)
         rows = (
@@ -102,7 +85,7 @@ class PlanExplanation:
             )
             for each in ordered
         )
-        return fitted_table("the best plan without each axis", columns, rows, right=(4,))
+        return [fitted_table("the best plan without each axis", columns, rows, right=(4,))]
 
     def to_json(self) -> dict[str, object]:
         """Return the explanation as plain data."""

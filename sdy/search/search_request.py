@@ -91,8 +91,11 @@ def search_request(
     from_scratch: bool = False,
     overlap: bool = False,
     constraints: int | None = None,
+    axis_names: Sequence[str] = (),
 ) -> SearchRequest:
     """Return the request for options as users write them: `mesh="data=16,model=4"`, `memory="14GB"`.
+
+    With `devices`, the axes of the meshes have `axis_names` as far as there are so many.
 
     Raises: SdyError SDY-T252 if an option is malformed, or if both a mesh and a number of devices are given; errors of
     the notation of meshes.
@@ -110,7 +113,7 @@ def search_request(
         raise _wrong(f"memory: {error}") from None
     meshes = (_mesh(mesh),) if mesh is not None else ()
     if devices is not None:
-        meshes = tuple(meshes_of_devices(devices))
+        meshes = tuple(meshes_of_devices(devices, axis_names))
     fixed = {name: str(sharding) for name, sharding in (fix or {}).items()}
     places = meshes, fixed, from_scratch, seconds, overlap, constraints
     return SearchRequest(hardware, free_bytes, goals[minimize], *places)
@@ -123,8 +126,10 @@ def _mesh(text: str) -> Mesh:
     return found
 
 
-def meshes_of_devices(count: int) -> Iterator[Mesh]:
+def meshes_of_devices(count: int, axis_names: Sequence[str] = ()) -> Iterator[Mesh]:
     """Yield the meshes of one to three axes for a number of devices, the larger axes first.
+
+    The axes have `axis_names`, and after these x, y and z.
 
     >>> [" ".join(str(axis.size) for axis in mesh.axes) for mesh in meshes_of_devices(8)]
     ['8', '4 2', '2 2 2']
@@ -133,9 +138,10 @@ def meshes_of_devices(count: int) -> Iterator[Mesh]:
     """
     if count < 2:
         raise _wrong(f"devices: expected at least 2, got {count}")
+    names = list(dict.fromkeys((*axis_names, *AXIS_NAMES)))
     for length in range(1, len(AXIS_NAMES) + 1):
         for sizes in _factorizations(count, length, count):
-            yield Mesh(tuple(MeshAxis(name, size) for name, size in zip(AXIS_NAMES, sizes, strict=False)))
+            yield Mesh(tuple(MeshAxis(name, size) for name, size in zip(names, sizes, strict=False)))
 
 
 def splits_axes(sizes: Sequence[int], joined: Sequence[int]) -> bool:

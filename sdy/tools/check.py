@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from sdy.advice.contract import Breach, Contract, contract_of, diagnostics_of
 from sdy.advice.contract_file import read_contract, write_contract
 from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.program.program import Program
+from sdy.report.similar_entries import on_one_screen
 from sdy.tools.command_line.arguments import default_machine, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
@@ -48,6 +51,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--update", action="store_true", help="write the contract that the program keeps now")
     parser.add_argument("--on", metavar="MACHINE", help="with --update, the machine of the predicted time")
     add_compile_arguments(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="print all broken bounds, however many")
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--format", choices=FORMATS, default="text", help="print the broken bounds as text, JSON or GitHub annotations"
@@ -65,6 +69,9 @@ def run(arguments: Namespace) -> int:
 def _check_file(arguments: Namespace) -> int:
     if arguments.update:
         contract = with_program(arguments, lambda program: _contract(program, arguments))
+        if Path(arguments.contract).exists():
+            old = read_contract(read_text(arguments.contract), arguments.contract)
+            contract = replace(contract, tolerance=old.tolerance)
         write_text(arguments.contract, write_contract(contract))
         if arguments.format == "json":
             _print([], arguments, "")
@@ -96,7 +103,8 @@ def _print(found: Sequence[Breach], arguments: Namespace, text: str) -> None:
         case "github":
             print("\n".join(map(annotation, diagnostics)), end="\n" if found else "")
         case _:
-            for diagnostic in diagnostics:
-                print(render(diagnostic), file=sys.stderr)
+            texts = [render(diagnostic) for diagnostic in diagnostics]
+            for text in on_one_screen(texts, verbose=arguments.verbose):
+                print(text, file=sys.stderr)
             if not found:
                 print(f"{arguments.file} keeps {arguments.contract}")

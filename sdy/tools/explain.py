@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from sdy.advice.collectives import Collective
+from sdy.advice.lint.linter import edits_of_collectives
 from sdy.advice.partition_summary import PartitionSummary
 from sdy.advice.report_json import cause_text, collectives_json
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
@@ -29,13 +31,15 @@ from, and which ops propagated it, line by line. With --why-not, explain why a d
 axis: what stopped the axis and where, and an edit that shards it, which was tried. With --conflicts, list the ops at
 which an axis of one tensor could not be propagated to another tensor, with the reason. Each of these ops will need a
 reshard. With --collectives, list the collectives that each device runs and what causes each: a conflict of propagation,
-an annotation, a rewrite of the communication optimizer, or the op itself on shards.
+an annotation, a rewrite of the communication optimizer, or the op itself on shards. If `sdy lint` finds an edit that
+avoids a collective or makes it cheaper, it is shown with what it saves.
 
 Values have the names of the file; arguments of loops and other regions are named as `sdy-opt FILE` prints them. A name
 without a function refers to the main function. A line number refers to all values that are defined on that line. If the
 file has locations, values also have the names and lines of the JAX program: params["up"], train.py:20.
 """
 
+EDITS, EDIT_SECONDS = 8, 10.0  # that are tried in passing; `sdy lint` tries more
 _DIM_AND_AXIS = re.compile(r"""dim=(?P<dim>-?\d+)[\s,]+axis=["']?(?P<axis>[^"'\s]+)["']?""")
 
 
@@ -80,13 +84,14 @@ def _answer(program: Program, text: str, arguments: Namespace) -> None:
     values = [each for name in names for each in explainer.explanations(name)]
     why_not = _why_not_lines(program, arguments) if asks_why_not else None
     facts = program.partition_summary(default_machine()) if arguments.collectives else None
+    edits = edits_of_collectives(facts, EDITS, EDIT_SECONDS) if facts is not None and facts.collectives else {}
     if arguments.json:
         print_json(
             {
                 "values": [each.to_json() for each in values] if names else None,
                 "why_not": why_not,
                 "conflicts": [site.to_json() for site in explainer.conflict_sites()] if arguments.conflicts else None,
-                "collectives": None if facts is None else collectives_json(facts),
+                "collectives": None if facts is None else _collectives_json(facts, edits),
             }
         )
         return
@@ -94,7 +99,7 @@ def _answer(program: Program, text: str, arguments: Namespace) -> None:
     if arguments.conflicts:
         lines += explainer.conflicts(verbose=arguments.verbose)
     if facts is not None:
-        lines += _collective_lines(facts, verbose=arguments.verbose)
+        lines += _collective_lines(facts, edits, verbose=arguments.verbose)
     print(*lines, sep="\n")
 
 
@@ -103,17 +108,23 @@ def _why_not_lines(program: Program, arguments: Namespace) -> list[str]:
     return program.why_not(arguments.value, dim=dim, axis=axis).splitlines()
 
 
-def _collective_lines(facts: PartitionSummary, *, verbose: bool) -> Iterator[str]:
+def _collectives_json(facts: PartitionSummary, edits: Mapping[Collective, str]) -> list[dict[str, object]]:
+    pairs = zip(facts.collectives, collectives_json(facts), strict=True)
+    return [{**found, "edit": edits.get(collective)} for collective, found in pairs]
+
+
+def _collective_lines(facts: PartitionSummary, edits: Mapping[Collective, str], *, verbose: bool) -> Iterator[str]:
     texts = [
-        (each.source, f"{each}, caused by {cause_text(facts, each)}", facts.causes_of(each))
-        for each in facts.collectives
+        (each, f"{each}, caused by {cause_text(facts, each)}", facts.causes_of(each)) for each in facts.collectives
     ]
     groups = groups_of_similar(texts, lambda text: without_names("\n".join((text[1], *text[2]))), verbose=verbose)
-    for (_, headline, causes), *others in groups:
+    for (collective, headline, causes), *others in groups:
         yield headline
         yield from (f"  {line}" for line in causes)
+        if collective in edits:
+            yield f"  edit: {edits[collective]}"
         if others:
-            sources = list(dict.fromkeys(source for source, _, _ in others))
+            sources = list(dict.fromkeys(other.source for other, _, _ in others))
             yield f"  likewise {len(others):,} more, at {first_names(sources)}"
     if not facts.collectives:
         yield "no collectives: the devices do not communicate"

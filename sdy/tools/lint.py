@@ -16,6 +16,7 @@ from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.toml_tables import nearest_pyproject, positive_number
 from sdy.program.program import Program
+from sdy.report.similar_entries import on_one_screen
 from sdy.tools.command_line.arguments import print_json
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
@@ -167,9 +168,9 @@ def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text:
         case _:
             for each in fixed:
                 print(f"fixed {each.code}: {each.fix}", file=stream)
-            for diagnostic in diagnostics:
-                print(render(diagnostic), file=stream)
-            print(_summary(report, fixed), file=stream)
+            for shown_text in on_one_screen(list(map(render, diagnostics)), verbose=arguments.verbose):
+                print(shown_text, file=stream)
+            print(report.summary(len(fixed)), file=stream)
 
 
 def _as_json(report: LintReport, fixed: list[Finding]) -> dict[str, object]:
@@ -179,18 +180,6 @@ def _as_json(report: LintReport, fixed: list[Finding]) -> dict[str, object]:
         "untried": report.untried,
         "totals": report.price.as_cost.to_json(),
     }
-
-
-def _summary(report: LintReport, fixed: list[Finding]) -> str:
-    count, fixable = len(report.findings), sum(each.is_fixable for each in report.findings)
-    text = "no findings" if count == 0 else "1 finding" if count == 1 else f"{count} findings"
-    if fixable:
-        text += f", {fixable} fixable with --fix"
-    if fixed:
-        text += f", {len(fixed)} fixed"
-    if report.untried:
-        text += f"; {report.untried} possible findings were not tried: --trials or --time-limit raises the limit"
-    return text
 
 
 def _codes(text: str) -> tuple[str, ...]:

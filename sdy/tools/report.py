@@ -21,7 +21,7 @@ from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 if TYPE_CHECKING:
     from sdy.cost.hardware import Hardware
-    from sdy.evidence.partitioners.table import PartitionerResult
+    from sdy.evidence.partitioners.table import PartitionerResult, PartitionerResults
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and
@@ -31,6 +31,7 @@ value in colour, the origin of each axis, the time of each collective, memory ov
 With --with, partition the program with XLA and jaxlib's Shardy too, and compare the collectives, bytes, FLOPs and
 memory of one device. Run what they make of it on random inputs, and compare the results with a run on one device. XLA
 compiles the program for as many devices of the host as its mesh has. A partitioner that fails has a row that says how.
+A program whose run would take over ten minutes or more memory than is available is only compiled.
 Needs JAX: pip install 'sdy[jax]'.
 
 {SEVERAL_FILES}
@@ -58,6 +59,9 @@ def parser() -> ArgumentParser:
     parser.add_argument("--compare", action="store_true", help=SUPPRESS)  # the old command of this name
     parser.add_argument("--seed", type=int, help="with --with: seed of the random inputs (default: 0)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="with --with: for each of the partitioners")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--compile-only", action="store_true", help="with --with: do not run the programs")
+    kinds.add_argument("--full", action="store_true", help="with --with: run the programs, however long it takes")
     add_compile_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help=VERBOSE_HELP)
     return parser
@@ -68,7 +72,7 @@ def run(arguments: Namespace) -> int:
     if arguments.compare and arguments.others is None:
         arguments.others = "xla,shardy"
     if arguments.others is None:
-        check_not_given(arguments, "requires --with", "seed", "timeout")
+        check_not_given(arguments, "requires --with", "seed", "timeout", "compile_only", "full")
     return run_files(arguments, _report_file, for_one_file=("html",), is_json=arguments.json)
 
 
@@ -79,9 +83,9 @@ def _report_file(arguments: Namespace) -> int:
     def report(program: Program) -> int:
         results = _compared(program, arguments)
         if arguments.html is not None:
-            write_text(arguments.html, program.report_html(hardware, results))
+            write_text(arguments.html, program.report_html(hardware, results or ()))
         elif arguments.json:
-            _print_json(program, hardware, results, arguments)
+            _print_json(program, hardware, results or (), arguments)
         else:
             _print(program, arguments, results)
         if results and results[0].problem:
@@ -101,13 +105,14 @@ def _report_pipeline(arguments: Namespace, pipeline: Pipeline) -> int:
     return pipelines.report(arguments, pipeline)
 
 
-def _compared(program: Program, arguments: Namespace) -> Sequence[PartitionerResult]:
-    """Return the results of the partitioners of `--with`, ours first; none without it."""
+def _compared(program: Program, arguments: Namespace) -> PartitionerResults | None:
+    """Return the results of the partitioners of `--with`, ours first; None without it."""
     if arguments.others is None:
-        return ()
+        return None
     others = [name for name in arguments.others.split(",") if name]
     timeout = {} if arguments.timeout is None else {"seconds": arguments.timeout}
-    return sdy.compare_partitioners(program, others, seed=arguments.seed or 0, **timeout)
+    run = False if arguments.compile_only else True if arguments.full else None
+    return sdy.compare_partitioners(program, others, seed=arguments.seed or 0, run=run, **timeout)
 
 
 def _print_json(
@@ -123,17 +128,8 @@ def _print_json(
     )
 
 
-def _print(program: Program, arguments: Namespace, results: Sequence[PartitionerResult]) -> None:
+def _print(program: Program, arguments: Namespace, results: PartitionerResults | None) -> None:
+    if results is not None:
+        write_text("-", results.report(get_terminal_size().columns))
     if not arguments.compare:
         write_text("-", program.report(arguments.on, width=get_terminal_size().columns, verbose=arguments.verbose))
-    if results:
-        # Imported here with rich, which the HTML page does not need.
-        from sdy.evidence.partitioners.table import results_table
-        from sdy.report.tables.fitted_table import print_tables
-        from sdy.tools.command_line.output.console import console_of
-
-        console = console_of(arguments)
-        print_tables(console, results_table("on one device", {each.partitioner: each for each in results}))
-        for each in results:
-            if each.problem:
-                console.print(f"{each.partitioner}: {each.problem}", markup=False)

@@ -10,7 +10,7 @@ from support.random_programs.products import products_program
 from support.random_programs.program import random_program
 from support.slow_cases import slow_except
 
-from sdy.cost.traffic import total_bytes_sent
+from sdy.cost.traffic import sends_of
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.program import Program
 
@@ -26,7 +26,7 @@ def _worse(texts: Iterable[tuple[int, str]]) -> dict[int, tuple[float, float]]:
     for seed, text in texts:
         program = Program.from_text(text)
         try:
-            sent = [total_bytes_sent(each.partition().local) for each in (program, program.without_optimizer())]
+            sent = [sends_of(each.partition().local).bytes for each in (program, program.without_optimizer())]
         except SdyError as error:
             if error.diagnostics[0].code != "SDY-T108":  # a sharding group that spans manual computations
                 raise

@@ -91,6 +91,35 @@ def test_a_crash_and_a_timeout_are_rows(monkeypatch: pytest.MonkeyPatch) -> None
     assert stopped.problem == "stopped after 3 seconds"
 
 
+LARGE = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<65536x65536xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> tensor<65536x65536xf32> {
+  %0 = stablehlo.dot %a, %a : (tensor<65536x65536xf32>, tensor<65536x65536xf32>) -> tensor<65536x65536xf32>
+  return %0 : tensor<65536x65536xf32>
+}
+"""
+
+
+def test_a_large_program_is_compiled_and_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "large.mlir").write_text(LARGE)
+    assert main(["report", str(tmp_path / "large.mlir"), "--with", "xla"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "a run would take " in printed
+    assert "so the programs are only compiled" in printed
+    assert "12,884,901,888 │ 12,884,901,888" in printed  # bytes sent of sdy and of XLA
+    assert printed.index("a run would take") < printed.index("as sdy partitions it")
+
+
+def test_a_program_is_only_compiled_if_so_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(PATHS["matmul_case3"]), "--with", "xla", "--compile-only"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("not compared") == 2
+    assert "a run would take" not in printed
+    assert main(["report", str(PATHS["matmul_case3"]), "--compile-only"]) == 2
+    assert "--compile-only requires --with" in capsys.readouterr().err
+
+
 def test_the_command_prints_a_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(PATHS["matmul_case3"])]) == 0
     table = capsys.readouterr().out

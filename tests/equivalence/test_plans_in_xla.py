@@ -11,8 +11,10 @@ from support.jax_programs.shared_models import MISSING, MODELS
 
 import sdy
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import CollectiveStatistics, Statistics
 from sdy.dialects.meshes import meshes_of
-from sdy.search.plans.xla_check import XlaCheck
+from sdy.evidence.partitioners.table import PartitionerResult
+from sdy.search.plans.xla_check import XlaCheck, check_xla
 from sdy.search.searched_module import without_shardings
 
 pytestmark = pytest.mark.jax
@@ -59,7 +61,8 @@ def runs(check: XlaCheck, kind: CollectiveKind) -> list[int]:
 def test_xla_follows_a_plan() -> None:
     plan = sdy.Program.from_text(PROGRAM).search(mesh="model=4", fix=FIXED, memory="1.5MB", time_limit=10)
     check = plan.check_xla()
-    assert check.agrees
+    assert check.agrees is True
+    assert check.rules is check.plan  # the plan has no constraints
     assert runs(check, CollectiveKind.ALL_REDUCE) == [0, 0, 1, 1]
     assert check.bytes_ratio is None  # the program without annotations sends nothing
     lines = check.report().splitlines()
@@ -72,10 +75,54 @@ def test_large_programs_are_compiled_and_not_run() -> None:
     gathered = plan.program.apply(sdy.replicate("result"), sdy.shard("arg0", dim=1, axis="model"))
     check = plan.check_xla(gathered.program, run=False)
     assert runs(check, CollectiveKind.ALL_REDUCE)[2:] == [1, 1]
+    assert check.agrees is None
+    assert repr(check).startswith("XlaCheck(not run; PartitionerResult(sdy: ")
     data: Any = check.to_json()
     assert [data[name]["outputs"] for name in ("before", "xla_before", "plan", "xla_plan")] == [[]] * 4
     assert data["xla_plan"]["statistics"]["bytes_sent"] > 0
     assert check.bytes_ratio == pytest.approx(2 / 3)  # the baseline gathers %x, too
+
+
+CONSTRAINT = '%c = sdy.sharding_constraint %0 <@mesh, [{}, {"model"}]> : tensor<64x1024xf32>'
+
+
+def test_the_shardings_are_compiled_without_the_constraints_too() -> None:
+    text = PROGRAM.replace("%1 = stablehlo.tanh %0", f"{CONSTRAINT}\n  %1 = stablehlo.tanh %c")
+    constrained = sdy.Program.from_text(f'sdy.mesh @mesh = <["model"=4]>\n{text}')
+    plain = sdy.Program.from_text(PROGRAM)
+    check = check_xla(plain, plain, constrained, 0, 60, run=False)
+    assert [each.statistics and each.statistics.runs for each in (check.xla_rules, check.xla_plan)] == [0, 1]
+    assert "rules, XLA" in check.report()
+
+
+def result(sent: float) -> PartitionerResult:
+    kind = CollectiveKind.ALL_REDUCE
+    return PartitionerResult("", Statistics({kind: CollectiveStatistics(1, 1, sent)}, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("sent", "warnings"),
+    [
+        # before: sdy, XLA; shardings alone: sdy, XLA; with constraints: sdy, XLA
+        ((100, 200, 50, 80, 50, 80), []),
+        ((100, 200, 50, 300, 40, 90), ["arguments and results, it sends 300 bytes, and 200 before."]),
+        ((100, 200, 50, 300, 40, 400), ["arguments and results, it sends 300", "the constraints too, it sends 400"]),
+        ((100, 200, 150, 300, 150, 300), []),  # the plan is for less memory
+    ],
+)
+def test_a_plan_that_xla_does_not_follow_is_reported(sent: tuple[float, ...], warnings: list[str]) -> None:
+    found = XlaCheck(*map(result, sent)).warnings
+    assert len(found) == len(warnings)
+    assert all(expected in warning for expected, warning in zip(warnings, found, strict=True))
+
+
+def test_a_partitioner_that_failed_is_reported() -> None:
+    failed = PartitionerResult("xla", problem="stopped after 10 seconds")
+    assert XlaCheck(result(1), failed, result(1), failed, result(1), failed).warnings == [
+        "before, XLA: stopped after 10 seconds",
+        "rules, XLA: stopped after 10 seconds",
+        "plan, XLA: stopped after 10 seconds",
+    ]
 
 
 def is_better(check: XlaCheck) -> bool:

@@ -1,4 +1,7 @@
-"""Changes the annotations in the text of a program, and leaves the rest of the text as the user wrote it."""
+"""Changes the annotations in the text of a program, and leaves the rest of the text as the user wrote it.
+
+Also adds the locations that a text lacks: the lines of Python and the names of arguments of a program from JAX.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,24 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, pairwise
-from typing import NamedTuple
+from json import dumps
+from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Change, Removal, edited
+from sdy.compile.origin import Origin
 from sdy.diagnostics.diagnostic import SdyError, Span
 from sdy.dialects.data_flow import index_of
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module, print_module
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.grammar.write import write_sharding
-from sdy.report.explanation.value_names import ValueNames
+from sdy.report.explanation.value_names import ValueNames, line_of
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|[()\[\]{}<>]')
@@ -56,6 +63,35 @@ def replacements(text: str, module: ModuleOp, changes: Sequence[Change]) -> list
     except (UnsupportedTextError, SdyError):
         pass
     return [Replacement(0, len(text), expected)]
+
+
+def text_with_locations(module: ModuleOp, origin: Origin[Any]) -> str:
+    """Return the text of a program, in which each op and argument has the location that `origin` knows.
+
+    Each op keeps its line. `module` was read from the text, in which each op ends on the line before the next one.
+    """
+    text, main = ProgramText(origin.text), main_function(module)
+    places: list[tuple[int, str]] = []
+    for op in pre_order(module):
+        line, last = line_of(op), _last_line(op)
+        file, _, number = origin.source_lines.get(line or 0, "").rpartition(":")
+        if number and last is not None:
+            places.append((text.line_end(last), f"{dumps(file)}:{number}:0"))
+    ends = [end for _, end in text.function(text.offset(main)).arguments] if origin.argument_names else []
+    names = map(partial(dumps, ensure_ascii=False), origin.argument_names)
+    places += zip(ends, names, strict=True)
+    return _replaced(origin.text, [Replacement(end, end, f" loc({place})") for end, place in sorted(places)])
+
+
+def _last_line(op: Operation) -> int | None:
+    """Return the last line of an op: the one before the next op, or if it is the last one of its block, its own."""
+    own, later = line_of(op), op.next_op
+    while later is not None and line_of(later) == own:
+        later = later.next_op
+    if later is None:
+        return None if op.regions else own
+    following = line_of(later)
+    return None if following is None else following - 1
 
 
 def _replaced(text: str, found: list[Replacement]) -> str:
@@ -213,6 +249,10 @@ class ProgramText:
         return self._line_starts[index - 1], self._line_starts[index] if index < len(self._line_starts) else len(
             self.text
         )
+
+    def line_end(self, number: int) -> int:
+        """Return the offset of the newline that ends a line, or of the end of the text."""
+        return self.line(self._line_starts[number - 1])[1] - (number < len(self._line_starts))
 
     def span(self, start: int, end: int, file: str) -> Span:
         """Return the location of a part of the text without the blanks around it; it ends with its line."""

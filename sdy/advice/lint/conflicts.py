@@ -137,6 +137,7 @@ def lost_axes(linted: LintedProgram) -> Iterator[Candidate]:
                 span=linted.names.span(loss.value),
                 subject=f"axis {axis.name} of activations",
                 notes=loss.sentences,
+                affected=collectives,
             )
 
 

@@ -82,7 +82,8 @@ class Candidate:
     `fixes` are tried in this order until one saves at least half of the cost. If `needs_fix`, the cost is an estimate:
     the finding is reported only with a fix, which saves at least `least_saved`, and costs what that saves. If
     `is_idle`, the fix must leave the local program as it is. `collectives` and `subject` identify the cause: of several
-    findings with a common collective or an equal subject, the one that costs most is reported.
+    findings with a common collective or an equal subject, the one that costs most is reported. `affected` are other
+    collectives that the fixes may avoid.
     """
 
     code: str
@@ -96,6 +97,7 @@ class Candidate:
     collectives: tuple[Collective, ...] = ()
     subject: str = ""
     notes: tuple[str, ...] = ()
+    affected: tuple[Collective, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class Finding:
     source: str = ""
     notes: tuple[str, ...] = ()
     was_limited: bool = False
+    collectives: tuple[Collective, ...] = ()  # that the fix may avoid or make cheaper
 
     def __repr__(self) -> str:
         return f"Finding({self.code}: {self.message}: {self.cost})"

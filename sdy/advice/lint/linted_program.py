@@ -215,6 +215,11 @@ class TargetNames:
             return {}
         return {target: text.span(*found, span.file) for target, found in zip(self._boundary, offsets, strict=True)}
 
+    def python_line(self, target: Target) -> str:
+        """Return the line of Python that computes a value; empty if the program is not from JAX."""
+        span = self.span(target)
+        return self._program.origin.python_line(None if span is None else span.line)
+
     def with_source(self, span: Span | None) -> Span | None:
         """Return a location with the Python line that its line comes from, if that is known."""
         lines = self._program.origin.source_lines

@@ -14,6 +14,7 @@ from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.advice.collectives import Collective
 from sdy.advice.edits import is_at_boundary
 from sdy.advice.lint.finding import Candidate, Finding, Fix, TriedFix
 from sdy.advice.lint.linted_program import LintedProgram
@@ -22,10 +23,11 @@ from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
 from sdy.advice.lint.trials import Trials, UntriedError
 from sdy.advice.partition_summary import PartitionSummary
+from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.module_text import print_module
 from sdy.report.html.fragment import tables_html
-from sdy.report.similar_entries import groups_of_similar, without_names
+from sdy.report.similar_entries import groups_of_similar, on_one_screen, without_names
 from sdy.report.tables.fitted_table import fitted_table
 
 MOST_FINDINGS = 12  # a list of at most this number stays as it is
@@ -49,6 +51,23 @@ class LintReport:
         """Return one line: the number of findings, and of those that `with_lint_fixes` fixes."""
         fixable = sum(finding.is_fixable for finding in self.findings)
         return f"LintReport({counted(len(self.findings), 'finding')}, {fixable} with a fix that costs nothing)"
+
+    def __str__(self) -> str:
+        """Return the findings as the command prints them: one of similar ones, and no more than on one screen."""
+        texts = [render(each.diagnostic()) for each in one_of_similar(self.findings)]
+        return "\n".join([*on_one_screen(texts), self.summary()])
+
+    def summary(self, fixed: int = 0) -> str:
+        """Return a line with the number of findings, and of those that were fixed."""
+        fixable = sum(each.is_fixable for each in self.findings)
+        text = counted(len(self.findings), "finding") if self.findings else "no findings"
+        if fixable:
+            text += f", {fixable} fixable with --fix"
+        if fixed:
+            text += f", {fixed} fixed"
+        if self.untried:
+            text += f"; {self.untried} possible findings were not tried: --trials or --time-limit raises the limit"
+        return text
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show, with one of each group of similar findings if there are many."""
@@ -150,6 +169,7 @@ class Linter:
             self._linted.names.source(candidate.span),
             candidate.notes,
             was_limited=was_limited,
+            collectives=candidate.collectives or candidate.affected,
         )
 
     def _allowed(self, fixes: Sequence[Fix]) -> Sequence[Fix]:
@@ -205,6 +225,16 @@ class Linter:
             if not own & causes:
                 yield candidate, finding
             causes |= own
+
+
+def edits_of_collectives(facts: PartitionSummary, trials: int, seconds: float) -> dict[Collective, str]:
+    """Return the fix of the costliest finding about each collective, with what it saves.
+
+    So many fixes are tried, in so many seconds.
+    """
+    settings = LintSettings(on=facts.hardware.name, trials=trials, time_limit=seconds)
+    findings = Linter(facts, settings).report().findings
+    return {each: str(finding.fix) for finding in reversed(findings) if finding.fix for each in finding.collectives}
 
 
 def one_of_similar(findings: Sequence[Finding], *, verbose: bool = False) -> list[Finding]:

@@ -54,4 +54,6 @@ def uses_through_elementwise(value: SSAValue, is_end: Callable[[CollectiveOp], b
 
 def fix_of(linted: LintedProgram, *changes: Change) -> Fix:
     """Return the fix that consists of some changes."""
-    return Fix(tuple(change.described(linted.names.name(change.target)) for change in changes), changes)
+    names = linted.names
+    texts = (change.described(names.name(change.target), names.python_line(change.target)) for change in changes)
+    return Fix(tuple(texts), changes)

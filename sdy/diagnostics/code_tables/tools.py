@@ -163,6 +163,10 @@ TOOLS: dict[str, Code] = {
         "Correct its pattern, or move it before the rules that match.",
     ),
     "SDY-T258": Code("A rule shards more dims than a leaf has.", "Shorten the `PartitionSpec`, or narrow the pattern."),
+    "SDY-T259": Code(
+        "A pytree is neither the arguments of the program of a plan nor one of them.",
+        "Pass the tuple of all arguments, or a dict of some by name.",
+    ),
     "SDY-T260": Code(
         "Completions for a shell need shtab, which is not installed.", "Run `pip install 'sdy[completion]'`."
     ),

@@ -24,6 +24,7 @@ from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hlo_statistics import HloModule
 from sdy.cost.statistics import Statistics, statistics_of
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.wording import exit_text
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.walk import ops_of
@@ -67,6 +68,7 @@ class _Reference:
     @cached_property
     def expected(self) -> Sequence[Array] | SdyError:
         """The results on one device, or the reason why there are none: an op has no kernel."""
+        note_step("run the program on one device")
         try:
             return self.program.run_flat(self.inputs)
         except SdyError as error:
@@ -107,6 +109,7 @@ def _message(error: SdyError) -> str:
 
 def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerResult:
     other = OTHERS[name]
+    note_step(f"{name} partitions the program{' and runs it' if reference.is_run else ''}, in a process of its own")
     with TemporaryDirectory() as directory:
         folder = Path(directory)
         devices = reference.partitioned.boundary.mesh.device_count

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import Statistics
 from sdy.evidence.runs.comparison import OutputComparison, verdict
-from sdy.report.html.fragment import tables_html
+from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
 
@@ -41,18 +41,21 @@ class PartitionerResult:
         }
 
 
-class PartitionerResults(list[PartitionerResult]):
-    """The results of several partitioners for one program."""
+class PartitionerResults(Reported, list[PartitionerResult]):
+    """The results of several partitioners for one program. `note` says why they did not run, if that was not asked."""
+
+    def __init__(self, results: Iterable[PartitionerResult] = (), note: str = "") -> None:
+        super().__init__(results)
+        self.note = note
 
     def __repr__(self) -> str:
         return f"PartitionerResults({', '.join(each.partitioner for each in self)})"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show: a column for each partitioner."""
-        table = results_table("on one device", {each.partitioner: each for each in self})
-        return tables_html(
-            repr(self), [table], (f"{each.partitioner}: {each.problem}" for each in self if each.problem)
-        )
+    def _notes(self) -> list[str]:
+        return [*(f"{each.partitioner}: {each.problem}" for each in self if each.problem), *filter(None, [self.note])]
+
+    def _tables(self) -> Sequence[FittedTable]:
+        return [results_table("on one device", {each.partitioner: each for each in self})]
 
 
 def results_table(title: str, results: Mapping[str, PartitionerResult]) -> FittedTable:

@@ -74,7 +74,9 @@ class VerifiedRound:
 
 
 def verdict(comparisons: Sequence[OutputComparison]) -> str:
-    """Return whether all outputs agree, or how many differ, in words."""
+    """Return whether all outputs agree, or how many differ, in words; "not compared" without comparisons."""
+    if not comparisons:
+        return "not compared"
     wrong = sum(not each.agrees for each in comparisons)
     outputs = counted(len(comparisons), "output")
     return f"{wrong} of {outputs} differ" if wrong else f"{outputs} agree" + "s" * (len(comparisons) == 1)

@@ -177,6 +177,11 @@ class Explainer:
         copies = tuple(self._copy(holder) for holder in self.values.holders(written))
         return replace(self._described_value(written), copies=copies)
 
+    def python_line(self, value: SSAValue) -> str:
+        """Return the line of Python that computes a value; empty if the program is not from JAX."""
+        op = op_of(value)
+        return "" if op is None else self._origin.python_line(line_of(op))
+
     def origins(self, written: SSAValue) -> Iterator[AxisOrigin]:
         """Yield the origin of each axis of a value; if each use has a separate copy, of the first copy."""
         for copy in self._counterparts.transformed(written)[:1]:

@@ -4,6 +4,7 @@ function showOverview() {
   byId("file").textContent = data.file || "program";
   document.title = `${data.file || "program"}: sharding report`;
   const sent = data.collectives.reduce((sum, each) => sum + each[2], 0), total = cost.seconds_in_turn || 1;
+  byId("head").append(...sentenceNodes(data.head));
   byId("cards").append(
     card(secondsText(cost.seconds_in_turn), `total on ${cost.hardware}, computation and communication in turn (without overlap)`),
     card(secondsText(cost.seconds_overlapped), "total if both overlap completely"),
@@ -101,7 +102,8 @@ function showPeak() {
     make("td", { class: "number" }, bytesText(bytes), make("span", { class: "meter", style: `--share:${(100 * bytes) / fullest}%` }))))));
 }
 
-const COLUMNS = [["kind", 0], ["axes", 1], ["bytes sent", 2], ["time", 3], ["runs", 4], ["bound by", 5], ["cause", 8], ["source", 6]];
+// What a reader needs first comes first: a narrow screen shows only some columns.
+const COLUMNS = [["kind", 0], ["time", 3], ["source", 6], ["cause", 8], ["axes", 1], ["bytes sent", 2], ["runs", 4], ["bound by", 5]];
 const collectiveTexts = data.collectives.map(([kind, axes, , , , , line, source, cause]) =>
   plain(`${kind} ${axes.map((axis) => axis[1]).join(" ")} line ${line} ${source} ${cause}`));
 let order = { column: 3, falls: true };
@@ -119,12 +121,25 @@ function showCollectives(words = []) {
       order = { column, falls: order.column === column ? !order.falls : [2, 3, 4].includes(column) };
       showCollectives(queryWords());
     } }, title, order.column === column ? (order.falls ? " ↓" : " ↑") : "")));
-  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...found.map(([[kind, axes, bytes, seconds, runs, latency, line, source, cause]]) =>
-    make("tr", {}, make("td", {}, kind), make("td", {}, ...axes.map((axis) => axisChip(axis))), make("td", { class: "number" }, bytesText(bytes)),
+  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...found.map(([[kind, axes, bytes, seconds, runs, latency, line, source, cause], index]) =>
+    make("tr", {}, make("td", {}, kind),
       make("td", { class: "number" }, secondsText(seconds), make("span", { class: "meter", style: `--share:${(100 * seconds) / longest}%` })),
-      make("td", { class: "number" }, String(runs)), make("td", { class: "dim" }, latency ? "latency" : "bandwidth"),
-      make("td", { class: "dim" }, cause.replace(/^(an?|the) /, "")),
-      make("td", {}, line === null ? "" : lineButton(line, source || `line ${line}`))))));
+      make("td", {}, line === null ? "" : lineButton(line, source || `line ${line}`)),
+      make("td", {}, make("button", { class: "link", type: "button", onclick: () => showCollective(index) }, cause.replace(/^(an?|the) /, ""))),
+      make("td", {}, ...axes.map((axis) => axisChip(axis))), make("td", { class: "number" }, bytesText(bytes)),
+      make("td", { class: "number" }, String(runs)), make("td", { class: "dim" }, latency ? "latency" : "bandwidth")))));
+}
+// Why a collective is there: its causes, whose lines lead to the program.
+function showCollective(index) {
+  const [kind, axes, bytes, seconds, , , line, source, cause, details] = data.collectives[index];
+  byId("details").replaceChildren(
+    make("h3", {}, kind, " ", ...axes.map((axis) => axisChip(axis))),
+    make("dl", {}, ...term("each device sends", bytesText(bytes)), ...term("time", secondsText(seconds)),
+      ...term("source", line === null ? "" : lineButton(line, source || `line ${line}`)), ...term("cause", cause)),
+    ...details.map((text) => {
+      const place = /^(\s*)(line (\d+)(?: \([^)]*\))?)(.*)$/.exec(text);
+      return make("p", { class: text.startsWith(" ") ? "why" : "" }, ...(place ? [lineButton(Number(place[3]), place[2]), place[4]] : [text.trim()]));
+    }));
 }
 
 // What other partitioners make of the program, where the page was made with a comparison.

@@ -51,4 +51,6 @@ showPartitioners();
 search();
 let resizing = 0;
 addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(showCurve, 100); });
-byId("details").append(make("p", { class: "none" }, "Select a row of the program to see its sharding, its local type and the origin of each of its axes."));
+const times = data.collectives.map((each) => each[3]);
+if (times.length) showCollective(times.indexOf(Math.max(...times)));
+else byId("details").append(make("p", { class: "none" }, "Select a row of the program to see its sharding, its local type and the origin of each of its axes."));

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from sdy.compile.origin import Origin
 from sdy.cost.memory_curve import PeakValues
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
@@ -54,16 +55,22 @@ class AliveValue(NamedTuple):
 
 
 def collective_rows(
-    slots: Sequence[ScheduledOp], source_lines: Mapping[int, str], causes: CollectiveCauses
+    slots: Sequence[ScheduledOp], origin: Origin[Any], main: int | None, causes: CollectiveCauses
 ) -> list[CollectiveRow]:
-    """Return the rows of the collectives of a schedule, in program order."""
+    """Return the rows of the collectives of a schedule, in program order.
+
+    The source of a reshard of an argument of the main function, which is on the line `main`, is its name.
+    """
     found: list[CollectiveRow] = []
     for slot in slots:
         if isinstance(slot.work, CollectiveRun) and not slot.visit.is_left:
             line, runs, sending = line_of(slot.visit.op), slot.visit.times, slot.work
-            source = "" if line is None else source_lines.get(line, "")
+            argument = argument_number(slot.visit.op)
+            source = "" if line is None else origin.source_lines.get(line, "")
+            if not source and argument is not None and line == main and origin.argument_names:
+                source = origin.argument_names[argument]
             cells, sent = axis_cells(sending.axes), round(runs * sending.bytes_sent)
-            place = line, sending.axes, argument_number(slot.visit.op)
+            place = line, sending.axes, argument
             found.append(
                 CollectiveRow(
                     sending.kind.value,

@@ -8,7 +8,7 @@ from sdy.cost.hardware import Hardware, Network, Switch, Torus
 from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
-from sdy.report.tables.fitted_table import FittedTable, fitted_table
+from sdy.report.tables.fitted_table import FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text
 
 
@@ -48,10 +48,17 @@ def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple
         ("fits", "yes" if cost.fits else "no"),
     )
     return (
-        fitted_table(f"collectives on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)),
+        fitted_table(
+            f"collectives of sdy's partitioner on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)
+        ),
         fitted_table("time on one device", ("", "time"), ((name, seconds_text(time)) for name, time in times), (1,)),
         fitted_table("memory of one device", ("", "value"), memory, right=(1,)),
     )
+
+
+def cost_text(cost: ProgramCost) -> str:
+    """Return the tables as text."""
+    return tables_text(cost_tables(cost))
 
 
 _OVERLAPS = {

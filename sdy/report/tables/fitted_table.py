@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 
 from rich.console import Console, ConsoleOptions
 from rich.table import Table
@@ -21,6 +22,7 @@ from rich.text import Text
 from sdy.report.similar_entries import MOST_ENTRIES, rest_text
 
 Cells = tuple[str, ...]
+WIDTH = 80  # of a text that is not for a terminal
 _MARGIN = 3  # of each column: a border and two blanks
 
 
@@ -87,6 +89,17 @@ def fitted_table(title: str, columns: Cells, rows: Iterable[Cells], right: tuple
 def print_tables(console: Console, *tables: FittedTable) -> None:
     """Print tables; words that are longer than a line are not cropped."""
     console.print(*tables, sep="\n", crop=False)
+
+
+def tables_text(tables: Iterable[FittedTable], lines: Iterable[str] = (), *, width: int = WIDTH) -> str:
+    """Return tables as plain text, and after them lines, which are wrapped."""
+    stream = StringIO()
+    console = Console(file=stream, width=width, highlight=False)
+    for table in tables:
+        print_tables(console, table)
+    for line in lines:
+        console.print(line, markup=False)
+    return stream.getvalue()
 
 
 def print_start(console: Console, table: FittedTable, *, verbose: bool) -> None:

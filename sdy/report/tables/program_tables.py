@@ -11,7 +11,7 @@ from sdy.cost.statistics import Statistics
 from sdy.diagnostics.wording import first_names
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
-from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table
+from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table, tables_text
 from sdy.report.value_rows import ValueRow
 
 NO_MESH = "no mesh: the program runs on one device"
@@ -41,27 +41,24 @@ def values_table(title: str, values: Iterable[ValueRow]) -> FittedTable:
 
 
 def folded_values_table(title: str, groups: Iterable[tuple[str, str, int]]) -> FittedTable:
-    """Return a table of values that are sharded alike, and how many these are."""
-    rows = ((names, sharding or "replicated", f"{count:,}") for names, sharding, count in groups)
+    """Return a table of values whose paths match a pattern and that are sharded alike, and how many these are."""
+    rows = ((pattern, sharding, f"{count:,}") for pattern, sharding, count in groups)
     return fitted_table(title, ("values", "sharding", "count"), rows, right=(2,))
 
 
 def dearest_collectives_table(uses: Sequence[tuple[CollectiveUse, int, str, str]], sent: float) -> FittedTable:
-    """Return a table of collectives, with how often they run, their causes and lines, and their share of all bytes."""
-    rows = (
-        (
-            str(count),
-            use.kind.value,
-            write_axis_list(use.axes),
-            rounded_bytes(use.bytes_per_device * count),
-            f"{use.bytes_per_device * count / sent:.0%}" if sent else "",
-            cause,
-            source,
-        )
-        for use, count, cause, source in uses
-    )
-    columns = ("runs", "kind", "axes", "sent", "share", "cause", "source")
-    return fitted_table("the dearest collectives", columns, rows, right=(0, 3, 4))
+    """Return a table of collectives, with how often they run, their causes and lines, and their share of all bytes.
+
+    It has few columns, so that it fits into 80 characters.
+    """
+    rows: list[Cells] = []
+    for use, count, cause, source in uses:
+        bytes_sent = use.bytes_per_device * count
+        share = f"{100 * bytes_sent / sent:.0f}" if sent else ""
+        runs = f"{count:,} {use.kind.value}"
+        rows.append((runs, write_axis_list(use.axes), rounded_bytes(bytes_sent), share, cause, source))
+    columns = ("runs", "axes", "sent", "%", "cause", "source")
+    return fitted_table("the dearest collectives", columns, rows, right=(2, 3))
 
 
 def _type_text(text: str) -> str:
@@ -113,6 +110,11 @@ def statistics_tables(statistics: Statistics) -> tuple[FittedTable, FittedTable]
         fitted_table("collectives", ("kind", "ops", "runs", "bytes sent"), kinds, right=(1, 2, 3)),
         fitted_table("one device", ("", "total"), totals, right=(1,)),
     )
+
+
+def statistics_text(statistics: Statistics) -> str:
+    """Return the tables of the statistics as text."""
+    return tables_text(statistics_tables(statistics))
 
 
 def errors_table(rows: Iterable[Cells]) -> FittedTable:

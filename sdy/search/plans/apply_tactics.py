@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from io import StringIO
-from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
-from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -26,19 +21,18 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
 from sdy.model.sharding_update import fully_open
+from sdy.model.tree_paths import matches_path, tree_path
 from sdy.report.boundary import boundary_values
 from sdy.report.explanation.value_names import ValueNames
-from sdy.report.html.fragment import tables_html
 from sdy.report.notation import read_mesh
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.reported import Reported
+from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.plans.search_plan import required_meshes, search_plan
 from sdy.search.search_request import Goal, search_request
 from sdy.search.searched_module import name_of_mesh, on_one_mesh
 from sdy.search.tactics import Annotation, SearchRest, Tactic
 
-_KEY = re.compile(r"\[(?:'([^']*)'|(\d+))\]")
 _RESULT = "result"
 
 P_co = TypeVar("P_co", covariant=True)
@@ -109,7 +103,7 @@ class AppliedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedTactics(Generic[P_co]):
+class AppliedTactics(Reported, Generic[P_co]):
     """A program with the annotations of tactics. `steps` begins with the program as it was."""
 
     program: P_co
@@ -118,33 +112,29 @@ class AppliedTactics(Generic[P_co]):
 
     def report(self, width: int = WIDTH) -> str:
         """Return a table in plain text: collectives, bytes, time and peak memory after each step."""
-        console = Console(file=StringIO(), width=width, highlight=False)
-        print_tables(console, mesh_table({"mesh": self.mesh}))
-        for number, step in enumerate(self.steps):
-            console.print(f"{number}. {step.tactics}", markup=False)
-        print_tables(console, self._table())
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
+        steps = tables_text([mesh_table({"mesh": self.mesh})], self._notes(), width=width)
+        return steps + tables_text(self._tables(), width=width)
 
     def __repr__(self) -> str:
         """Return one line: the number of steps, and the predicted time before and after them."""
         times = (seconds_text(each.cost.seconds_in_turn) for each in (self.steps[0], self.steps[-1]))
         return f"AppliedTactics({counted(len(self.steps) - 1, 'step')}; predicted time {' -> '.join(times)})"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show, and the tactics of each step."""
-        notes = (f"{number}. {step.tactics}" for number, step in enumerate(self.steps))
-        return tables_html(repr(self), [self._table()], notes, {"mesh": self.mesh})
+    def _meshes(self) -> Mapping[str, Mesh]:
+        return {"mesh": self.mesh}
 
     def to_json(self) -> dict[str, object]:
         """Return the steps as plain data."""
         steps = [{"tactics": each.tactics, "values": each.values, "cost": each.cost.to_json()} for each in self.steps]
         return {"mesh": {axis.name: axis.size for axis in self.mesh.axes}, "steps": steps}
 
-    def _table(self) -> FittedTable:
+    def _notes(self) -> Iterator[str]:
+        yield from (f"{number}. {step.tactics}" for number, step in enumerate(self.steps))
+
+    def _tables(self) -> Sequence[FittedTable]:
         machine = self.steps[0].cost.hardware.name
         columns = ("step", "values", "collectives", "bytes sent", "time", "peak bytes")
-        return fitted_table(f"one device of {machine} after each step", columns, self._rows(), right=(0, 1, 3, 4, 5))
+        return [fitted_table(f"one device of {machine} after each step", columns, self._rows(), right=(0, 1, 3, 4, 5))]
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for number, step in enumerate(self.steps):
@@ -232,24 +222,16 @@ def _with_dotted(*names: str) -> tuple[str, ...]:
 
 def _dotted(name: str) -> str:
     """Return a name with its keys as in `params.l0.up`, without brackets and quotes."""
-    return _KEY.sub(r".\1\2", name.removeprefix("%").replace('"', "'"))
+    return tree_path(name.removeprefix("%"))
 
 
 def _matches(pattern: str, names: Sequence[str]) -> bool:
     """Return whether a pattern is or matches a name, or the first keys of one."""
-    if pattern in names:
-        return True
-    return any(
-        fnmatchcase(prefix, _dotted(pattern))
+    return pattern in names or any(
+        matches_path(_dotted(pattern), name)
         for name in names
         if pattern.startswith(_RESULT) or not name.startswith(_RESULT)
-        for prefix in _prefixes(name)
     )
-
-
-def _prefixes(name: str) -> Iterator[str]:
-    """Yield the first keys of a name: `params`, `params.l0` and `params.l0.up`."""
-    return accumulate(name.split("."), lambda first, key: f"{first}.{key}")
 
 
 def _impossible(message: str, hint: str | None) -> SdyError:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from io import StringIO
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
-
-from rich.console import Console
 
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
@@ -17,17 +15,19 @@ from sdy.evidence.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.report.html.fragment import tables_html
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.model.tree_paths import tree_path
+from sdy.report.boundary import boundary_values
+from sdy.report.reported import Reported
+from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.explanation import PlanExplanation
+from sdy.search.plans.plan_code import Leaves, leaf_specs, plan_code, returned_otherwise, rules_of
 from sdy.search.plans.xla_check import XlaCheck, check_xla
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SECONDS, Goal
 
 P_co = TypeVar("P_co", bound=WrittenProgram[Any], covariant=True)
-REPLICATED = "Drop the annotations that the program has: it is faster if each device runs the whole program."
+BETTER = {Goal.TIME: "is faster", Goal.BYTES: "sends fewer bytes", Goal.MEMORY: "needs less memory"}
 SHOWN_VALUES = 6  # rows of values that take the most memory
 
 
@@ -53,14 +53,17 @@ class LeastMemory:
 
 
 @dataclass(frozen=True, repr=False)
-class ShardingPlan(Generic[P_co]):
+class ShardingPlan(Reported, Generic[P_co]):
     """Shardings for a program, found by a search on one mesh.
 
-    `program` is the program with these annotations, `original` the one as it was. `before` is the cost of the original
+    `program` is the program with these annotations, `rules_program` the one without constraints inside, `original` the
+    one as it was. `before` is the cost of the original
     program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned, and
     `untried_meshes` that of meshes for which there was no time.
     `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
     `least_memory` says what every sharding needs.
+
+    `xla` is `check_xla(run=False)` if the search had time for it: for a program from JAX that is not large.
 
     With `chooses_optimizer`, both costs are those with the communication optimizer on or off, whichever is faster, as
     for `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
@@ -68,6 +71,7 @@ class ShardingPlan(Generic[P_co]):
     """
 
     program: P_co
+    rules_program: P_co
     original: P_co
     mesh: Mesh
     goal: Goal
@@ -84,6 +88,7 @@ class ShardingPlan(Generic[P_co]):
     least_memory: LeastMemory | None
     chooses_optimizer: bool
     explained: Callable[[float], PlanExplanation] = field(repr=False)
+    xla: XlaCheck | None = None
 
     def explain(self, time_limit: float = SECONDS) -> PlanExplanation:
         """Return, for each axis along which an argument is sharded, what the best plan without it would cost.
@@ -100,13 +105,23 @@ class ShardingPlan(Generic[P_co]):
         seconds: float = XLA_SECONDS,
         run: bool = True,
     ) -> XlaCheck:
-        """Compile the program with XLA with and without the plan, for as many devices of the host as the mesh has.
+        """Compile what is pasted of the plan with XLA, for as many devices of the host as the mesh has.
 
-        Without the plan, it is as it was, or `baseline`. Each compilation has a process of its own and `seconds` of
-        time. With `run`, both programs run on random inputs from `seed`, and their values are compared.
+        The program is compiled as it was, or `baseline` is; then with the shardings of arguments and results, and if
+        there are constraints, with these too. Each compilation has a process of its own and `seconds` of time. With
+        `run`, all programs run on random inputs from `seed`, and their values are compared.
         Raises: SdyError SDY-T205 if JAX is not installed.
         """
-        return check_xla(baseline or self.original, self.program, seed, seconds, run=run)
+        return check_xla(baseline or self.original, self.rules_program, self.program, seed, seconds, run=run)
+
+    @cached_property
+    def rules_cost(self) -> ProgramCost:
+        """The cost of the program with the shardings of arguments and results alone."""
+        if not self.inside:
+            return self.cost
+        machine, program = self.cost.hardware, self.rules_program
+        chosen = program.optimized_for(machine) if self.chooses_optimizer else program
+        return chosen.cost(machine, self.cost.free_bytes)
 
     @property
     def is_complete(self) -> bool:
@@ -123,6 +138,53 @@ class ShardingPlan(Generic[P_co]):
         """The PartitionSpec of each result, by its name."""
         return {value.name: value.spec for value in self.results}
 
+    @cached_property
+    def rules(self) -> dict[str, str]:
+        """The shardings of the arguments as rules for their paths: `{"*.up": "P(None, 'model')", "*": "P()"}`.
+
+        `sdy.shardings({"params": params, "x": x}, plan.rules, mesh)` takes them, with all arguments by their names.
+        Empty if the arguments of the program have no names.
+        """
+        return rules_of(self._argument_leaves)
+
+    @property
+    def code(self) -> str:
+        """The lines of Python with which `jax.jit` shards a function as the plan says, except for `constraints`.
+
+        Empty if the arguments of the program have no names, or if it stays as it is.
+        """
+        leaves = self._argument_leaves
+        is_changed = self.arguments or self.results or self.drops_annotations
+        return "\n".join(plan_code(self.mesh, leaves, self._result_leaves)) if leaves and is_changed else ""
+
+    @property
+    def drops_annotations(self) -> bool:
+        """Whether the plan is to drop all annotations: each device runs the whole program, which is better."""
+        is_better = self.goal.of(self.cost) < self.goal.of(self.before)
+        return not self.arguments and not self.results and is_better
+
+    def apply_to(self, tree: object, mesh: Any = None) -> Any:
+        """Return the `NamedSharding` of each leaf of the arguments, in the same structure.
+
+        `tree` is the tuple of the arguments as the function takes them, a dict with some of them by name, or one of
+        them. Leaves may have other sizes than in the program. `mesh` is one of JAX with the axes of the plan, by
+        default an abstract one.
+        Raises: SdyError SDY-T205 without JAX; SDY-T259 if no argument has this structure.
+        """
+        from sdy.jax.tree_shardings import argument_shardings  # JAX is needed here alone
+
+        return argument_shardings(tree, self._argument_leaves, self.rules, self.mesh if mesh is None else mesh)
+
+    @cached_property
+    def _argument_leaves(self) -> Leaves:
+        names = self.program.origin.argument_names
+        return leaf_specs(boundary_values(self.program.module, names)[: len(names)])
+
+    @property
+    def _result_leaves(self) -> Leaves:
+        names = self.program.origin.argument_names
+        return leaf_specs(boundary_values(self.program.module, names)[len(names) :])
+
     @property
     def constraints(self) -> list[Constraint]:
         """The lines that need `with_sharding_constraint`, with the PartitionSpec and the values of each.
@@ -131,9 +193,29 @@ class ShardingPlan(Generic[P_co]):
         """
         return by_line(self.inside)
 
+    def unusual(self) -> Iterator[str]:
+        """Yield what a reader may not expect of the plan: arguments and axes of the mesh that it does not shard."""
+        values = [*self.arguments, *self.results]
+        sharded = [value for value in values if value.is_sharded]
+        if not sharded:
+            return
+        trees = dict.fromkeys(value.tree for value in self.arguments if value.sharding.dims)
+        whole = [tree for tree in trees if all(value.tree != tree for value in sharded)]
+        if whole:
+            yield f"Unusual: nothing of {first_names(whole)} is sharded; each device holds all of it."
+        used = {ref.name for value in sharded for ref in value.sharding.axis_refs()}
+        idle = [f'"{axis.name}"' for axis in self.mesh.axes if axis.name not in used]
+        if idle:
+            yield f"Unusual: no argument and no result is sharded along {first_names(idle)}."
+        if self.results:
+            for result, argument in returned_otherwise(self._argument_leaves, self._result_leaves):
+                yield f"Unusual: {result} is sharded otherwise than {argument}, whose next value it seems to be."
+
     def report(self, width: int = WIDTH) -> str:
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
-        return _report(self, width)
+        tables = [mesh_table({"mesh": self.mesh}), _costs(self), *_values(self), *_held(self)]
+        code = f"{self.code}\n" if self.code else ""
+        return tables_text(tables, width=width) + code + tables_text([], _notes(self), width=width)
 
     def __repr__(self) -> str:
         """Return one line: the mesh and what the plan saves."""
@@ -141,15 +223,21 @@ class ShardingPlan(Generic[P_co]):
         times = (seconds_text(cost.seconds_in_turn) for cost in (self.before, self.cost))
         return f"ShardingPlan({axes}; predicted time {' -> '.join(times)})"
 
-    def _repr_html_(self) -> str:
-        """Return the report as the tables that notebooks show."""
-        return tables_html(repr(self), [_costs(self), *_values(self), *_held(self)], _notes(self), {"mesh": self.mesh})
+    def _tables(self) -> Sequence[FittedTable]:
+        return [_costs(self), *_rules(self), *_values(self), *_held(self)]
+
+    def _notes(self) -> Iterator[str]:
+        return _notes(self)
+
+    def _meshes(self) -> Mapping[str, Mesh]:
+        return {"mesh": self.mesh}
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""
         return {
             "mesh": {axis.name: axis.size for axis in self.mesh.axes},
             "minimized": self.goal.value,
+            "rules": self.rules,
             "in_shardings": self.in_shardings,
             "out_shardings": self.out_shardings,
             "constraints": [
@@ -158,6 +246,8 @@ class ShardingPlan(Generic[P_co]):
             ],
             "before": self.before.to_json(),
             "after": self.cost.to_json(),
+            "after_without_constraints": self.rules_cost.to_json(),
+            "xla": None if self.xla is None else self.xla.to_json(),
             "gap": self.gap,
             "least_memory": None if self.least_memory is None else asdict(self.least_memory),
             "tried": self.tried,
@@ -167,39 +257,41 @@ class ShardingPlan(Generic[P_co]):
         }
 
 
-def _report(plan: ShardingPlan[WrittenProgram[Any]], width: int = WIDTH) -> str:
-    """Return the report on a plan as text, in tables of at most `width` columns."""
-    console = Console(file=StringIO(), width=width, highlight=False)
-    print_tables(console, mesh_table({"mesh": plan.mesh}), _costs(plan), *_values(plan), *_held(plan))
-    for line in _notes(plan):
-        console.print(line, markup=False)
-    stream = console.file
-    assert isinstance(stream, StringIO)
-    return stream.getvalue()
-
-
 def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:
-    def sent(cost: ProgramCost) -> float:
-        return Goal.BYTES.of(cost)
+    """Return the table of the program as it was, with the shardings of arguments and results, and with constraints."""
+    costs = {"before": plan.before, **({"without constraints": plan.rules_cost} if plan.inside else {})}
+    costs["planned"] = plan.cost
+    rows = [
+        ("predicted time", *(seconds_text(cost.seconds_in_turn) for cost in costs.values())),
+        ("if all overlaps", *(seconds_text(cost.seconds_overlapped) for cost in costs.values())),
+        ("time of collectives", *(seconds_text(cost.communication_seconds) for cost in costs.values())),
+        ("collectives", *(str(sum(each.runs for each in cost.collectives)) for cost in costs.values())),
+        ("bytes sent", *(bytes_text(Goal.BYTES.of(cost)) for cost in costs.values())),
+        ("peak live bytes", *(bytes_text(cost.peak_bytes) for cost in costs.values())),
+        ("fits in memory", *("yes" if cost.fits else "no" for cost in costs.values())),
+    ]
+    if plan.xla is not None:
+        compiled = [plan.xla.xla_before, *([plan.xla.xla_rules] if plan.inside else []), plan.xla.xla_plan]
+        found = [each.statistics for each in compiled]
+        rows += [
+            ("collectives of XLA", *("" if each is None else str(each.runs) for each in found)),
+            ("bytes sent by XLA", *("" if each is None else bytes_text(each.bytes_sent) for each in found)),
+        ]
+    free = bytes_text(plan.cost.free_bytes)
+    title = f"sdy's partition, on a device of {plan.cost.hardware.name} with {free} free bytes"
+    return fitted_table(title, ("", *costs), rows, right=tuple(range(1, len(costs) + 1)))
 
-    pairs = (
-        ("predicted time", *(seconds_text(cost.seconds_in_turn) for cost in (plan.before, plan.cost))),
-        ("if all overlaps", *(seconds_text(cost.seconds_overlapped) for cost in (plan.before, plan.cost))),
-        ("time of collectives", *(seconds_text(cost.communication_seconds) for cost in (plan.before, plan.cost))),
-        ("collectives", *(str(sum(each.runs for each in cost.collectives)) for cost in (plan.before, plan.cost))),
-        ("bytes sent", *(bytes_text(sent(cost)) for cost in (plan.before, plan.cost))),
-        ("peak live bytes", *(bytes_text(cost.peak_bytes) for cost in (plan.before, plan.cost))),
-        ("fits in memory", *("yes" if cost.fits else "no" for cost in (plan.before, plan.cost))),
-    )
-    title = f"one device of {plan.cost.hardware.name}, with {bytes_text(plan.cost.free_bytes)} free bytes"
-    return fitted_table(title, ("", "before", "planned"), pairs, right=(1, 2))
+
+def _rules(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
+    if plan.code:
+        yield fitted_table("rules for sdy.shardings", ("path", "sharding"), plan.rules.items())
 
 
 def _values(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
     for title, values in (("arguments", plan.arguments), ("results", plan.results)):
         sharded = [value for value in values if value.is_sharded]
         others = f"; the other {len(values) - len(sharded)} are replicated" if len(sharded) < len(values) else ""
-        if sharded:
+        if sharded and not plan.code:  # which has rules for them
             yield fitted_table(f"{title}{others}", ("value", "type", "sharding"), _rows(sharded))
     if plan.inside:
         columns = ("line", "type", "sharding", "values")
@@ -226,11 +318,13 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
     for title, values in (("arguments", plan.arguments), ("results", plan.results)):
         if values and not any(value.is_sharded for value in values):
             yield f"All {title} are replicated."
+    yield from plan.unusual()
+    yield from () if plan.xla is None else plan.xla.warnings
     if not plan.can_shard:
         yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
     elif not plan.arguments and not plan.results:
-        is_faster = plan.cost.seconds_in_turn < plan.before.seconds_in_turn
-        yield REPLICATED if is_faster else "No annotation saves enough: the program stays as it is."
+        better = f"Drop the annotations that the program has: it {BETTER[plan.goal]} if each device runs all of it."
+        yield better if plan.drops_annotations else "No annotation saves enough: the program stays as it is."
     if plan.chooses_optimizer:
         yield (
             "Costs are with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize "
@@ -263,6 +357,11 @@ class PlannedValue(NamedTuple):
     type: str
     sharding: TensorSharding
     source: str = ""
+
+    @property
+    def tree(self) -> str:
+        """The name of the argument of which the value is a leaf: `params` of `params['up']`."""
+        return tree_path(self.name).partition(".")[0]
 
     @property
     def is_sharded(self) -> bool:

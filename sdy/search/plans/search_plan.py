@@ -19,7 +19,7 @@ from sdy.compile.trials import folded_cost
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.progress import TimeUpError, stopping_at
+from sdy.diagnostics.progress import TimeUpError, note_step, stopping_at
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
@@ -27,6 +27,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
+from sdy.jax.optional_jax import has_jax
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.layers.fold_layers import has_folded_layers
@@ -49,6 +50,7 @@ from sdy.search.searched_module import (
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
 
 SHARE_OF_MESHES = 0.4  # of the time, in which meshes are compared
+XLA_SHARE, LEAST_XLA_SECONDS, MAX_XLA_DEVICES = 1 / 3, 10, 64  # for the compilation of a plan
 MAX_PRICED_MESHES = 3  # of several meshes, those with the best solutions are partitioned
 
 
@@ -67,6 +69,24 @@ def price(program: WrittenProgram[Any], request: SearchRequest, module: ModuleOp
     tried = replace(program, module=module)
     chosen = tried if is_large(program.module) else tried.optimized_for(request.hardware)
     return chosen.cost(request.hardware, request.free_bytes)
+
+
+def plan_tried_in_xla(program: P, request: SearchRequest) -> ShardingPlan[P]:
+    """Return the best shardings of a program, which XLA has compiled where that is affordable.
+
+    It is for a program from JAX that is not large, with few devices: in `XLA_SHARE` of the time, if that is enough.
+    Raises: SdyError as `search_plan`.
+    """
+    end, seconds = monotonic() + request.seconds, XLA_SHARE * request.seconds
+    is_from_jax = bool(program.origin.argument_names)
+    if not is_from_jax or not has_jax() or is_large(program.module) or seconds < LEAST_XLA_SECONDS:
+        return search_plan(program, request)
+    plan = search_plan(program, replace(request, seconds=request.seconds - seconds))
+    is_changed = plan.arguments or plan.results or plan.inside or plan.drops_annotations
+    if not is_changed or plan.mesh.device_count > MAX_XLA_DEVICES or plan.end is SearchEnd.INTERRUPT:
+        return plan
+    note_step("XLA compiles the program with and without the plan")
+    return replace(plan, xla=plan.check_xla(run=False, seconds=max(LEAST_XLA_SECONDS, (end - monotonic()) / 2)))
 
 
 def search_plan(program: P, request: SearchRequest) -> ShardingPlan[P]:
@@ -203,8 +223,11 @@ def _plan(
     is_bounded = search.networks.has_all_choices and not search.request.overlap  # the network knows no overlap
     argument_names = [names[argument] for argument in arguments]
     shardings = {index: each.sharding for index, each in enumerate(boundary[: len(arguments)]) if each.sharding}
+    planned = with_module(program, written, best.edits)
+    sharded = [edit for edit in best.edits if not edit.is_constraint]
     return ShardingPlan(
-        with_module(program, written, best.edits),
+        planned,
+        planned if len(sharded) == len(best.edits) else with_module(program, written, sharded),
         with_module(program, program.module if _has_mesh(program.module) else search.written),
         search.searched.mesh,
         search.request.goal,

@@ -1,39 +1,44 @@
-"""Compile a program with XLA with and without a plan, and compare collectives, bytes and values."""
+"""Compile a program with XLA as it was and with what is pasted of a plan, and compare collectives, bytes and values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
-
-from rich.console import Console
 
 from sdy.compile.written_program import WrittenProgram
 from sdy.evidence.partitioners.runs import partitioner_results
 from sdy.evidence.partitioners.table import PartitionerResult, results_table
 from sdy.evidence.runs.arrays import random_inputs
-from sdy.report.html.fragment import tables_html
-from sdy.report.program_report import WIDTH
-from sdy.report.tables.fitted_table import FittedTable, print_tables
+from sdy.report.reported import Reported
+from sdy.report.tables.fitted_table import FittedTable
+from sdy.report.tables.program_tables import bytes_text
 
 XLA = "xla"
-TITLES = ("before, sdy", "before, XLA", "plan, sdy", "plan, XLA")
 
 
 @dataclass(frozen=True, slots=True)
-class XlaCheck:
-    """The results of sdy and of XLA for a program as it was, and for the plan."""
+class XlaCheck(Reported):
+    """The results of sdy and of XLA for a program as it was, for the shardings of a plan, and with its constraints.
+
+    `rules` and `xla_rules` are those with the shardings of arguments and results alone, which are those of the plan if
+    it has no constraints.
+    """
 
     before: PartitionerResult
     xla_before: PartitionerResult
+    rules: PartitionerResult
+    xla_rules: PartitionerResult
     plan: PartitionerResult
     xla_plan: PartitionerResult
 
     @property
-    def agrees(self) -> bool:
-        """Return whether XLA and sdy compute the same values as one device, with and without the plan."""
-        return all(not each.problem and all(one.agrees for one in each.comparisons) for each in self._results)
+    def agrees(self) -> bool | None:
+        """Whether XLA and sdy compute the same values as one device in all programs; None if they did not run."""
+        results = self._results().values()
+        if not any(each.problem or each.comparisons for each in results):
+            return None
+        return all(not each.problem and all(one.agrees for one in each.comparisons) for each in results)
 
     @property
     def bytes_ratio(self) -> float | None:
@@ -43,48 +48,61 @@ class XlaCheck:
             return None
         return plan.bytes_sent / before.bytes_sent
 
-    def report(self, width: int = WIDTH) -> str:
-        """Return a table in plain text."""
-        console = Console(file=StringIO(), width=width, highlight=False)
-        print_tables(console, self._table())
-        for line in self._problems():
-            console.print(line, markup=False)
-        assert isinstance(console.file, StringIO)
-        return console.file.getvalue()
+    @property
+    def warnings(self) -> list[str]:
+        """Say where XLA sends more bytes than before, though sdy sends no more; and where it failed."""
+        found = [f"{title}: {each.problem}" for title, each in self._results().items() if each.problem]
+        pairs = [("the shardings of arguments and results", self.rules, self.xla_rules)]
+        if self.plan is not self.rules:
+            pairs.append(("the constraints too", self.plan, self.xla_plan))
+        for what, ours, xla in pairs:
+            known = [each.statistics for each in (self.before, ours, self.xla_before, xla)]
+            sent = [each.bytes_sent for each in known if each is not None]
+            if len(sent) == len(known) and sent[1] <= sent[0] and sent[3] > sent[2]:
+                amounts = f"it sends {bytes_text(sent[3])} bytes, and {bytes_text(sent[2])} before"
+                found.append(f"XLA does not follow the plan: with {what}, {amounts}.")
+        return found
 
     def __repr__(self) -> str:
-        return f"XlaCheck({'agrees' if self.agrees else 'differs'}; {', '.join(map(repr, self._results))})"
+        verdict = {None: "not run", True: "agrees", False: "differs"}[self.agrees]
+        return f"XlaCheck({verdict}; {', '.join(map(repr, self._results().values()))})"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        return tables_html(repr(self), [self._table()], self._problems())
+    def _tables(self) -> Sequence[FittedTable]:
+        return [results_table("on one device", self._results())]
 
-    def _table(self) -> FittedTable:
-        return results_table("on one device", dict(zip(TITLES, self._results, strict=True)))
-
-    def _problems(self) -> Iterator[str]:
-        for title, each in zip(TITLES, self._results, strict=True):
-            if each.problem:
-                yield f"{title}: {each.problem}"
+    def _notes(self) -> Iterable[str]:
+        return self.warnings
 
     def to_json(self) -> dict[str, object]:
         """Return the results as plain data."""
-        names = ("before", "xla_before", "plan", "xla_plan")
-        return {name: each.to_json() for name, each in zip(names, self._results, strict=True)}
+        names = ("before", "xla_before", "rules", "xla_rules", "plan", "xla_plan")
+        return {name: getattr(self, name).to_json() for name in names}
 
-    @property
-    def _results(self) -> Sequence[PartitionerResult]:
-        return self.before, self.xla_before, self.plan, self.xla_plan
+    def _results(self) -> dict[str, PartitionerResult]:
+        """Return the results by title; those without constraints only if there are some."""
+        found = {"before, sdy": self.before, "before, XLA": self.xla_before}
+        if self.rules is not self.plan:
+            found |= {"rules, sdy": self.rules, "rules, XLA": self.xla_rules}
+        return found | {"plan, sdy": self.plan, "plan, XLA": self.xla_plan}
 
 
 def check_xla(
-    before: WrittenProgram[Any], plan: WrittenProgram[Any], seed: int, seconds: float, *, run: bool
+    before: WrittenProgram[Any],
+    rules: WrittenProgram[Any],
+    plan: WrittenProgram[Any],
+    seed: int,
+    seconds: float,
+    *,
+    run: bool,
 ) -> XlaCheck:
-    """Partition two versions of a program with sdy and XLA, and compare their values on random inputs from `seed`.
+    """Partition versions of a program with sdy and XLA, and compare their values on random inputs from `seed`.
 
-    Without `run`, values are not compared: large programs take long on a host.
+    `rules` is `plan` if that has no constraints. Each version has `seconds` of time. Without `run`, values are not
+    compared: large programs take long on a host.
     Raises: SdyError SDY-T205 if JAX is not installed.
     """
     inputs = random_inputs(plan.module, seed) if run else ()
-    first, second = (partitioner_results(each, [XLA], inputs, seconds, is_run=run) for each in (before, plan))
-    return XlaCheck(first[0], first[1], second[0], second[1])
+    found = [partitioner_results(each, [XLA], inputs, seconds, is_run=run) for each in (before, rules)]
+    found.append(found[1] if rules is plan else partitioner_results(plan, [XLA], inputs, seconds, is_run=run))
+    (first, xla_first), (second, xla_second), (third, xla_third) = found
+    return XlaCheck(first, xla_first, second, xla_second, third, xla_third)

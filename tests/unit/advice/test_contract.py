@@ -102,6 +102,22 @@ def test_totals_are_bounded(loop: sdy.Program) -> None:
     assert time.startswith(f"the predicted time on h100 is {facts.seconds:.4g} s, at most ")
 
 
+def test_a_tolerance_is_for_bytes_and_seconds_but_not_for_numbers_of_collectives(loop: sdy.Program) -> None:
+    facts = loop.partition_summary("h100")
+    least = Contract((CollectiveBound(bytes=4000),), 4000, facts.peak_bytes - 8, facts.seconds / 1.1, "h100")
+    assert len(broken(loop, least)) == 4
+    assert broken(loop, replace(least, tolerance=0.2)) == []
+    found = broken(loop, replace(least, tolerance=0.125))  # 4,608 bytes are 15.2 % more than 4,000
+    assert found == [
+        "each device sends 4,608 bytes, at most 4,000 allowed, with a tolerance of 0.12",
+        "each device sends 4,608 bytes in collectives, at most 4,000 allowed, with a tolerance of 0.12",
+    ]
+    counts = Contract((CollectiveBound(count=1, runs=5),), tolerance=1)
+    assert broken(loop, counts) == [
+        "the program has 2 collectives, at most 1 allowed; the program runs 6 collectives, at most 5 allowed"
+    ]
+
+
 def test_a_message_names_the_collective_its_line_and_the_annotation_that_brought_it(loop: sdy.Program) -> None:
     with pytest.raises(SdyError) as raised:
         loop.expect(counts={"reduce-scatter": 0})

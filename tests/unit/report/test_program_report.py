@@ -115,3 +115,23 @@ def test_a_collective_of_a_manual_computation_counts_once_per_trip_of_its_loop()
 
 def test_a_notebook_shows_them_too() -> None:
     assert "collective-permute" in str(methodcaller("_repr_html_")(sdy.Program.from_text(SHIFT).partition()))
+
+
+def test_the_report_says_whose_collectives_it_shows() -> None:
+    text = sdy.Program.from_text(SHIFT).report()
+    assert "as sdy partitions it: each device sends 32 bytes in 1 collective\n" in text
+    assert "below is sdy's program: each device holds" in text
+    assert "jax.jit" not in text
+
+
+def test_the_report_of_a_jax_program_begins_with_what_jax_sends() -> None:
+    named = SHIFT.replace("}) -> tensor<16x8xf32> {", '} loc("x")) -> tensor<16x8xf32> {', 1)
+    program = sdy.Program.from_text(named)
+    assert program.origin.argument_names == ("x",)
+    jit, ours = (line for line in program.report().splitlines() if line.startswith("as "))
+    textbook = statistics_of(program.without_optimizer().partition().local)
+    assert jit == (
+        f"as jax.jit lowers it: each device sends {textbook.bytes_sent:,.0f} bytes in "
+        f"{textbook.runs} collective{'s' * (textbook.runs != 1)} (estimate)"
+    )
+    assert ours == "as sdy partitions it: each device sends 32 bytes in 1 collective"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.lint_programs import FIRES, SILENT, chain, program
 
 import sdy
-from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, without_names
+from sdy.report.similar_entries import MOST_ENTRIES, groups_of_similar, on_one_screen, without_names
 from sdy.tools.main import main
 
 LAYERS = MOST_ENTRIES + 5
@@ -48,7 +49,7 @@ def test_short_lists_have_all_entries() -> None:
 
 def test_long_lists_are_folded() -> None:
     report = sdy.Program.from_text(layers(LAYERS)).report()
-    assert f"%arg0, %arg1, %arg2 and {LAYERS - 2} more" in report
+    assert f'│ *      │ [{{"x"}}, {{}}] │ {LAYERS + 2:5} │' in report  # all arguments and results are sharded alike
     assert conflicting_ops(report) == [f"line {layer + 3}" for layer in range(5)]
     assert f"... and {LAYERS - 5} more; `sdy explain --conflicts` lists all with reasons" in report
     gathers = [line.split("│") for line in report.splitlines() if "all-gather" in line]
@@ -61,7 +62,7 @@ def test_of_many_collectives_the_dearest_are_shown() -> None:
     text = program(chain("%0: T X1", "\n".join(sharded)))
     report = sdy.Program.from_text(text).without_optimizer().report(width=120)
     (row,) = [[cell.strip() for cell in line.split("│")[1:-1]] for line in report.splitlines() if "all-to-all" in line]
-    assert row == ["11", "all-to-all", '{"x"}', "8.65 MB", "100%", "conflict", "line 3, line 4, line 5 and 8 more"]
+    assert row == ["11 all-to-all", '{"x"}', "8.65 MB", "100", "conflict", "line 3, line 4, line 5 and 8 more"]
 
 
 def test_what_a_person_reads_first_is_one_screen() -> None:
@@ -130,3 +131,35 @@ def test_outputs_with_the_largest_errors_are_shown(
     assert f"result[0] and {LAYERS - 1} more" in short
     assert main(["verify", "--full", "-v", str(path), "--inputs", str(arrays)]) == 0
     assert "more" not in capsys.readouterr().out
+
+
+def test_the_edit_for_a_program_from_jax_is_the_line_to_write() -> None:
+    text = program(FIRES["SDY-S417"])
+    named = re.sub(r"%(\w)(: tensor\S+ \{sdy.sharding = \S+, \[\S+, \S+\]>\})", r'%\1\2 loc("\1")', text)
+    traced = re.sub(r"(%0 = .*)", r'\1 loc("model.py":27:4)', named)
+    report = sdy.Program.from_text(traced).without_optimizer().report()
+    expected = "edit: x = jax.lax.with_sharding_constraint(x, P('x', P.UNCONSTRAINED)) for x: tensor<"
+    assert f"  {expected}" in report
+    assert "> of model.py:27: saves 2,359,296 bytes sent" in report
+
+
+def test_long_texts_end_with_the_screen() -> None:
+    texts = ["a\nb\nc"] * 30
+    assert on_one_screen(texts) == [*texts[:19], "... and 11 more; -v lists all"]
+    assert on_one_screen(texts, verbose=True) == texts
+    assert on_one_screen(texts[:19]) == texts[:19]
+    assert on_one_screen(["a\n" * 100, "b"]) == ["a\n" * 100, "... and 1 more; -v lists all"]
+
+
+def test_broken_contracts_and_findings_are_one_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "layers.mlir").write_text(layers(LAYERS))
+    names = [f"\"%w{layer}\" = '[{{}}, {{}}]'" for layer in range(LAYERS)]
+    (tmp_path / "contract.toml").write_text("\n".join(["[shardings]", *names]))
+    command = ["check", str(tmp_path / "layers.mlir"), "--contract", str(tmp_path / "contract.toml")]
+    assert main(command) == 1
+    short = capsys.readouterr().err
+    assert short.count("\n") <= 60
+    assert short.splitlines()[-1].endswith("more; -v lists all")
+    assert main([*command, "-v"]) == 1
+    assert capsys.readouterr().err.count("is sharded") >= LAYERS
+    assert str(sdy.Program.from_text(layers(LAYERS)).lint()).count("\n") <= 60

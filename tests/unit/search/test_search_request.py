@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import sdy
 from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.search.search_request import Goal, meshes_of_devices, search_request
@@ -23,6 +24,27 @@ def test_all_meshes_of_64_devices() -> None:
     sizes = ["x".join(str(axis.size) for axis in mesh.axes) for mesh in meshes_of_devices(64)]
     assert sizes == ["64", "32x2", "16x4", "8x8", "16x2x2", "8x4x2", "4x4x4"]
     assert [mesh.device_count for mesh in meshes_of_devices(12)] == [12] * 4
+
+
+def test_meshes_have_the_names_of_the_users_axes_first() -> None:
+    request = search_request(MACHINE, devices=8, axis_names=("fsdp", "y"))
+    assert [str(mesh) for mesh in request.meshes] == [
+        '<["fsdp"=8]>',
+        '<["fsdp"=4, "y"=2]>',
+        '<["fsdp"=2, "y"=2, "x"=2]>',
+    ]
+
+
+def test_a_search_for_devices_keeps_the_names_of_axes() -> None:
+    text = """
+    sdy.mesh @m = <["data"=4]>
+    func.func @main(%a: tensor<4096x4096xf32> {sdy.sharding = #sdy.sharding<@m, [{"data"}, {}]>})
+        -> tensor<4096x4096xf32> {
+      %0 = stablehlo.dot %a, %a : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+      return %0 : tensor<4096x4096xf32>
+    }"""
+    plan = sdy.Program.from_text(text).search(devices=2, time_limit=5)
+    assert [axis.name for axis in plan.mesh.axes] == ["data"]
 
 
 @pytest.mark.parametrize(

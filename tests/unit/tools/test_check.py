@@ -61,3 +61,12 @@ def test_what_cannot_be_checked_exits_with_2(
 ) -> None:
     assert main(["check", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_update_keeps_the_tolerance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    contract = tmp_path / "contract.toml"
+    contract.write_text("tolerance = 0.05\nbytes_sent = 1\n")
+    assert main(["check", FILE, "--contract", str(contract), "--update"]) == 0
+    assert "tolerance = 0.05" in contract.read_text()
+    assert "bytes_sent = 1\n" not in contract.read_text()
+    assert main(["check", FILE, "--contract", str(contract)]) == 0

@@ -138,7 +138,14 @@ def test_collectives_come_by_kind_and_axes(capsys: pytest.CaptureFixture[str], m
     assert ("all-reduce", '{"data"}') in [(each["kind"], each["axes"]) for each in cost["collectives"]]
     assert main(["cost", str(file), "--on", "tpu_v5e"]) == 0
     text = capsys.readouterr().out
-    for part in ("collectives on tpu_v5e", 'all-reduce     │ {"data"}', "latency", "µs", "16,000,000,000", "yes"):
+    for part in (
+        "collectives of sdy's partitioner on tpu_v5e",
+        'all-reduce     │ {"data"}',
+        "latency",
+        "µs",
+        "16,000,000,000",
+        "yes",
+    ):
         assert part in text
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from support.examples import EXAMPLES
+from support.lint_programs import FIRES, program
 
+import sdy
 from sdy.tools.main import main
 
 MLP = next(path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
@@ -83,3 +86,14 @@ def test_the_details_of_a_collective_are_indented(capsys: pytest.CaptureFixture[
     assert '    line 3  %arg0: annotated [{"x"}, {}]' in lines
     changed = "  the communication optimizer changed it: stablehlo.dot_general: resharded"
     assert any(line.startswith(changed) for line in lines)
+
+
+def test_a_collective_has_the_edit_that_lint_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.mlir"
+    path.write_text(program(FIRES["SDY-S417"]))
+    found = sdy.load(path).without_optimizer().lint().findings
+    (fix,) = (each.fix for each in found if each.code == "SDY-S417")
+    assert main(["explain", str(path), "--collectives", "--no-optimizer"]) == 0
+    assert f"  edit: {fix}" in capsys.readouterr().out
+    assert main(["explain", str(path), "--collectives", "--no-optimizer", "--json"]) == 0
+    assert str(fix) in [each["edit"] for each in json.loads(capsys.readouterr().out)["collectives"]]

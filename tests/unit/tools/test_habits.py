@@ -137,9 +137,9 @@ def test_the_environment_names_the_machine(
 ) -> None:
     monkeypatch.setenv("SDY_MACHINE", "a100")
     assert main(["cost", MLP]) == 0
-    assert "collectives on a100" in capsys.readouterr().out
+    assert "collectives of sdy's partitioner on a100" in capsys.readouterr().out
     assert main(["cost", MLP, "--on", "h100"]) == 0
-    assert "collectives on h100" in capsys.readouterr().out
+    assert "collectives of sdy's partitioner on h100" in capsys.readouterr().out
     assert main(["diff", MLP, MLP, "--json"]) == 0
     assert '"machine": "a100"' in capsys.readouterr().out
     contract = tmp_path / "contract.toml"

@@ -70,6 +70,12 @@ class ExplainedCollective(CausedCollective):
     cause: Annotated[str, "completes the sentence `it is caused by ...`"]
 
 
+class EditedCollective(ExplainedCollective):
+    """A collective with the edit that avoids it or makes it cheaper."""
+
+    edit: Annotated[str | None, "the fix of `sdy lint`, and what it saves"]
+
+
 class KindStatistics(TypedDict):
     """The collectives of one kind."""
 
@@ -393,16 +399,30 @@ class LeastMemory(TypedDict):
     values: Annotated[list[HeldValues], "the largest first"]
 
 
+class XlaCheck(TypedDict):
+    """A program as it was, with the shardings of a plan alone, and with its constraints, by sdy and by XLA."""
+
+    before: ComparedPartitioner
+    xla_before: ComparedPartitioner
+    rules: ComparedPartitioner
+    xla_rules: ComparedPartitioner
+    plan: ComparedPartitioner
+    xla_plan: ComparedPartitioner
+
+
 class Plan(TypedDict):
     """The shardings that `sdy search` found."""
 
     mesh: Annotated[dict[str, int], "the size of each axis"]
     minimized: Literal["time", "bytes", "memory"]
+    rules: Annotated[dict[str, str], "the PartitionSpec by patterns of paths of arguments; the first counts"]
     in_shardings: Annotated[dict[str, str], "the PartitionSpec of each argument"]
     out_shardings: Annotated[dict[str, str], "the PartitionSpec of each result"]
     constraints: list[Constraint]
     before: Cost
     after: Cost
+    after_without_constraints: Annotated[Cost, "with the shardings of arguments and results alone"]
+    xla: Annotated[XlaCheck | None, "what XLA makes of the plan; null if it was not tried"]
     gap: Annotated[float | None, "the most that a better plan could save, as a share of the cost; null if unknown"]
     least_memory: Annotated[LeastMemory | None, "if no plan can fit"]
     tried: Annotated[int, "annotated programs that were partitioned"]
@@ -523,7 +543,7 @@ class Explanation(TypedDict):
     values: list[ExplainedValue] | None
     why_not: Annotated[list[str] | None, "the lines of the answer to `--why-not`"]
     conflicts: list[Conflict] | None
-    collectives: list[ExplainedCollective] | None
+    collectives: list[EditedCollective] | None
 
 
 class Example(TypedDict):

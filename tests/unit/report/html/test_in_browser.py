@@ -126,6 +126,31 @@ def test_all_sections_are_shown(tmp_path: Path) -> None:
     assert found["colours"] == 2
 
 
+FIRST = """
+  const details = document.getElementById("details"), chosen = details.querySelector("h3").textContent;
+  const lines = details.querySelectorAll("button.link").length;
+  [...document.querySelectorAll("#collectives tbody tr")].at(-1).children[3].querySelector("button").click();
+  return { head: [...document.querySelectorAll("#head p")].map((each) => each.textContent), chosen,
+    other: details.querySelector("h3").textContent, lines,
+    columns: [...document.querySelectorAll("#collectives th")].map((each) => each.textContent.replace(" ↓", "")) };
+"""
+
+
+@needs_browser
+def test_the_dearest_collective_and_its_causes_are_shown_first(tmp_path: Path) -> None:
+    program = sdy.load(FILE)
+    found = answers(program.report_html("h100"), FIRST, tmp_path, width=420)
+    dearest = max(program.partition_summary("h100").collectives, key=lambda each: each.seconds)
+    assert str(found["chosen"]).startswith(f"{dearest.kind.value} ")
+    assert found["other"] != found["chosen"]
+    assert isinstance(found["lines"], int)
+    assert found["lines"] > 1
+    assert strings(found, "columns")[:4] == ["kind", "time", "source", "cause"]
+    head = strings(found, "head")
+    assert any(each.startswith("as sdy partitions it: each device sends") for each in head)
+    assert head[-1] == "times are for h100; on=MACHINE, or --on, chooses another machine"
+
+
 @needs_browser
 def test_other_partitioners_have_a_column_each(tmp_path: Path) -> None:
     program = sdy.load(FILE)
