@@ -151,6 +151,7 @@ _KERNELS: Readers = {
     "fusion": _fusion,
     "start_seconds": positive_number,
     "hbm_efficiency": _share,
+    "gather_efficiency": _share,
     "matrix_efficiency": _share,
     "grouped_efficiency": _share,
     "unhidden": _share,
@@ -158,6 +159,8 @@ _KERNELS: Readers = {
     "tile_units": positive_count,
     "attention": _list_of(_share, 2),
     "pipelines_loops": boolean_value,
+    "unrolls_loops": boolean_value,
+    "decomposes_products": boolean_value,
 }
 
 

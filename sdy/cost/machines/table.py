@@ -34,6 +34,7 @@ _TPU = Kernels(
     fusion="tpu",
     start_seconds=1.7e-6,
     hbm_efficiency=0.87,
+    gather_efficiency=0.17,
     matrix_efficiency=0.95,
     unhidden=0.28,
     tile=(8, 128, 128),
@@ -52,9 +53,9 @@ _A100 = Kernels(
     attention=(0.6, 0.5),
 )
 _HOPPER = replace(
-    _A100, start_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.45, 0.38)
+    _A100, start_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.6, 0.48)
 )
-_BLACKWELL = replace(_HOPPER, start_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.45, 0.35))
+_BLACKWELL = replace(_HOPPER, start_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.55, 0.45))
 
 
 def _tpu_rates(bits16: float, int8: float, float8: float = 0.0) -> MatrixRates:
@@ -190,7 +191,7 @@ HARDWARE = {
             8e12,
             279e9,
             MatrixRates(int8=1.65e14, float8=5e15, bits16=2.5e15, bits32=1.25e15, float4=1.5e16),
-            _BLACKWELL,
+            replace(_BLACKWELL, matrix_efficiency=0.75, attention=(0.7, 0.55)),
             2e11,
             error=1.2,
         ),
