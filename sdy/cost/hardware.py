@@ -98,6 +98,7 @@ class Kernels:
     fusion: str = "gpu"
     start_seconds: float = 0.0  # of a kernel
     hbm_efficiency: float = 1.0  # the share of the memory bandwidth that copies reach
+    gather_efficiency: float = 1.0  # the share of that which gathers and scatters of rows reach
     matrix_efficiency: float = 1.0  # the share of the rate that large products reach
     grouped_efficiency: float = 1.0  # the share of that of many small products in one, such as those of experts
     unhidden: float = 0.0  # the share of the shorter of arithmetic and memory accesses of a kernel that is not hidden
@@ -105,6 +106,8 @@ class Kernels:
     tile_units: int = 1
     attention: tuple[float, float] = (1.0, 1.0)
     pipelines_loops: bool = False  # collectives of one iteration of a loop may run in another
+    unrolls_loops: bool = False  # loops are unrolled: what an iteration keeps for later is not copied to a stack
+    decomposes_products: bool = False  # products run beside the collectives of their operands and results
 
 
 IDEAL_KERNELS = Kernels()

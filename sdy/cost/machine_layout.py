@@ -116,7 +116,8 @@ class MachineLayout:
     def _switch_time(
         self, kind: CollectiveKind, result_bytes: float, groups: Sequence[DeviceGroup], switch: Switch
     ) -> CollectiveTime:
-        nodes = [[self._axes.positions[device] // switch.node_size for device in group] for group in groups]
+        node_size = devices_of_a_node(len(self._axes.positions), switch)
+        nodes = [[self._axes.positions[device] // node_size for device in group] for group in groups]
         if kind is CollectiveKind.COLLECTIVE_PERMUTE:
             moves = any(source != target for source, target in groups)
             bandwidth = switch.node_bandwidth if all(a == b for a, b in nodes) else switch.network_bandwidth
@@ -124,6 +125,16 @@ class MachineLayout:
         widest = max(nodes, key=lambda group: len(set(group)))
         count = len(set(widest))
         return switch_time(kind, result_bytes, SwitchGroup(count, -(-len(widest) // count)), switch)
+
+
+def devices_of_a_node(devices: int, switch: Switch) -> int:
+    """Return how many devices of each node a mesh takes: equally many, so that axes lie inside of nodes or across them.
+
+    >>> from sdy.cost.machines.table import HARDWARE
+    >>> devices_of_a_node(256, HARDWARE["gb200"].network), devices_of_a_node(144, HARDWARE["gb200"].network)
+    (64, 72)
+    """
+    return max(size for size in range(1, min(devices, switch.node_size) + 1) if devices % size == 0)
 
 
 def torus_digits(axis_sizes: Sequence[int], torus: Torus) -> tuple[list[Digit], Digit, Digit]:

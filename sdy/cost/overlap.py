@@ -2,17 +2,23 @@
 
 A collective starts when its operands are ready and the links of its axes are free; ops run in program order, each when
 the collectives that it reads have ended. What a collective reads is computed early, unless that takes a product. All
-collectives that start in an iteration of a loop end in it, unless the compiler pipelines loops: then they may end in a
-later one, as transfers to the host always may.
+collectives that start in an iteration of a loop end in it, unless the compiler pipelines or unrolls loops: then they
+may end in a later one, as transfers to the host always may.
+
+Some compilers decompose a product and the all-gather of its operand, or the reduce-scatter of its result, into parts,
+so that the parts of one run beside those of the other. Source: Wang et al., "Overlap communication with dependent
+computation via decomposition in large deep learning models", ASPLOS 2023.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from sdy.cost.collectives import CollectiveKind
 from sdy.cost.executions import runs_of_regions
+from sdy.cost.hardware import Kernels
 from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp
 
@@ -29,9 +35,9 @@ class Overlap(Enum):
     PERFECT = "perfect"
 
 
-def overlapped_seconds(schedule: Sequence[ScheduledOp], *, pipelines_loops: bool) -> float:
+def overlapped_seconds(schedule: Sequence[ScheduledOp], kernels: Kernels) -> float:
     """Return the time of all ops of a schedule, with collectives beside them."""
-    clock = _Clock(schedule, pipelines_loops)
+    clock = _Clock(schedule, kernels.pipelines_loops or kernels.unrolls_loops, kernels.decomposes_products)
     clock.run(0, len(schedule))
     return clock.end
 
@@ -42,10 +48,14 @@ class _Clock:
 
     schedule: Sequence[ScheduledOp]
     pipelines_loops: bool
+    decomposes_products: bool
     now: float = 0.0  # when the last op ends
     floor: float = 0.0  # before which no collective starts
     links: dict[Resource, float] = field(default_factory=dict[Resource, float])
     ready: dict[int, float] = field(default_factory=dict[int, float])  # by value, if an op has to wait for it
+    # By value, when the first part is ready and the seconds of the last one, if a gather or a product is decomposed.
+    gathered: dict[int, tuple[float, float]] = field(default_factory=dict[int, tuple[float, float]])
+    multiplied: dict[int, tuple[float, float]] = field(default_factory=dict[int, tuple[float, float]])
 
     @property
     def end(self) -> float:
@@ -90,19 +100,43 @@ class _Clock:
     def _run_op(self, scheduled: ScheduledOp) -> None:
         if scheduled.visit.is_left:
             return
-        waits = max((self.ready.get(value, 0.0) for value in scheduled.reads), default=0.0)
-        seconds = scheduled.work.seconds
         match scheduled.work:
             case CollectiveRun() | HostTransfer() as moved:
-                resources = [axis.name for axis in moved.axes] if isinstance(moved, CollectiveRun) else [HOST]
-                floor = self.floor if isinstance(moved, CollectiveRun) else 0.0
-                start = max((waits, floor, *(self.links.get(each, 0.0) for each in resources)))
-                self.links.update(dict.fromkeys(resources, start + seconds))
-                self.ready.update(dict.fromkeys(scheduled.results, start + seconds))
+                self._run_transfer(scheduled, moved)
             case OpTime() as time if time.compute_seconds:
-                self.now = max(self.now, waits) + seconds
-                self.ready.update(dict.fromkeys(scheduled.results, self.now))
+                self._run_product(scheduled)
             case _:
+                waits, seconds = self._waits(scheduled.reads), scheduled.work.seconds
                 self.now = (max(self.now, waits) if seconds else self.now) + seconds
                 if waits:
                     self.ready.update(dict.fromkeys(scheduled.results, waits + seconds))
+
+    def _waits(self, values: Iterable[int]) -> float:
+        return max((self.ready.get(value, 0.0) for value in values), default=0.0)
+
+    def _run_transfer(self, scheduled: ScheduledOp, moved: CollectiveRun | HostTransfer) -> None:
+        """Run a transfer when the links are free; the reduction of a decomposed product, part by part."""
+        seconds, waits, last = moved.seconds, self._waits(scheduled.reads), 0.0
+        collective = moved if isinstance(moved, CollectiveRun) else None
+        resources = [axis.name for axis in collective.axes] if collective else [HOST]
+        kind, parts = (collective.kind, collective.devices) if collective and self.decomposes_products else (None, 1)
+        if kind is CollectiveKind.REDUCE_SCATTER and scheduled.reads[0] in self.multiplied:
+            began, product = self.multiplied[scheduled.reads[0]]
+            waits, last = began + product / parts, waits + seconds / parts
+        start = max((waits, self.floor if collective else 0.0, *(self.links.get(each, 0.0) for each in resources)))
+        end = max(start + seconds, last)
+        self.links.update(dict.fromkeys(resources, end))
+        self.ready.update(dict.fromkeys(scheduled.results, end))
+        if kind is CollectiveKind.ALL_GATHER:
+            self.gathered[scheduled.results[0]] = start + seconds / parts, 1 / parts
+
+    def _run_product(self, scheduled: ScheduledOp) -> None:
+        """Run a product when its operands are ready; beside their gathers, if it is decomposed."""
+        seconds = scheduled.work.seconds
+        parts = [self.gathered[value] for value in scheduled.reads if value in self.gathered]
+        began = max((self.now, self._waits(value for value in scheduled.reads if value not in self.gathered)))
+        began = max((began, *(first for first, _ in parts)))
+        last = max((share * seconds for _, share in parts), default=0.0)
+        self.now = max(began + seconds, self._waits(scheduled.reads) + last)
+        self.ready.update(dict.fromkeys(scheduled.results, self.now))
+        self.multiplied.update(dict.fromkeys(scheduled.results, (began, seconds)))

@@ -172,7 +172,7 @@ def cost_of(
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
     found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
     most = peak_bytes(local) if peak is None else peak
-    scheduled_seconds = overlapped_seconds(slots, pipelines_loops=hardware.kernels.pipelines_loops)
+    scheduled_seconds = overlapped_seconds(slots, hardware.kernels)
     unpriced = tuple(unpriced_ops(local))
     times = host, scheduled_seconds, attention
     return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, *times, unpriced)

@@ -25,7 +25,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor, shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
-from sdy.dialects.stablehlo.gather_scatter import ScatterOp
+from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 from sdy.dialects.tensor_bytes import tensor_bytes
@@ -84,7 +84,8 @@ def op_time(op: Operation, hardware: Hardware, work: Work | None = None) -> OpTi
     cost = cost_of_op(op)
     known = None if cost is None else cost.bytes
     moved = accessed_bytes(op, [tensor_bytes(each) for each in types], work) if known is None else known
-    memory = moved / (hardware.hbm_bandwidth * kernels.hbm_efficiency)
+    share = kernels.gather_efficiency if isinstance(op, GatherOp | ScatterOp) else 1.0
+    memory = moved / (hardware.hbm_bandwidth * kernels.hbm_efficiency * share)
     start = kernels.start_seconds * work.starts
     return OpTime(compute, memory, start, kernels.unhidden, bool(work.attention))
 

@@ -34,6 +34,7 @@ class CollectiveRun:
     bytes_sent: float
     seconds: float
     is_latency_bound: bool
+    devices: int = 1  # of a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +122,6 @@ class _OpCosts:
         groups = groups_of(op, self._mesh)
         total = result_bytes(op)
         time = self._layout.time_of(kind, total, groups)
-        sent = bytes_sent(kind, group_size(op), total)
-        return CollectiveRun(kind, self._layout.axes_of(groups), sent, time.seconds, time.is_latency_bound)
+        size = group_size(op)
+        sent = bytes_sent(kind, size, total)
+        return CollectiveRun(kind, self._layout.axes_of(groups), sent, time.seconds, time.is_latency_bound, size)

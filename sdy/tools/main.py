@@ -28,6 +28,7 @@ GROUPS = {
         "report": "show shardings, collectives and conflicts, as text or HTML, and next to what XLA makes of a program",
         "explain": "explain which annotations the sharding of a value comes from, and list conflicts",
         "cost": "estimate how long a program takes on a machine, and whether it fits in memory",
+        "calibrate": "fit a machine to measured times of collectives, products and copies",
         "diff": "show how two programs differ in shardings, collectives, time and memory",
     },
     "choose": {

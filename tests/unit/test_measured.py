@@ -105,6 +105,29 @@ def test_each_family_has_a_program(family: str, cells: dict[str, str]) -> None:
     assert found.seconds > 0
 
 
+MEGATRON = {
+    "sharding": "megatron: tensor shards heads; experts over expert", "machine": "gb200", "remat": "not stated",
+    "fsdp": "1", "data": "2", "expert": "4", "micro_batches": "4", "global_batch": "32", "family": "qwen3-moe",
+    "experts": "8", "top_k": "2", "d_ff_expert": "128", "model_details": "qk norm",
+}  # fmt: skip
+
+
+def test_gradients_of_megatron_are_summed_once_a_step_and_tokens_exchanged_in_each_micro_batch() -> None:
+    cost = program_of(row(**MEGATRON)).cost("gb200")
+    runs = {(each.kind.value, each.axes): each.runs for each in cost.collectives}
+    weights = 4  # q, k, v, out; the router, the embedding and the head
+    assert runs["reduce-scatter", '{"data", "expert"}'] == weights + 3
+    assert runs["reduce-scatter", '{"data"}'] == 3  # of the experts, which are on the devices of `expert`
+    assert runs["all-to-all", '{"expert"}'] == 4 * 4 * 4  # layers, micro-batches, there and back in both passes
+
+
+def test_the_sequence_of_megatron_is_divided_so_that_devices_have_equally_much_to_do() -> None:
+    cells = {"family": "llama", "experts": "", "data": "1", "expert": "1", "context": "4", "sequence": "16384"}
+    alone = program_of(row(**MEGATRON | cells | {"context": "1", "sequence": "8192", "devices": "1"})).cost("gb200")
+    shared = program_of(row(**MEGATRON | cells)).cost("gb200")
+    assert shared.attention_seconds == pytest.approx(alone.attention_seconds, rel=0.1)  # 4 times as much, on 4 devices
+
+
 def test_rows_without_a_program_have_no_price() -> None:
     assert priced(row(family="qwen3.5")) is None
     assert priced(row(machine="abacus")) is None

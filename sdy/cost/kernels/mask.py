@@ -24,6 +24,8 @@ from sdy.dialects.stablehlo.slicing import DynamicSliceOp
 
 BLOCK = 512  # rows and columns of a block of the scores: blocks that the mask empties are skipped
 SAMPLES = 211  # points of the scores, spread evenly
+DEVICES = 32  # of a mask that differs by device, spread evenly over any mesh by a large prime
+PRIME = 7919
 Index = tuple[int, ...]
 Number = int | float | bool
 
@@ -33,20 +35,42 @@ class UnknownValueError(Exception):
 
 
 def visible_share(flow: ValueFlow, select: Step, scores: frozenset[int]) -> float:
-    """Return the share of the blocks in which `select` keeps some scores; 1 if that depends on data."""
+    """Return the share of the blocks in which `select` keeps some scores; 1 if that depends on data.
+
+    If it depends on the device, it is the largest share of a device, for which the others wait: shards of the sequence
+    that lie one after the other make the last one compute almost twice the mean.
+    """
     shape = static_shape(flow.types[select.results[0]])
     if not shape:
         return 1.0
     is_kept_if_true = select.operands[1] in scores
-    seen = 0
-    try:
+
+    def share_on(device: int) -> float:
+        evaluator = _Evaluator(flow, device)
+        seen = 0
         for number in range(SAMPLES):
-            evaluator = _Evaluator(flow, device=number * 7919)
             corners = product(*(_corners(at, size) for at, size in zip(_point(number, shape), shape, strict=True)))
             seen += any(bool(evaluator.element(select.operands[0], each)) is is_kept_if_true for each in corners)
+        return max(seen, 1) / SAMPLES
+
+    try:
+        count = DEVICES if _differs_by_device(flow, select.operands[0]) else 1
+        return max(share_on(number * PRIME) for number in range(count))
     except UnknownValueError:
         return 1.0
-    return max(seen, 1) / SAMPLES
+
+
+def _differs_by_device(flow: ValueFlow, value: int) -> bool:
+    """Return whether a value is computed from the number of the device."""
+    pending, seen = [value], {value}
+    while pending:
+        step = flow.producers.get(pending.pop())
+        if step is not None:
+            if isinstance(step.op, PartitionIdOp):
+                return True
+            pending.extend(each for each in step.operands if each not in seen)
+            seen.update(step.operands)
+    return False
 
 
 def _point(number: int, shape: Sequence[int]) -> Index:

@@ -20,9 +20,11 @@ from sdy.cost.kernels.attention import AttentionKernel, attention_kernels
 from sdy.cost.kernels.fusion_rules import FUSION_RULES, UNFUSED, FusionRules
 from sdy.cost.kernels.value_flow import Step, ValueFlow, is_view, value_flow
 from sdy.dialects.facts.traits import Generates, has_fact, selects_elements
+from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.collectives import PartitionIdOp
 from sdy.dialects.stablehlo.contraction import DotLikeOp
 from sdy.dialects.stablehlo.shape import ConstantOp, TransposeOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 from sdy.dialects.tensor_bytes import tensor_bytes
 
@@ -57,7 +59,11 @@ def work_of(module: ModuleOp, kernels: Kernels) -> list[tuple[Step, Work] | None
     rules = FUSION_RULES[kernels.fusion]
     if not any(kernels.attention):
         rules = replace(rules, attention=False)
-    found = _Kernels(flow, rules).work() if rules != UNFUSED else {step: unfused_work(step.op) for step in flow.steps}
+    found = (
+        _Kernels(flow, rules, kernels.unrolls_loops).work()
+        if rules != UNFUSED
+        else {step: unfused_work(step.op) for step in flow.steps}
+    )
     works: list[tuple[Step, Work] | None] = [None] * flow.visit_count
     for step, work in found.items():
         works[step.number] = step, work
@@ -79,12 +85,12 @@ class _Kernels:
 
     flow: ValueFlow
     rules: FusionRules
+    unrolls_loops: bool
     fused: set[Step] = field(default_factory=set[Step])
     _kernels: dict[Step, frozenset[Step]] = field(default_factory=dict[Step, frozenset[Step]])
     _unstored: set[int] = field(default_factory=set[int])  # values that no kernel writes
     _inside: set[tuple[int, Step]] = field(default_factory=set[tuple[int, Step]])  # values that a kernel has computed
     _with_product: set[Step] = field(default_factory=set[Step])  # the kernels that a product was fused into
-    _written_before: set[Step] = field(default_factory=set[Step])  # whose results the kernel of their operand writes
     _attention: dict[Step, AttentionKernel] = field(default_factory=dict[Step, AttentionKernel])
 
     def work(self) -> dict[Step, Work]:
@@ -104,9 +110,10 @@ class _Kernels:
         readers = [reader for result in step.results for reader in self.flow.readers.get(result, ())]
         if attention is not None:
             self._kernels[step] = frozenset((attention.first,))
-            if isinstance(step.op, DotLikeOp) and len(readers) == 1 and readers[0] in self._kernels[readers[0]]:
-                self._write_transposed(step, readers[0])
         elif is_view(step.op):
+            self._kernels[step] = frozenset()
+        elif self.unrolls_loops and step.frame and _is_element_of_stack(step.op):
+            step.is_boundary = isinstance(step.op, DynamicUpdateSliceOp)
             self._kernels[step] = frozenset()
         elif self._is_read_in_place(step, readers):
             operand, result = self.flow.memory(step.operands[0]), step.results[0]
@@ -125,25 +132,23 @@ class _Kernels:
     def _kernels_of(self, steps: Sequence[Step]) -> frozenset[Step]:
         return frozenset[Step]().union(*(self._kernels[step] for step in steps))
 
-    def _write_transposed(self, product: Step, reader: Step) -> None:
-        """Let a kernel of attention write its result transposed, if only a transposition reads it."""
-        if type(reader.op) is TransposeOp and product.results[0] not in self._unstored:
-            self._unstored.update(product.results)
-            self._written_before.add(reader)
-
     def _is_read_in_place(self, step: Step, readers: Sequence[Step]) -> bool:
-        """Return whether only products read a transposed value, which read it as it is stored."""
-        return (
-            type(step.op) is TransposeOp and bool(readers) and all(isinstance(each.op, DotLikeOp) for each in readers)
-        )
+        """Return whether a transposition moves nothing: products read and write their tensors in any layout."""
+        if type(step.op) is not TransposeOp or not readers:
+            return False
+        operand = self.flow.memory(step.operands[0])
+        producer = self.flow.producers.get(operand)
+        is_written_so = producer is not None and isinstance(producer.op, DotLikeOp) and producer.frame == step.frame
+        if is_written_so and self.flow.readers[operand] == [step]:
+            return True
+        return all(isinstance(each.op, DotLikeOp) for each in readers)
 
     def _is_fused(self, step: Step, readers: Sequence[Step]) -> bool:
         """Return whether readers of the results compute them from the operands."""
         if not self.rules.loops or any(reader.is_boundary or reader.frame != step.frame for reader in readers):
             return False
         if isinstance(step.op, DotLikeOp | ConvolutionOp):
-            is_transposed = all(type(reader.op) is TransposeOp for reader in readers)
-            return (self.rules.product_results or is_transposed) and self._is_fused_into_result(step, readers)
+            return self.rules.product_results and self._is_fused_into_result(step, readers)
         if not is_fusible(type(step.op)):
             return False
         if not all(self._takes_in(reader) for reader in readers):
@@ -222,12 +227,21 @@ class _Kernels:
                 read.update((operand, each) for each in new)
                 reads.append(len(new))
             writes = tuple(int(result not in self._unstored) for result in step.results)
-            starts = int(step in kernels and step not in self._written_before)
+            starts = int(step in kernels)
             if attention is None:
                 found[step] = Work(tuple(reads), writes, starts=starts)
             else:
                 found[step] = Work(tuple(reads), writes, attention.share, starts, attention.direction)
         return found
+
+
+def _is_element_of_stack(op: Operation) -> bool:
+    """Return whether an op reads or replaces one element along the first dim of a tensor."""
+    if not isinstance(op, DynamicSliceOp | DynamicUpdateSliceOp):
+        return False
+    part = op.result if isinstance(op, DynamicSliceOp) else op.update
+    sizes, stack = static_shape(part.type), static_shape(op.operand.type)
+    return bool(sizes) and sizes == (1, *(stack or ())[1:])
 
 
 def _free_values(flow: ValueFlow) -> set[int]:

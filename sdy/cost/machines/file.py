@@ -17,8 +17,8 @@ matrix_efficiency = 0.9
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -151,6 +151,7 @@ _KERNELS: Readers = {
     "fusion": _fusion,
     "start_seconds": positive_number,
     "hbm_efficiency": _share,
+    "gather_efficiency": _share,
     "matrix_efficiency": _share,
     "grouped_efficiency": _share,
     "unhidden": _share,
@@ -158,6 +159,8 @@ _KERNELS: Readers = {
     "tile_units": positive_count,
     "attention": _list_of(_share, 2),
     "pipelines_loops": boolean_value,
+    "unrolls_loops": boolean_value,
+    "decomposes_products": boolean_value,
 }
 
 
@@ -210,3 +213,35 @@ def _machine(table: Table, name: str) -> Hardware:
         ),
         cast(float, found.get("host_bandwidth", 0.0)),
     )
+
+
+def machine_toml(machine: Hardware, comments: Iterable[str] = ()) -> str:
+    """Return the TOML text of a machine, as `read_hardware` reads it. What a machine does not have is left out."""
+    network, is_torus = machine.network, isinstance(machine.network, Torus)
+    keys = {"axis_count": "axes", "is_bidirectional": "bidirectional"}
+    tables = {
+        "": {key: getattr(machine, key) for key in ("hbm_bytes", "hbm_bandwidth", "host_bandwidth")},
+        "torus" if is_torus else "switch": {keys.get(key, key): each for key, each in asdict(network).items()},
+        "rates": asdict(machine.rates),
+        "kernels": asdict(machine.kernels),
+    }
+    lines = [f"# {each}" for each in comments]
+    for name, table in tables.items():
+        lines += [f"[{name}]"] if name else []
+        lines += [f"{key} = {_toml(value)}" for key, value in table.items() if value or isinstance(value, bool)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case float():
+            return f"{value:.6g}"
+        case tuple():
+            return f"[{', '.join(map(_toml, cast('tuple[object, ...]', value)))}]"
+        case _:
+            return str(value)

@@ -16,8 +16,11 @@ What kernels and collectives reach was fitted to groups of published measurement
 * GPU: cuBLASLt products of 1024 to 32768 rows and BabelStream on a100, h100, h200 and gb200; NCCL all-reduces of 1 KB
   to 8 GB on nodes of a100, h100, h200 and gb200; fits of all-gathers and all-to-alls on up to 16 nodes of h100
   (meta-pytorch/autoparallel). Machines without measurements have the numbers of the one that is nearest.
-* Flash attention: tables of FlashAttention 2 and 3 and of cuDNN on h100; on TPU, 26 steps of llama and gemma. Products
-  of experts: nine steps of mixtures of experts on tpu7x and v5p.
+* Flash attention: FlashAttention 3 and cuDNN on h100 with a causal mask; cuDNN 9.13 on b200 (together.ai, the page of
+  FlashAttention 4); on TPU, 26 steps of llama and gemma. gb300 computes exponentials twice as fast as gb200 and draws
+  more power: its shares are those of eight steps of llama, of which each half is within 6 % in the median.
+* Products of experts: nine steps of mixtures of experts on tpu7x and v5p. Gathers of rows on TPU: eight such steps;
+  the halves of them alone would give shares of 0.14 and 0.05.
 * `error`: the share within which 90 % of the steps of high and medium confidence without pipelines are predicted.
 * The arithmetic and the memory accesses of a kernel hide all but 28 % of the shorter one: the four products of 802816 x
   192 x 768 on a100, h100, h200 and gb200.
@@ -34,6 +37,7 @@ _TPU = Kernels(
     fusion="tpu",
     start_seconds=1.7e-6,
     hbm_efficiency=0.87,
+    gather_efficiency=0.17,
     matrix_efficiency=0.95,
     unhidden=0.28,
     tile=(8, 128, 128),
@@ -52,9 +56,9 @@ _A100 = Kernels(
     attention=(0.6, 0.5),
 )
 _HOPPER = replace(
-    _A100, start_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.45, 0.38)
+    _A100, start_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.6, 0.48)
 )
-_BLACKWELL = replace(_HOPPER, start_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.45, 0.35))
+_BLACKWELL = replace(_HOPPER, start_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.55, 0.45))
 
 
 def _tpu_rates(bits16: float, int8: float, float8: float = 0.0) -> MatrixRates:
@@ -120,7 +124,7 @@ HARDWARE = {
             _tpu_rates(1.97e14, int8=3.94e14),
             _TPU,
             1.5e10,
-            error=0.15,
+            error=0.17,
         ),
         Hardware(
             "tpu_v6e",
@@ -141,7 +145,7 @@ HARDWARE = {
             _tpu_rates(1.1535e15, int8=2.307e15, float8=2.307e15),
             replace(_WIDE_TPU, matrix_efficiency=0.8),
             3.2e10,
-            error=0.35,
+            error=0.28,
         ),
         Hardware(
             "a100",
@@ -162,8 +166,8 @@ HARDWARE = {
             _A100,
             2.5e10,
         ),
-        Hardware("h100", _NVLINK, 3.35e12, 80e9, _HOPPER_RATES, _HOPPER, 5e10, error=0.39),
-        Hardware("h200", _NVLINK, 4.8e12, 141e9, _HOPPER_RATES, _HOPPER, 5e10, error=0.7),
+        Hardware("h100", _NVLINK, 3.35e12, 80e9, _HOPPER_RATES, _HOPPER, 5e10, error=0.37),
+        Hardware("h200", _NVLINK, 4.8e12, 141e9, _HOPPER_RATES, _HOPPER, 5e10, error=0.11),
         Hardware(
             "b200",
             _NVLINK5,
@@ -172,7 +176,7 @@ HARDWARE = {
             MatrixRates(int8=4.5e15, float8=4.5e15, bits16=2.25e15, bits32=1.1e15, float4=9e15),
             replace(_BLACKWELL, matrix_efficiency=0.65),
             5e10,
-            error=0.47,
+            error=0.64,
         ),
         Hardware(
             "gb200",
@@ -182,7 +186,7 @@ HARDWARE = {
             MatrixRates(int8=5e15, float8=5e15, bits16=2.5e15, bits32=1.25e15, float4=1e16),
             _BLACKWELL,
             2e11,
-            error=1.16,
+            error=0.38,
         ),
         Hardware(
             "gb300",
@@ -190,9 +194,9 @@ HARDWARE = {
             8e12,
             279e9,
             MatrixRates(int8=1.65e14, float8=5e15, bits16=2.5e15, bits32=1.25e15, float4=1.5e16),
-            _BLACKWELL,
+            replace(_BLACKWELL, matrix_efficiency=0.75, attention=(0.7, 0.55)),
             2e11,
-            error=1.2,
+            error=0.34,
         ),
         # Seven links of 64 GB/s each way join a device to every other one of its node; 75 % of that is usable
         # (rocm.blogs.amd.com, mi300x-rccl-xgmi).

@@ -134,6 +134,14 @@ TOOLS: dict[str, Code] = {
         "The name of a lint rule is unknown, or a setting of the linter is malformed.", "See the hint of the message."
     ),
     "SDY-T231": Code("The package has no example of this name.", "Use a name that `sdy examples` lists."),
+    "SDY-T233": Code(
+        "A file of measurements has no rows, lacks a column, or has a wrong cell.",
+        "See `sdy calibrate --help` for its columns.",
+    ),
+    "SDY-T234": Code(
+        "Measurements do not fit the data sheet of a machine, whatever share of it kernels and collectives reach.",
+        "Correct the bandwidths and rates of the machine, or the units of the measurements.",
+    ),
     "SDY-T232": Code(
         "The size of a dim of an argument or a result is not divisible by the axes that shard it.",
         "Use a size that the axes divide, or axes whose sizes divide the dim.",

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
@@ -184,10 +185,20 @@ def _innermost_call(location: str) -> str:
 
     A location lists the traced calls, then those of this package, then the callers of `lower`.
     """
-    calls = list(takewhile(lambda match: _PACKAGE not in Path(match[1]).parents, _FILE_LINE.finditer(location)))
-    of_user = (match for match in calls if not _INSTALLED.intersection(Path(match[1]).parts))
+    calls = list(takewhile(lambda match: not _is_of_package(match[1]), _FILE_LINE.finditer(location)))
+    of_user = (match for match in calls if not _is_installed(match[1]))
     innermost = next(chain(of_user, calls), None)
     return f"{_file_name(innermost[1])}:{innermost[2]}" if innermost else ""
+
+
+@cache
+def _is_of_package(path: str) -> bool:
+    return _PACKAGE in Path(path).parents
+
+
+@cache
+def _is_installed(path: str) -> bool:
+    return bool(_INSTALLED.intersection(Path(path).parts))
 
 
 def _file_name(path: str) -> str:

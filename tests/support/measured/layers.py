@@ -3,6 +3,9 @@
 `Layout` says along which mesh axes tensors are sharded. Weights are float32 and sharded (or replicated), converted to
 the type in which they travel and gathered before each product; their gradients are scattered in the type of
 activations.
+
+Axes in `manual` are those whose devices add up gradients on their own until the end of a step, as Megatron does: the
+layers run in a `shard_map` over them, on local shapes.
 """
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
@@ -10,7 +13,7 @@ activations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from math import prod
@@ -33,6 +36,11 @@ class Weight:
     stored: tuple[Axes, ...]
     used: tuple[Axes, ...]
 
+    @property
+    def gathered_axes(self) -> tuple[Axes, ...]:
+        """The axes along each dim over which the weight is gathered before use."""
+        return tuple(Layout.others(stored, used) for stored, used in zip(self.stored, self.used, strict=True))
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -51,6 +59,21 @@ class Layout:
     gathered: jnp.dtype  # the type in which weights are gathered
     gradient: jnp.dtype
     scaling: Scaling
+    manual: Axes = ()
+
+    def inside(self) -> Layout:
+        """Return the layout of the tensors of one device of the manual axes."""
+        left = {name: self.others(getattr(self, name), self.manual) for name in ("batch", "sequence", "expert")}
+        return replace(self, model=(), **left)
+
+    @staticmethod
+    def others(axes: Axes, excluded: Axes) -> Axes:
+        """Return the axes that are not excluded."""
+        return tuple(axis for axis in axes if axis not in excluded)
+
+    def manual_size(self, axis: str) -> int:
+        """Return the number of devices along an axis that is manual; 1 if it is not."""
+        return self.mesh.shape[axis] if axis in self.manual else 1
 
     def sharding(self, *dims: Axes) -> NamedSharding:
         """Return a sharding with the axes of each dim."""
@@ -58,7 +81,18 @@ class Layout:
 
     def place(self, value: Array, *dims: Axes) -> Array:
         """Constrain a value."""
-        return jax.lax.with_sharding_constraint(value, self.sharding(*dims))
+        context = jax.sharding.get_abstract_mesh()
+        spec = self.sharding(*dims).spec
+        return jax.lax.with_sharding_constraint(value, NamedSharding(self.mesh if context.empty else context, spec))
+
+    def place_letters(self, letters: str, value: Array) -> Array:
+        """Place an operand or the result of a product. Its dims are b, s, those of `weight`, and n and others."""
+        axes = {"b": self.batch, "s": self.sequence, "f": self.tensor, "h": self.tensor, "v": self.tensor}
+        if "e" in letters:
+            axes |= {"b": self.others(self.batch, self.expert), "e": self.expert}
+        found = (axes.get(letter, ()) for letter in letters)
+        sizes = zip(value.shape, found, strict=True)
+        return self.place(value, *(axes if size % _size(self.mesh, axes) == 0 else () for size, axes in sizes))
 
     def weight(self, dims: str, *shape: int) -> Weight:
         """Return a weight. `dims` has a letter for each dim: d_model, f (d_ff), h (heads), v (vocabulary), e (experts).
@@ -86,8 +120,14 @@ class Layout:
         return self.place(value, self.batch, self.sequence, self.tensor)
 
     def whole(self, value: Array) -> Array:
-        """Place a tensor (batch, sequence, width) as within blocks."""
-        return self.place(value, self.batch, self.sequence, ())
+        """Place a tensor (batch, sequence, width) as within blocks, and its gradient as between them."""
+
+        @jax.custom_vjp
+        def gathered(value: Array) -> Array:
+            return self.place(value, self.batch, self.sequence, ())
+
+        gathered.defvjp(lambda value: (gathered(value), None), lambda _, gradient: (self.residual(gradient),))
+        return gathered(value)
 
     def use(self, stored: Array, weight: Weight, kind: jnp.dtype | None = None) -> Array:
         """Gather a weight, in the type in which it travels; its gradient is reduced and scattered."""
@@ -128,14 +168,15 @@ def narrowed(x: Array, kind: jnp.dtype, scaling: Scaling) -> Array:
     return (x.astype(jnp.float32) * (127.0 / largest)).astype(kind)
 
 
-def product(spec: str, x: Array, w: Array, kind: jnp.dtype, result: jnp.dtype, scaling: Scaling) -> Array:
-    """Multiply by a weight, forward and backward with operands of type `kind`."""
+def product(spec: str, x: Array, w: Array, layout: Layout) -> Array:
+    """Multiply by a weight, forward and backward, with operands of the type and placement of a layout."""
     inputs, out = spec.split("->")
     left, right = inputs.split(",")
+    kind, result = layout.product, layout.activation
     wide = jnp.int32 if kind == jnp.int8 else None
 
     def multiply(spec: str, a: Array, b: Array) -> Array:
-        a, b = narrowed(a, kind, scaling), narrowed(b, kind, scaling)
+        a, b = narrowed(a, kind, layout.scaling), narrowed(b, kind, layout.scaling)
         return jnp.einsum(spec, a, b, preferred_element_type=wide or result).astype(result)
 
     @jax.custom_vjp
@@ -143,7 +184,8 @@ def product(spec: str, x: Array, w: Array, kind: jnp.dtype, result: jnp.dtype, s
         return multiply(spec, x, w)
 
     def backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-        x, w = saved
+        x, w = layout.place_letters(left, saved[0]), saved[1]
+        gradient = layout.place_letters(out, gradient)
         dx = multiply(f"{out},{right}->{left}", gradient, w)
         dw = multiply(f"{left},{out}->{right}", x, gradient)
         return dx.astype(x.dtype), dw.astype(w.dtype) if w.dtype.itemsize > 1 else dw
@@ -179,10 +221,15 @@ def rotated(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Mask:
-    """What a token sees: the tokens before it, of these the last `window` or those of its chunk; 0: no limit."""
+    """What a token sees: the tokens before it, of these the last `window` or those of its chunk; 0: no limit.
+
+    `context` devices of a manual axis have two parts of the sequence each, one from its start and one from its end, so
+    that all have equally much to do.
+    """
 
     window: int = 0
     chunk: int = 0
+    context: int = 1
 
     def scores(self, q: Array, k: Array) -> Array:
         """Return the scores in float32, with a large negative number where a token sees nothing."""
@@ -190,12 +237,22 @@ class Mask:
         scores = jnp.einsum("bsgqc,btgc->bgqst", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
         row = jax.lax.broadcasted_iota(jnp.int32, (length, other), 0)
         column = jax.lax.broadcasted_iota(jnp.int32, (length, other), 1)
+        if self.context > 1:
+            row = self._position(jax.lax.axis_index("context"), row, length)
+            column = self._position(
+                jax.lax.div(column, jnp.int32(length)), jax.lax.rem(column, jnp.int32(length)), length
+            )
         mask = row >= column
         if self.window and self.window < length:
             mask &= row - column < self.window
         if self.chunk and self.chunk < length:
             mask &= row // self.chunk == column // self.chunk
         return jnp.where(mask, scores, -1e30)
+
+    def _position(self, device: Array, index: Array, length: int) -> Array:
+        """Return the positions in the sequence of the tokens of devices."""
+        half = length // 2
+        return jnp.where(index < half, device * half + index, (2 * self.context - 2 - device) * half + index)
 
 
 def attention(layout: Layout, q: Array, k: Array, v: Array, mask: Mask) -> Array:
@@ -207,6 +264,9 @@ def attention(layout: Layout, q: Array, k: Array, v: Array, mask: Mask) -> Array
     groups = k.shape[2]
     if layout.sequence:
         k, v = (layout.place(each, layout.batch, (), layout.tensor) for each in (k, v))
+    mask = replace(mask, context=layout.manual_size("context"))
+    if mask.context > 1:
+        k, v = (jax.lax.all_gather(each, "context", axis=1, tiled=True) for each in (k, v))
     q = q.reshape(batch, length, groups, heads // groups, channels)
     out: Array = _attention(mask, q, k, v)
     return out.reshape(batch, length, heads, v.shape[-1])

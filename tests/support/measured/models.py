@@ -84,7 +84,7 @@ class LayerKind:
         """Multiply by a weight."""
         layout = self.layout
         weight = layout.use(tensors[name], self.weights[name])
-        return product(spec, x, weight, layout.product, layout.activation, layout.scaling)
+        return product(spec, x, weight, layout)
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Mlp:
                     kind.add("up", "df", model, self.hidden)
             kind.add("down", "fd", self.hidden, model)
         if self.experts:
-            kind.add("router", "de", model, self.experts)
+            kind.add("router", "d-", model, self.experts)
             kind.add("expert_gate", "edf", self.experts, model, self.expert_hidden)
             kind.add("expert_up", "edf", self.experts, model, self.expert_hidden)
             kind.add("expert_down", "efd", self.experts, self.expert_hidden, model)
@@ -243,14 +243,21 @@ class Mlp:
             return layout.place(value, others, layout.expert, *[()] * (value.ndim - 2))
 
         sent = jax.vmap(lambda of, at: of[at])(y, tokens).reshape(batch, self.experts, rows, model)
-        sent = placed(sent)
+        sent = self._exchanged(layout, placed(sent), 1, 0)
         hidden = self.activation(kind.times("bend,edf->benf", sent, w, "expert_gate"))
         hidden *= kind.times("bend,edf->benf", sent, w, "expert_up")
         back = kind.times("benf,efd->bend", hidden, w, "expert_down")
+        back = self._exchanged(layout, back, 0, 1)
         back = layout.whole(back.reshape(batch, self.experts * rows, model))
         weight = jax.vmap(lambda of, at: of[at])(shares.max(-1), tokens)
         weighted = back * weight[..., None].astype(back.dtype)
         return jax.vmap(lambda zero, at, value: zero.at[at].add(value))(jnp.zeros_like(y), tokens, weighted)
+
+    def _exchanged(self, layout: Layout, rows: Array, split: int, joined: int) -> Array:
+        """Send the rows of experts to the devices of a manual axis that have the experts, or back."""
+        if layout.manual_size("expert") == 1:
+            return rows
+        return jax.lax.all_to_all(rows, "expert", split, joined, tiled=True)
 
 
 Part = Attention | LatentAttention | Mlp

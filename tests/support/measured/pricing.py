@@ -56,8 +56,12 @@ def machine_of(row: Row) -> Hardware | None:
     if row["id"].endswith("eager") or "Eager" in row["remark"]:
         kernels = replace(kernels, fusion="eager")
     if row["sharding"].startswith("torchtitan"):
-        # FSDP 2 gathers the weights of the next layer during a layer; attention is FlashAttention 2.
-        kernels = replace(kernels, pipelines_loops=True, attention=_FLASH_ATTENTION_2)
+        # Attention is FlashAttention 2.
+        kernels = replace(kernels, attention=_FLASH_ATTENTION_2)
+    if row["scan_layers"] == "no" or row["sharding"].startswith(("torchtitan", "megatron")):
+        kernels = replace(kernels, unrolls_loops=True)  # PyTorch has no loops over layers
+    if row["sharding"].startswith("megatron: tensor") or "async" in row["id"]:
+        kernels = replace(kernels, decomposes_products=True)  # the user buffers of Transformer Engine
     network = found.network
     if isinstance(network, Torus) and row.pods > 1:
         network = replace(network, pod_size=row.count("devices") // row.pods)
@@ -136,8 +140,8 @@ def _step(row: Row, machine: Hardware) -> float | None:
         return None
     seconds = _seconds(program_of(row).cost(machine))
     stages, chunks = row.count("stage"), row.count("virtual_stages")
-    # Without accumulation, a pipeline divides the batch of a device into single sequences.
-    rounds = max(row.count("micro_batches"), row.count("micro_batch_per_device"))
+    # Without accumulation, the schedules of torchtitan have as many micro-batches as stages.
+    rounds = max(row.count("micro_batches"), stages)
     return seconds * (1 + (stages - 1) / (chunks * rounds))
 
 

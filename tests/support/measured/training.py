@@ -13,7 +13,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import AbstractMesh
+from jax.sharding import AbstractMesh, PartitionSpec
 
 import sdy
 from support.measured.host_memory import lowered_transfers
@@ -82,13 +82,15 @@ def layout_of(row: Row) -> Layout:
     activation = jnp.float32 if row["activation_dtype"] == "float32" else jnp.bfloat16
     product_type = kind if activation == jnp.bfloat16 else jnp.float32
     travels_narrow = "all-gathers in float8" in row["quantization"] or "tensorwise" in row["quantization"]
-    is_replicated = row["sharding"].startswith(("parameters, gradients and moments replicated", "moments sharded"))
+    is_replicated = row["sharding"].startswith("parameters, gradients and moments replicated")
+    is_accumulated = "once" in row["sharding"] or (is_megatron and not those("fsdp"))
+    manual = those("data", "context", "expert") if is_accumulated else ()
     return Layout(
         mesh,
         batch=those("data", "fsdp", "fsdp_transpose", "expert"),
         sequence=those("context"),
         between_blocks=those("tensor"),
-        model=() if is_replicated or (is_megatron and not those("fsdp")) else those("fsdp", "context", "expert"),
+        model=() if is_replicated else manual or those("fsdp", "context", "expert"),
         hidden=those("fsdp_transpose"),
         tensor=those("tensor"),
         expert=those("expert"),
@@ -97,6 +99,7 @@ def layout_of(row: Row) -> Layout:
         gathered=jnp.dtype(jnp.float8_e4m3fn if travels_narrow else activation),
         gradient=jnp.dtype(activation),
         scaling=_scaling(row["quantization"], is_megatron=is_megatron),
+        manual=manual,
     )
 
 
@@ -116,9 +119,8 @@ class Model:
     kinds: Sequence[LayerKind]
 
     @staticmethod
-    def of(row: Row, stages: int = 1) -> Model:
+    def of(row: Row, layout: Layout, stages: int = 1) -> Model:
         """Return the model of a row; of a pipeline, the layers of one stage."""
-        layout = layout_of(row)
         kinds = [replace(kind, count=max(1, kind.count // stages)) for kind in kinds_of_layers(row, layout)]
         return Model(row, layout, Sizes.of(row), kinds)
 
@@ -148,11 +150,12 @@ class Model:
         for number, kind in enumerate(self.kinds):
             x = self._run_layers(kind, x, tensors[f"layers_{number}"], routes)
         x = layout.whole(rms_norm(x, ends["norm"]))
+        wide = replace(layout, product=layout.activation)
         if self.sizes.is_tied:
-            logits = product("bsd,vd->bsv", x, table, layout.activation, layout.activation, layout.scaling)
+            logits = product("bsd,vd->bsv", x, table, wide)
         else:
             head = layout.use(ends["head"], weights["head"], layout.activation)
-            logits = product("bsd,dv->bsv", x, head, layout.activation, layout.activation, layout.scaling)
+            logits = product("bsd,dv->bsv", x, head, wide)
         logits = layout.place(logits, layout.batch, layout.sequence, layout.tensor).astype(jnp.float32)
         is_target = jax.lax.broadcasted_iota(jnp.int32, logits.shape, 2) == targets[..., None]
         found = jnp.where(is_target, logits, 0).sum(-1)
@@ -175,16 +178,6 @@ class Model:
         return jax.lax.scan(lambda x, w: (body(x, w), None), x, tensors)[0]
 
 
-def replace_batch(model: Model) -> Model:
-    """Return the model of one device of the axis `data`: its batch is not sharded."""
-    layout = replace(model.layout, batch=tuple(axis for axis in model.layout.batch if axis != "data"))
-    kinds = [
-        replace(each, count=kind.count)
-        for each, kind in zip(kinds_of_layers(model.row, layout), model.kinds, strict=True)
-    ]
-    return replace(model, layout=layout, kinds=kinds)
-
-
 def _with_named_input(layer: Callable[[Array, dict[str, Array]], Array], x: Array, w: dict[str, Array]) -> Array:
     return layer(named(x, "layer_input"), w)
 
@@ -201,28 +194,22 @@ def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Arra
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A training step of a row; of a pipeline, that of the first stage.
-
-    `sums_once`: each device adds up the gradients of all micro-batches on its own, and they are summed at the end.
-    """
+    """A training step of a row; of a pipeline, that of one stage."""
 
     row: Row
     model: Model
-    sums_once: bool
 
     @staticmethod
     def of(row: Row) -> Step:
         """Return the step of a row."""
-        is_accumulated = "once" in row["sharding"] or row["sharding"].startswith("megatron")
-        sums_once = is_accumulated and row.count("data") > 1 and not row.count("experts", 0)
-        model = Model.of(row, row.count("stage"))
-        return Step(row, replace_batch(model) if sums_once else model, sums_once)
+        return Step(row, Model.of(row, layout_of(row), row.count("stage")))
 
     def __call__(
         self, tensors: Pytree, first: Pytree, second: Pytree, tokens: Array, targets: Array, routes: Array
     ) -> list[Pytree]:
         """Return the new weights and moments."""
-        found = self._gradients(tensors, tokens, targets, routes)
+        gradients = self._gradients_of_devices if self.model.layout.manual else partial(_gradients, self.model)
+        found = gradients(tensors, tokens, targets, routes)
         if not self.row["model"].startswith("qwen3-0.6b"):
             norm = jnp.sqrt(sum(jnp.sum(jnp.square(each)) for each in jax.tree.leaves(found)))
             found = jax.tree.map(lambda each: each * jnp.minimum(1.0, 1.0 / norm), found)
@@ -231,32 +218,41 @@ class Step:
         new = [updated(self.row, *each) for each in zip(leaves, *moments, strict=True)]
         return [jax.tree.unflatten(tree, part) for part in zip(*new, strict=True)]
 
-    def _gradients(self, tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Pytree:
-        """Return the sum of the gradients of all micro-batches, in a loop if there are several."""
-        of_round = partial(self._gradients_of_round, tensors, routes)
-        if len(tokens) == 1:
-            found = of_round(tokens[0], targets[0])
-        else:
-            shapes = jax.eval_shape(of_round, tokens[0], targets[0])
-            zero = jax.tree.map(lambda each: self._of_devices(jnp.zeros(each.shape, each.dtype)), shapes)
-            found = jax.lax.scan(
-                lambda sums, each: (jax.tree.map(jnp.add, sums, of_round(*each)), None), zero, (tokens, targets)
-            )[0]
-        return jax.tree.map(lambda each: each.sum(0), found) if self.sums_once else found
+    def _gradients_of_devices(self, tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Pytree:
+        """Return the gradients; each device of the manual axes adds up its own, and they are summed once."""
+        layout = self.model.layout
+        model = Model.of(self.row, layout.inside(), self.row.count("stage"))
+        weights = self.model.weights()
 
-    def _gradients_of_round(self, tensors: Pytree, routes: Array, tokens: Array, targets: Array) -> Pytree:
-        def gradients(tokens: Array, targets: Array) -> Pytree:
-            return jax.grad(self.model.loss)(tensors, tokens, targets, routes)
+        def specs(*dims: Axes) -> PartitionSpec:
+            return PartitionSpec(*(tuple(axis for axis in axes if axis in layout.manual) or None for axes in dims))
 
-        if not self.sums_once:
-            return gradients(tokens, targets)
-        devices = self.row.count("data")
-        parts = [self._of_devices(each.reshape(devices, -1, each.shape[-1])) for each in (tokens, targets)]
-        return jax.tree.map(self._of_devices, jax.vmap(gradients, spmd_axis_name="data")(*parts))
+        def gathered(value: Array, weight: Weight) -> Array:
+            value = value.astype(layout.gathered)
+            for dim, axes in enumerate(weight.gathered_axes):
+                value = jax.lax.all_gather(value, axes, axis=dim, tiled=True) if axes else value
+            return value
 
-    def _of_devices(self, value: Array) -> Array:
-        """Place a value with a dim of the devices, if gradients have one."""
-        return self.model.layout.place(value, ("data",)) if self.sums_once else value
+        def reduced(value: Array, weight: Weight) -> Array:
+            value, left = value.astype(layout.gradient), layout.others(layout.manual, sum(weight.stored, ()))
+            for dim, axes in enumerate(weight.gathered_axes):
+                value = jax.lax.psum_scatter(value, axes, scatter_dimension=dim, tiled=True) if axes else value
+            return jax.lax.psum(value, left) if left else value
+
+        def run(tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Pytree:
+            found = _gradients(model, jax.tree.map(gathered, tensors, weights), tokens, targets, routes)
+            return jax.tree.map(reduced, found, weights)
+
+        stored = {name: {key: specs(*each.stored) for key, each in of.items()} for name, of in weights.items()}
+        batch, sequence = specs((), layout.batch, layout.sequence), specs(layout.batch, layout.sequence)
+        return jax.shard_map(
+            run,
+            mesh=layout.mesh,
+            in_specs=(stored, batch, batch, sequence),
+            out_specs=stored,
+            axis_names=frozenset(layout.manual),
+            check_vma=False,
+        )(tensors, tokens, targets, routes)
 
     def arguments(self) -> tuple[object, ...]:
         """Return the shapes and shardings of the arguments."""
@@ -277,9 +273,25 @@ class Step:
         first = jnp.dtype(jnp.bfloat16) if row["optimizer_state_dtype"].startswith("mu bfloat16") else wide
         place = layout.sharding((), layout.batch, layout.sequence)
         tokens = jax.ShapeDtypeStruct((rounds, batch, length), jnp.int32, sharding=place)
+        places = layout.sharding(layout.batch, layout.sequence if layout.manual else ())
         chosen = max(self.model.sizes.chosen, 1)
-        routes = jax.ShapeDtypeStruct((batch, length * chosen), jnp.int32, sharding=layout.sharding(layout.batch, ()))
+        routes = jax.ShapeDtypeStruct((batch, length * chosen), jnp.int32, sharding=places)
         return shapes(wide), shapes(first), shapes(wide), tokens, tokens, routes
+
+
+def _gradients(model: Model, tensors: Pytree, tokens: Array, targets: Array, routes: Array) -> Pytree:
+    """Return the sum of the gradients of all micro-batches in float32, in a loop if there are several."""
+
+    def of_round(tokens: Array, targets: Array) -> Pytree:
+        return jax.grad(model.loss)(tensors, tokens, targets, routes)
+
+    def added(sums: Pytree, each: tuple[Array, Array]) -> tuple[Pytree, None]:
+        return jax.tree.map(lambda total, new: total + new.astype(total.dtype), sums, of_round(*each)), None
+
+    if len(tokens) == 1:
+        return of_round(tokens[0], targets[0])
+    zero = jax.tree.map(lambda each: jnp.zeros(each.shape, jnp.float32), tensors)
+    return jax.lax.scan(added, zero, (tokens, targets))[0]
 
 
 # The columns that no program depends on. Rows that agree in all others have the same program.

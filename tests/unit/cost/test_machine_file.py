@@ -57,6 +57,9 @@ tile = [8, 128, 128]
 tile_units = 2
 attention = [0.5, 0.4]
 pipelines_loops = true
+unrolls_loops = true
+decomposes_products = true
+gather_efficiency = 0.2
 """
 )
 
@@ -77,6 +80,9 @@ def test_a_file_holds_what_kernels_and_collectives_reach() -> None:
         tile_units=2,
         attention=(0.5, 0.4),
         pipelines_loops=True,
+        unrolls_loops=True,
+        decomposes_products=True,
+        gather_efficiency=0.2,
     )
     assert isinstance(machine.network, Torus)
     assert (machine.network.start_seconds, machine.network.efficiency, machine.network.pod_size) == (1e-5, 0.8, 64)

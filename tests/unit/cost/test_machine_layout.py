@@ -8,7 +8,15 @@ import pytest
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Switch, Torus
-from sdy.cost.machine_layout import MachineLayout, SwitchGroup, TorusLine, switch_time, torus_digits, torus_time
+from sdy.cost.machine_layout import (
+    MachineLayout,
+    SwitchGroup,
+    TorusLine,
+    devices_of_a_node,
+    switch_time,
+    torus_digits,
+    torus_time,
+)
 from sdy.cost.machines.table import HARDWARE
 from sdy.grammar.parse import parse_mesh
 from sdy.grammar.write import write_axis_list
@@ -143,3 +151,19 @@ def test_a_permutation_on_a_chip_or_between_pods_does_not_use_its_torus() -> Non
     layout = MachineLayout(parse_mesh('<["x"=16]>'), torus)
     assert layout.time_of(PERMUTE, 1e9, [(0, 1)]).bandwidth_seconds == pytest.approx(1e-3)
     assert layout.time_of(PERMUTE, 1e9, [(0, 8)]).bandwidth_seconds == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("devices", "taken"), [(256, 64), (144, 72), (1440, 72), (8, 8), (96, 48), (73, 1)])
+def test_a_mesh_takes_equally_many_devices_of_each_node(devices: int, taken: int) -> None:
+    switch = HARDWARE["gb200"].network
+    assert isinstance(switch, Switch)
+    assert devices_of_a_node(devices, switch) == taken
+
+
+def test_an_axis_that_fits_in_a_node_stays_inside_of_it() -> None:
+    mesh = parse_mesh('<["data"=4, "expert"=32]>')
+    groups = [tuple(range(start, start + 32)) for start in range(0, 128, 32)]
+    layout = MachineLayout(mesh, HARDWARE["gb200"].network)
+    alone = MachineLayout(parse_mesh('<["expert"=32]>'), HARDWARE["gb200"].network)
+    exchange = CollectiveKind.ALL_TO_ALL
+    assert layout.time_of(exchange, 1e9, groups) == alone.time_of(exchange, 1e9, groups[:1])

@@ -110,3 +110,24 @@ func.func @main(%a: tensor<2048x4096xf32>, %w: tensor<4096x4096xf32>)
     assert found.host_seconds == pytest.approx(2048 * 4096 * 4 / MACHINE.host_bandwidth)
     assert found.seconds == pytest.approx(max(found.host_seconds, found.op_seconds))
     assert cost(text, replace(MACHINE, host_bandwidth=0.0)).host_seconds == 0.0
+
+
+SCATTER = """"stablehlo.reduce_scatter"(%0) <{scatter_dimension = 0 : i64,
+    replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %sum = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) : (tensor<2048x4096xf32>) -> tensor<1024x4096xf32>"""
+REDUCED = f"""
+func.func @main(%x: tensor<2048x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1024x4096xf32> {{
+  %0 = {DOT.format(lhs="%x")}
+  %1 = {SCATTER}
+  return %1 : tensor<1024x4096xf32>
+}}"""
+
+
+@pytest.mark.parametrize("text", [DEPENDENT, REDUCED])
+def test_a_decomposed_product_runs_beside_the_collective_of_its_operand_or_result(text: str) -> None:
+    found = cost(text, replace(MACHINE, kernels=replace(MACHINE.kernels, decomposes_products=True)))
+    longer, shorter = sorted((found.op_seconds, found.communication_seconds), reverse=True)
+    assert found.seconds == pytest.approx(longer + shorter / 2)  # of two parts, the first or last one runs alone

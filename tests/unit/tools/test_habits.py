@@ -46,6 +46,7 @@ def test_codes_are_stable() -> None:
 def test_a_file_that_cannot_be_read_is_no_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     more = {
         "cost": ["--on", "h100"],
+        "calibrate": ["--on", "h100"],
         "check": ["--contract", "none.toml"],
         "diff": ["none.mlir"],
         "explain": ["%0"],

@@ -22,7 +22,7 @@ def help_of(main: Callable[[list[str]], int], words: Sequence[str], capsys: pyte
 
 def test_commands_are_listed_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
     text = help_of(main, [], capsys)
-    assert len(COMMANDS) == 14
+    assert len(COMMANDS) == 15
     for title, group in GROUPS.items():
         block = text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
         listed = [line.split()[0] for line in block.splitlines() if not line.startswith("   ")]

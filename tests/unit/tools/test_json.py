@@ -49,6 +49,7 @@ CASES: dict[str, tuple[str, int]] = {
     "cost": (f"cost {MLP} --on tpu_v5e", 0),
     "cost of several files": (f"cost {MLP} {MATMUL} --on h100", 0),
     "cost of nothing": ("cost", 0),
+    "calibrate": ("calibrate {times.csv} --on h100", 0),
     "check": (f"check {MLP} --contract {{contract.toml}}", 1),
     "check several files": (f"check {MLP} {MATMUL} --contract {{contract.toml}}", 1),
     "check and update": (f"check {MATMUL} --contract {{new.toml}} --update", 0),
@@ -77,7 +78,8 @@ CASES: dict[str, tuple[str, int]] = {
 @pytest.fixture
 def words(tmp_path: Path) -> Callable[[str], list[str]]:
     """Return a function from a command line to its words, with files in braces written to a folder."""
-    texts = {"contract.toml": NO_GATHERS, "conflict.mlir": CONFLICT, "wrong.mlir": WRONG}
+    times = "op,operand_bytes,seconds\ncopy,1073741824,7.4e-4\n"
+    texts = {"times.csv": times, "contract.toml": NO_GATHERS, "conflict.mlir": CONFLICT, "wrong.mlir": WRONG}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
 

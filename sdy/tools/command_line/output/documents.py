@@ -460,6 +460,22 @@ class ExplainedPlan(Plan):
     explanation: PlanExplanation
 
 
+class KindErrors(TypedDict):
+    """The sizes of the relative errors of the measurements of one kind."""
+
+    kind: Literal["copies", "products", "collectives"]
+    count: int
+    median: float
+    most: Annotated[float, "what 90 % of them do not exceed"]
+
+
+class Calibration(TypedDict):
+    """The errors of a machine before and after a fit to measurements."""
+
+    before: list[KindErrors]
+    after: list[KindErrors]
+
+
 class SweepCost(TypedDict):
     """The cost of one device."""
 
@@ -607,6 +623,7 @@ DOCUMENTS: dict[str, tuple[object, ...]] = {
     "report": (Report, list[FileOutcome]),
     "explain": (Explanation,),
     "cost": (Cost, list[Machine], list[FileOutcome]),
+    "calibrate": (Calibration,),
     "diff": (Difference,),
     "lint": (Lint, list[FileOutcome]),
     "search": (Plan, ExplainedPlan, Sweep, list[FileOutcome]),

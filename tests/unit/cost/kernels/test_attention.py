@@ -67,6 +67,29 @@ def test_scores_mask_softmax_and_product_are_one_kernel(function: Function, shar
     assert sum(each.starts for each in parts) == 1
 
 
+def test_devices_wait_for_the_one_whose_shard_of_the_sequence_sees_the_most() -> None:
+    mesh = jax.sharding.AbstractMesh((4,), ("x",))
+    rows = jax.ShapeDtypeStruct(
+        (1, 4 * LENGTH, HEADS, CHANNELS),
+        jnp.bfloat16,
+        sharding=jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "x")),
+    )
+
+    def of_last_rows(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        length = k.shape[1]
+        row = jax.lax.broadcasted_iota(jnp.int32, (length, length), 0)
+        column = jax.lax.broadcasted_iota(jnp.int32, (length, length), 1)
+        scores = jnp.einsum("bshc,bthc->bhst", q, k).astype(jnp.float32)
+        weights = jax.nn.softmax(jnp.where(row >= column, scores, -1e9)).astype(q.dtype)
+        return jnp.einsum("bhst,bthc->bshc", weights, v)
+
+    whole = jax.ShapeDtypeStruct(rows.shape, jnp.bfloat16)
+    parts = [each for each in works(of_last_rows, rows, whole, whole) if each.attention]
+    blocks = LENGTH // 512
+    last = 1 - (blocks - 1) / 8 / blocks  # of the last rows, only the blocks in the corner are empty
+    assert all(each.flops == pytest.approx(last, abs=0.03) for each in parts)
+
+
 def test_a_mask_of_constants_that_may_be_sharded_is_known() -> None:
     text = str(sdy.from_jax(causal, *(TENSOR,) * 3).partition()).replace("stablehlo.constant", "sdy.constant")
     parts = [each[1] for each in work_of(parse_module(text), Kernels("gpu")) if each is not None]

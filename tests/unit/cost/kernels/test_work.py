@@ -136,6 +136,63 @@ def test_a_product_reads_transposed_operands_and_on_a_tpu_it_is_fused_with_what_
     assert starts(PRODUCT, "tpu") == 1
 
 
+TRANSPOSED = """
+func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = stablehlo.negate %1 : tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+"""
+
+
+def test_a_product_writes_its_result_in_the_layout_that_its_reader_wants() -> None:
+    matrix = 64 * 64 * 4
+    assert moved(TRANSPOSED, "gpu") == (2 + 1 + 1 + 1) * matrix
+    assert starts(TRANSPOSED, "gpu") == 2
+    assert moved(TRANSPOSED, "tpu") == 3 * matrix
+
+
+STACK = """
+func.func @main(%stack: tensor<4x64x64xf32>, %w: tensor<64x64xf32>) -> tensor<4x64x64xf32> {
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %start, %s = %stack) : tensor<i32>, tensor<4x64x64xf32>
+  cond {
+    %stop = stablehlo.constant dense<4> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %stop : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %part = stablehlo.dynamic_slice %s, %i, %zero, %zero, sizes = [1, 64, 64]
+        : (tensor<4x64x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x64xf32>
+    %x = stablehlo.reshape %part : (tensor<1x64x64xf32>) -> tensor<64x64xf32>
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %new = stablehlo.reshape %y : (tensor<64x64xf32>) -> tensor<1x64x64xf32>
+    %t = stablehlo.dynamic_update_slice %s, %new, %i, %zero, %zero
+        : (tensor<4x64x64xf32>, tensor<1x64x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<4x64x64xf32>
+    stablehlo.return %next, %t : tensor<i32>, tensor<4x64x64xf32>
+  }
+  return %0#1 : tensor<4x64x64xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("unrolls", "matrices"), [(False, 3 + 2 + 2), (True, 3)])
+def test_an_unrolled_loop_has_no_stacks_to_copy_from_and_to(unrolls: bool, matrices: int) -> None:
+    kernels = Kernels("gpu", unrolls_loops=unrolls)
+    works = [each for each in work_of(parse_module(STACK), kernels) if each is not None]
+    moved = sum(
+        accessed_bytes(step.op, [tensor_bytes(each.type) for each in (*step.op.operands, *step.op.results)], work)
+        for step, work in works
+        if step.op.name.removeprefix("stablehlo.") in ("dot_general", "dynamic_slice", "dynamic_update_slice")
+    )
+    assert moved // (64 * 64 * 4) == matrices
+
+
 def test_calls_do_not_end_kernels() -> None:
     assert moved(CALLED, "cpu") == 2 * SIZE
     assert starts(CALLED, "cpu") == 1
