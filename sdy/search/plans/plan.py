@@ -28,6 +28,8 @@ from sdy.search.search_request import SECONDS, Goal
 
 P_co = TypeVar("P_co", bound=WrittenProgram[Any], covariant=True)
 REPLICATED = "Drop the annotations that the program has: it is faster if each device runs the whole program."
+UNSHARDABLE = "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
+UNSHARDABLE_AROUND = "No op can be sharded outside of the manual computations, whose shardings are in the table above."
 SHOWN_VALUES = 6  # rows of values that take the most memory
 
 
@@ -60,7 +62,7 @@ class ShardingPlan(Generic[P_co]):
     program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned, and
     `untried_meshes` that of meshes for which there was no time.
     `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
-    `least_memory` says what every sharding needs.
+    `least_memory` says what every sharding needs. `fixed` are the manual computations, which stay as they are.
 
     With `chooses_optimizer`, both costs are those with the communication optimizer on or off, whichever is faster, as
     for `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
@@ -76,6 +78,7 @@ class ShardingPlan(Generic[P_co]):
     arguments: Sequence[PlannedValue]
     results: Sequence[PlannedValue]
     inside: Sequence[PlannedValue]
+    fixed: Sequence[FixedComputation]
     gap: float | None
     tried: int
     untried_meshes: int
@@ -156,6 +159,7 @@ class ShardingPlan(Generic[P_co]):
                 {"source": each.source, "type": each.type, "spec": each.spec, "values": list(each.values)}
                 for each in self.constraints
             ],
+            "fixed": [each._asdict() for each in self.fixed],
             "before": self.before.to_json(),
             "after": self.cost.to_json(),
             "gap": self.gap,
@@ -205,6 +209,9 @@ def _values(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
         columns = ("line", "type", "sharding", "values")
         rows = ((each.source, each.type, each.spec, first_names(each.values)) for each in plan.constraints)
         yield fitted_table("with_sharding_constraint", columns, rows)
+    if plan.fixed:
+        rows = ((each.source, ", ".join(each.in_specs), ", ".join(each.out_specs)) for each in plan.fixed)
+        yield fitted_table("manual computations, which stay as they are", ("line", "operands", "results"), rows)
 
 
 def _held(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
@@ -227,7 +234,7 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
         if values and not any(value.is_sharded for value in values):
             yield f"All {title} are replicated."
     if not plan.can_shard:
-        yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
+        yield UNSHARDABLE_AROUND if plan.fixed else UNSHARDABLE
     elif not plan.arguments and not plan.results:
         is_faster = plan.cost.seconds_in_turn < plan.before.seconds_in_turn
         yield REPLICATED if is_faster else "No annotation saves enough: the program stays as it is."
@@ -273,6 +280,14 @@ class PlannedValue(NamedTuple):
     def spec(self) -> str:
         """The sharding as a PartitionSpec of JAX."""
         return write_partition_spec(self.sharding)
+
+
+class FixedComputation(NamedTuple):
+    """A manual computation that a search leaves as it is: its line, or empty, and its PartitionSpecs."""
+
+    source: str
+    in_specs: tuple[str, ...]
+    out_specs: tuple[str, ...]
 
 
 class Constraint(NamedTuple):
