@@ -377,6 +377,14 @@ class Constraint(TypedDict):
     values: Annotated[list[str], "the names of the values"]
 
 
+class FixedComputation(TypedDict):
+    """A manual computation of a searched program."""
+
+    source: Annotated[str, "the line as the user knows it: `train.py:20`, or `line 7`"]
+    in_specs: Annotated[list[str], "the PartitionSpec of each operand"]
+    out_specs: Annotated[list[str], "the PartitionSpec of each result"]
+
+
 class HeldValues(TypedDict):
     """Equal values that are alive where a program needs the most memory."""
 
@@ -401,6 +409,7 @@ class Plan(TypedDict):
     in_shardings: Annotated[dict[str, str], "the PartitionSpec of each argument"]
     out_shardings: Annotated[dict[str, str], "the PartitionSpec of each result"]
     constraints: list[Constraint]
+    fixed: Annotated[list[FixedComputation], "the manual computations, which stay as they are"]
     before: Cost
     after: Cost
     gap: Annotated[float | None, "the most that a better plan could save, as a share of the cost; null if unknown"]
