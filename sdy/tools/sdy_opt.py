@@ -192,9 +192,8 @@ class _Job:
 def _check_is_module(module: ModuleOp, chunk: Chunk) -> None:
     """Raise SdyError SDY-T002 if a module was added around the ops of a text."""
     span = span_of(module)
-    lines = chunk.text.splitlines()
-    line = "" if span is None else lines[span.line - chunk.first_line][span.column - 1 :]
-    if not line.startswith(("module", "builtin.module", '"builtin.module"')):
+    text = chunk.text.split("\n", 0 if span is None else span.line - chunk.first_line)[-1]
+    if span is None or not text[span.column - 1 :].startswith(("module", "builtin.module", '"builtin.module"')):
         message = "--no-implicit-module requires one module at the top level"
         raise SdyError(Diagnostic("SDY-T002", message, span, hint="write module { ... } around all ops"))
 

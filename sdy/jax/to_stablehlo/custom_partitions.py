@@ -49,9 +49,8 @@ class _CustomPartition:
         for call in self.calls:
             own = [(each.shape, each.dtype) for each in call["call"].in_avals]
             if call["partition"] is self.info.partition and own == kinds:
-                return tuple(map(np.asarray, jaxpr_as_fun(call["call"])(*arrays)))
-        found = cast(list[object], jax.tree.leaves(self._on_shards(arrays, results)))
-        return tuple(map(np.asarray, found))
+                return tuple(map(np.asarray, cast(list[Array], jaxpr_as_fun(call["call"])(*arrays))))
+        return tuple(map(np.asarray, cast(list[Array], jax.tree.leaves(self._on_shards(arrays, results)))))
 
     def _on_shards(self, arrays: Sequence[Array], results: Sequence[tuple[tuple[int, ...], DType]]) -> object:
         info = self.info

@@ -21,13 +21,15 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 }
 """
 CALL = """\
+sdy.mesh @m = <["x"=2]>
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = func.call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.transpose %a, dims = [0] : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
+  %0 = sdy.reshard %a <@m, [{"x"}]> : tensor<4xf32>
+  %1 = sdy.reshard %0 <@m, [{}]> : tensor<4xf32>
+  return %1 : tensor<4xf32>
 }
 """
 RESOURCE = """\
@@ -181,8 +183,8 @@ def test_options_of_mlir_are_accepted(words: str, run: Run) -> None:
 
 
 def test_inlining_may_leave_out_what_simplifies(run: Run) -> None:
-    assert "stablehlo.transpose" not in run(CALL, "--inline")[1]
-    assert "stablehlo.transpose" in run(CALL, "--inline=default-pipeline=")[1]
+    assert run(CALL, "--inline")[1].count("sdy.reshard") == 1
+    assert run(CALL, "--inline=default-pipeline=")[1].count("sdy.reshard") == 2
 
 
 @pytest.mark.parametrize(
