@@ -31,7 +31,7 @@ class Origin(Generic[R]):
     it was traced from (`{7: "train.py:12"}`). `argument_names` are the names of the arguments of the main function as
     the user wrote them (`params['w']`). `devices` are JAX devices, in the order of their numbers in the program.
     `axis_types` are the JAX axis types of the mesh axes, by name. `callbacks` are the Python functions that the program
-    calls by their number. `warnings` are about annotations in the text that are ignored.
+    calls, by number or key. `warnings` are about annotations in the text that are ignored.
     """
 
     text: str
@@ -40,7 +40,9 @@ class Origin(Generic[R]):
     argument_names: tuple[str, ...] = ()
     devices: tuple[object, ...] = ()
     axis_types: Mapping[str, object] = field(default_factory=dict[str, object])
-    callbacks: tuple[Callable[..., Sequence[Array]], ...] = ()
+    callbacks: Mapping[str, Callable[..., Sequence[Array]]] = field(
+        default_factory=dict[str, "Callable[..., Sequence[Array]]"]
+    )
     warnings: tuple[Diagnostic, ...] = ()
 
     def host(self) -> Host:

@@ -19,6 +19,7 @@ from sdy.cost.executions import executions
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
 from sdy.diagnostics.user_code import is_code_of_user
 from sdy.diagnostics.wording import first_names
+from sdy.dialects.chlo.structured import RaggedDotOp
 from sdy.dialects.facts.traits import Elementwise, has_fact, is_terminator
 from sdy.dialects.ir.op_location import span_of, user_code_error_at
 from sdy.dialects.ir.op_table import OpTable
@@ -44,6 +45,13 @@ def _of_dot_general(op: DotGeneralOp) -> int:
 @FLOPS.of(DotOp)
 def _of_dot(op: DotOp) -> int:
     return 2 * prod(shape_of(op.result)) * shape_of(op.lhs)[-1]
+
+
+@FLOPS.of(RaggedDotOp)
+def _of_ragged_dot(op: RaggedDotOp) -> int:
+    numbers = op.ragged_dot_dimension_numbers.data
+    shared = (*numbers.rhs_dims().values(), *numbers.rhs_group_dimensions)
+    return 2 * prod(shape_of(op.lhs)) * prod(size for dim, size in enumerate(shape_of(op.rhs)) if dim not in shared)
 
 
 @FLOPS.of(ConvolutionOp)

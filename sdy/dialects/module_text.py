@@ -102,12 +102,19 @@ def parse_module_with_locations(
 
 
 @garbage_collection_paused()
-def print_module(module: ModuleOp, generic: bool = False, locations: ParsedLocations | None = None) -> str:
+def print_module(
+    module: ModuleOp,
+    generic: bool = False,
+    locations: ParsedLocations | None = None,
+    *,
+    local_scope: bool = False,
+) -> str:
     """Return the text of a module as MLIR prints it, with a final newline. `generic` selects the generic form.
 
-    With the `locations` of the text that the module was parsed from, the location of each op is printed.
+    With the `locations` of the text that the module was parsed from, the location of each op is printed: where it is
+    used with `local_scope`, else by an alias.
     """
-    return print_operation(module, generic, locations) + "\n"
+    return print_operation(module, generic, locations, local_scope=local_scope) + "\n"
 
 
 def printed_copy(module: ModuleOp, file_name: str) -> tuple[str, ModuleOp, ParsedLocations]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,8 +32,8 @@ class Host:
     `infeed` holds the names of the functions that compute the next inputs, `outfeed` the values that devices wrote,
     `channels` the values sent and not yet received, `probes` the values that each probe saw, in order. `random` is the
     source of `rng`, seeded equally in every run. `callbacks` are the Python functions that callbacks of JAX call by
-    their number. `wait_until` lets other programs run until a condition holds, and
-    returns whether it does. `iterations` counts those of all loops; there may be at most `most_iterations`.
+    their number, and calls of `custom_partitioning` by a key. `wait_until` lets other programs run until a condition
+    holds, and returns whether it does. `iterations` counts those of all loops; there may be at most `most_iterations`.
     """
 
     write: Callable[[str], None] = _discard
@@ -43,7 +43,9 @@ class Host:
     channels: dict[Channel, deque[tuple[Array, ...]]] = field(default_factory=dict[Channel, deque[tuple[Array, ...]]])
     probes: dict[str, list[Array]] = field(default_factory=dict[str, list[Array]])
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    callbacks: Sequence[Callable[..., Sequence[Array]]] = ()
+    callbacks: Mapping[str, Callable[..., Sequence[Array]]] = field(
+        default_factory=dict[str, "Callable[..., Sequence[Array]]"]
+    )
     wait_until: Callable[[Callable[[], bool]], bool] = _is_ready
     iterations: int = 0
     most_iterations: int | None = None

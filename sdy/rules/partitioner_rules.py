@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from sdy.dialects.chlo import elementwise as chlo
-from sdy.dialects.chlo.structured import TopKOp
+from sdy.dialects.chlo.structured import RaggedDotOp, TopKOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import control, elementwise, linalg, shape, window
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
@@ -65,6 +65,39 @@ def top_k(op: TopKOp) -> OpShardingRule:
         builder.spread(dim, rows)
     builder.factor(size, operands=(last,), results=(None, None), kind=FactorKind.NEED_REPLICATION)
     builder.factor(op.k.value.data, operands=(None,), results=(last, last), kind=FactorKind.NEED_REPLICATION)
+    return builder.build()
+
+
+@LOWERED_CHLO_RULES.of(RaggedDotOp)
+@PARTITIONER_RULES.of(RaggedDotOp)
+def ragged_dot(op: RaggedDotOp) -> OpShardingRule:
+    """`([b, m, k], [g, b, k, n], [g]) -> ([b, m, n])`: as `dot_general`, with a matrix for each group of rows m.
+
+    If k is ragged, the result is `[g, b, m, n]`, one product for each group. The sizes of groups count elements of the
+    full ragged dim, so each device needs this dim and all groups; a ragged batch dim only repeats the product.
+    """
+    numbers = op.ragged_dot_dimension_numbers.data
+    lhs, rhs, sizes = map(shape_or_empty, op.operands)
+    builder = RuleBuilder(*operand_and_result_ranks(op))
+    (ragged,) = numbers.lhs_ragged_dimensions
+    size_dims = {dim: place for place, dim in enumerate(numbers.dims_with_own_sizes(len(lhs))[: len(sizes) - 1])}
+    to_rhs = numbers.rhs_dims()
+    is_summed = ragged in numbers.lhs_contracting_dimensions
+    group = numbers.rhs_group_dimensions[0] if numbers.rhs_group_dimensions else None
+    groups = (None, group, len(sizes) - 1)
+    builder.factor(sizes[-1], groups, (0 if is_summed else None,), FactorKind.NEED_REPLICATION)
+    free = [dim for dim in range(len(lhs)) if dim not in to_rhs]
+    kept = (*numbers.lhs_batching_dimensions, *free)
+    for place, dim in enumerate(kept, start=int(is_summed)):
+        is_ragged = dim == ragged and dim in free
+        kind = FactorKind.NEED_REPLICATION if is_ragged else FactorKind.PASS_THROUGH
+        builder.factor(lhs[dim], (dim, to_rhs.get(dim), size_dims.get(dim)), (place,), kind)
+    columns = (dim for dim in range(len(rhs)) if dim not in to_rhs.values() and dim != group)
+    for place, dim in enumerate(columns, start=int(is_summed) + len(kept)):
+        builder.factor(rhs[dim], (None, dim, None), (place,))
+    for dim in numbers.lhs_contracting_dimensions:
+        kind = FactorKind.NEED_REPLICATION if dim == ragged else FactorKind.REDUCTION
+        builder.factor(lhs[dim], (dim, to_rhs[dim], size_dims.get(dim)), (None,), kind)
     return builder.build()
 
 

@@ -12,11 +12,12 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
+from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, set_sharding, sharding_of
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
-from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.passes.export.optimize.communication_edges import ValueEdge, ops_outside_manual_computations
 from sdy.passes.run import run_passes
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.search.program_network import ProgramNetwork
@@ -39,13 +40,15 @@ def planned_shardings(
     """Return the shardings that the labels stand for. `written` is the module of the user.
 
     A value of the user's program whose copies differ, as in a function that is called with different shardings, has no
-    entry. Nor has one that the search did not see.
+    entry. Nor has one that the search did not see, or that is a result of a manual computation or inside of one.
     """
     module = _annotated(searched, network, labels)
     main, own = main_function(module), main_function(written)
     counterparts = Counterparts(written, module)
     inside: dict[SSAValue, TensorSharding] = {}
-    for op in written.walk():
+    for op in ops_outside_manual_computations(written):
+        if isinstance(op, ManualComputationOp):
+            continue
         for result in op.results:
             copies = {sharding_of(value) for value in counterparts.transformed(result)}
             sharding = copies.pop() if len(copies) == 1 else None

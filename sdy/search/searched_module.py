@@ -1,10 +1,15 @@
-"""Bring a program into the form that is searched: without shardings, on one mesh, with equal layers folded."""
+"""Bring a program into the form that is searched: without shardings, on one mesh, with equal layers folded.
+
+Manual computations stay as they are: their in and out shardings are fixed, and the rest is searched around them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
@@ -13,8 +18,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.func_attrs import without_attributes
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import ops_of, pre_order
+from sdy.dialects.ir.walk import of_class
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.collectives import CollectiveOp
@@ -22,14 +26,17 @@ from sdy.dialects.sdy.ops import MeshOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import SHARDING
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.mesh_table import resolve_mesh
 from sdy.model.numbered_digits import NumberedDigits
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
-from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.passes.export.optimize.communication_edges import ValueEdge, ops_outside_manual_computations
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.manager.pipelines import Propagation
+from sdy.passes.propagation.propagate import UserPriorityPropagatePass
 from sdy.passes.rewriting.insertion import erase, insert
+from sdy.passes.rewriting.sharding_walk import map_shardings
 from sdy.passes.run import run_passes
 
 MESH_NAME = "mesh"
@@ -68,14 +75,48 @@ class PreparedModule:
         """Return the module on a mesh, in a copy."""
         copy = copy_with_regions(self.module)
         _set_mesh(copy, mesh, mesh_name)
-        graph = GraphReader(copy, NumberedDigits.full_axes(mesh), is_boundary_free=True).read()
+        graph = GraphReader(copy, NumberedDigits.full_axes(mesh), is_free=True).read()
         return SearchedModule(copy, graph, mesh_name)
 
 
+def manual_computations(module: ModuleOp) -> list[ManualComputationOp]:
+    """Return the manual computations on global tensors, which a search leaves as they are."""
+    return of_class(ops_outside_manual_computations(module), ManualComputationOp)
+
+
 def first_op_that_depends_on_mesh(module: ModuleOp) -> Operation | None:
-    """Return the first op because of which no other shardings can be searched, or None if there is none."""
-    fixed = ManualComputationOp | ReshardOp | CollectiveOp
-    return next((op for op in pre_order(module) if isinstance(op, fixed)), None)
+    """Return the first op because of which shardings can be searched on one mesh at most, or None if there is none."""
+    ops = ops_outside_manual_computations(module)
+    return next((op for op in ops if isinstance(op, ManualComputationOp | CollectiveOp)), None)
+
+
+def fixed_mesh(module: ModuleOp) -> Mesh | None:
+    """Return the only mesh on which a module can be searched, that of its manual computations; None without any."""
+    fixed = next(iter(manual_computations(module)), None)
+    return None if fixed is None else _mesh_of(fixed, meshes_of(module))
+
+
+def _mesh_of(op: ManualComputationOp, meshes: Mapping[str, Mesh]) -> Mesh | None:
+    """Return the mesh of a manual computation; None if the search cannot represent one of its shardings."""
+    shardings = (*op.in_shardings.data, *op.out_shardings.data)
+    found = {resolve_mesh(each.mesh, meshes) for each in shardings}
+    has_parts = any(each.unreduced or any(axis.sub_axis for axis in each.axis_refs()) for each in shardings)
+    return found.pop() if len(found) == 1 and not has_parts else None
+
+
+def check_is_searchable(module: ModuleOp, mesh: Mesh) -> None:
+    """Raise SdyError SDY-T251 if ops of a module depend on the mesh, so that it cannot be searched on `mesh`."""
+    meshes = meshes_of(module)
+    for op in ops_outside_manual_computations(module):
+        if isinstance(op, CollectiveOp):
+            raise SdyError(unsearchable(op))
+        own = _mesh_of(op, meshes) if isinstance(op, ManualComputationOp) else mesh
+        if own is None:
+            raise SdyError(unsearchable(op))
+        if own.axes != mesh.axes:
+            message = f"{op.name} is written for the mesh {own}, so no shardings can be searched on {mesh}"
+            hint = "search without a mesh and a number of devices, or lower the program again on another mesh"
+            raise SdyError(Diagnostic("SDY-T251", message, span_of(op), hint=hint))
 
 
 def unsearchable(op: Operation) -> Diagnostic:
@@ -86,23 +127,21 @@ def unsearchable(op: Operation) -> Diagnostic:
 
 @garbage_collection_paused()
 def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
-    """Return a copy of a module without shardings, with a mesh.
+    """Return a copy of a module without shardings, with a mesh; manual computations stay as they are.
 
     A mesh of the module with the same axes keeps its name; all others are removed.
-    Raises: SdyError SDY-T251 if the module has ops that depend on a mesh, as a manual computation does.
+    Raises: SdyError SDY-T251 if the module has ops that depend on another mesh.
     """
-    dependent = first_op_that_depends_on_mesh(module)
-    if dependent is not None:
-        raise SdyError(unsearchable(dependent))
+    check_is_searchable(module, mesh)
     copy = copy_with_regions(module)
-    for constraint in list(ops_of(copy, ShardingConstraintOp)):
-        constraint.result.replace_all_uses_with(constraint.input)
-        erase(constraint)
-    for op in pre_order(copy):
+    for op in ops_outside_manual_computations(copy):
+        if isinstance(op, ShardingConstraintOp | ReshardOp):
+            op.result.replace_all_uses_with(op.input)
+            erase(op)
+        elif isinstance(op, FuncOp):
+            op.arg_attrs = without_attributes(op.arg_attrs, (SHARDING,))
+            op.res_attrs = without_attributes(op.res_attrs, (SHARDING,))
         op.attributes.pop(SHARDING, None)
-    for func in functions_of(copy).values():
-        func.arg_attrs = without_attributes(func.arg_attrs, (SHARDING,))
-        func.res_attrs = without_attributes(func.res_attrs, (SHARDING,))
     _set_mesh(copy, mesh, name_of_mesh(copy, mesh))
     return copy
 
@@ -121,14 +160,17 @@ def name_of_mesh(module: ModuleOp, mesh: Mesh) -> str:
 @garbage_collection_paused()
 def prepared_module(module: ModuleOp) -> PreparedModule:
     """Return a module in the form that is searched. Raises: SdyError as `without_shardings`."""
-    copy = without_shardings(module, _ANY_MESH)
-    passes = (*Propagation.beyond_shardy().closed(), FoldLayersPass(), PrepareForShardsPass())
-    run_passes(make_context(), copy, [ChloLegalizeToStablehloPass(), *passes], verify_each=False)
+    copy = without_shardings(module, fixed_mesh(module) or _ANY_MESH)
+    # Propagation would extend the shardings of manual computations; without these, it changes nothing.
+    passes = (each for each in Propagation.beyond_shardy().closed() if not isinstance(each, UserPriorityPropagatePass))
+    passes = (ChloLegalizeToStablehloPass(), *passes, FoldLayersPass(), PrepareForShardsPass())
+    run_passes(make_context(), copy, passes, verify_each=False)
     return PreparedModule(copy)
 
 
 def _set_mesh(module: ModuleOp, mesh: Mesh, name: str) -> None:
-    """Replace all meshes of a module."""
+    """Replace all meshes of a module, and let its manual computations refer to the new one."""
     for each in [op for op in module.ops if isinstance(op, MeshOp)]:
         erase(each)
     insert(MeshOp(name, mesh), InsertPoint.at_start(module.body.block), module.location)
+    map_shardings(module, lambda sharding: replace(sharding, mesh=name))

@@ -47,7 +47,6 @@ RULES_NOT_NEEDED = {
     "stablehlo.collective_reduce": "a collective of a local program",
     "stablehlo.replica_id": "a property of the device",
     "stablehlo.rng": "every device would draw other numbers",
-    "chlo.ragged_dot": "Shardy has no rule; computed unsharded",
     "chlo.scan": "Shardy has no rule; computed unsharded",
     **dict.fromkeys(("stablehlo.torch_index_select", "stablehlo.einsum", "stablehlo.unary_einsum"), _LOWERED),
     **dict.fromkeys(("chlo.constant", "chlo.constant_like"), _LOWERED),

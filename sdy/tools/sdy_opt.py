@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity, render
 from sdy.dialects.ir.context import SdyContext
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
@@ -21,8 +22,16 @@ from sdy.tools.command_line.environment import configure_logging
 from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
-from sdy.tools.command_line.opt_arguments import LEVELS, TOOL, VERBOSITY, OptArguments, parse_arguments
-from sdy.tools.command_line.options import print_help
+from sdy.tools.command_line.opt_arguments import (
+    BYTECODE,
+    LEVELS,
+    RUN_REPRODUCER,
+    TOOL,
+    VERBOSITY,
+    OptArguments,
+    parse_arguments,
+)
+from sdy.tools.command_line.options import argument_error, print_help
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
@@ -56,18 +65,34 @@ def _run(args: Sequence[str]) -> int:
     if arguments.has("show-dialects"):
         write_text("-", "".join(f"{name}\n" for name in dialect_names()))
         return SUCCESS
-    passes = _passes(arguments)
     text = read_text(arguments.given.file)
+    passes = _passes(arguments, text)
     chunks = split_file(text) if arguments.has("split-input-file") else [Chunk(text)]
     reported: set[str] = set()
     timings = Timings()
     jobs = [_Job(arguments, chunk, {arguments.given.file: text}, reported, timings) for chunk in chunks]
     outputs = [output for job in jobs if (output := job.run(passes)) is not None]
     if outputs:
-        write_text(arguments.given.values.get("o", "-"), f"{MARKER}\n".join(outputs))
+        _write(arguments, outputs)
+    if arguments.has("mlir-pass-statistics"):
+        from sdy.tools.command_line.mlir_output import statistics_report
+
+        print(statistics_report(passes), file=sys.stderr)
     if arguments.has("mlir-timing"):
         print(timings.report(by_time=arguments.times_as_list), file=sys.stderr)
     return SUCCESS if all(job.succeeded for job in jobs) else NO
+
+
+def _write(arguments: OptArguments, outputs: Sequence[str]) -> None:
+    path = arguments.given.values.get("o", "-")
+    if not arguments.has(BYTECODE):
+        write_text(path, f"{MARKER}\n".join(outputs))
+    elif len(outputs) > 1:
+        raise argument_error(f"expected one module for --{BYTECODE}, got {len(outputs)}", "split the file")
+    else:
+        from sdy.tools.command_line.mlir_output import write_bytecode
+
+        write_bytecode(path, outputs[0])
 
 
 def pass_list() -> str:
@@ -83,8 +108,13 @@ def pass_list() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _passes(arguments: OptArguments) -> Sequence[ModulePass]:
+def _passes(arguments: OptArguments, text: str) -> Sequence[ModulePass]:
     """Return the passes to run; without any, neither they nor what runs them is imported."""
+    if arguments.has(RUN_REPRODUCER):
+        from sdy.passes.manager.pipeline_text import parse_pipeline
+        from sdy.tools.command_line.mlir_output import reproduced_pipeline
+
+        arguments = arguments._replace(requests=parse_pipeline(reproduced_pipeline(text)))
     if not arguments.requests and not arguments.has("dump-pass-pipeline"):
         return ()
     from sdy.passes.manager.pass_options import pipeline_of
@@ -135,12 +165,17 @@ class _Job:
                     chunk.text, arguments.given.file, context, chunk.first_line
                 )
             context.locations = locations
+            if arguments.has("no-implicit-module"):
+                _check_is_module(module, chunk)
             self._verify_and_run(passes, context, module, locations)
         except SdyError as error:
             return None, error.diagnostics
-        shown = locations if arguments.has("mlir-print-debuginfo") else None
         with self._timings.measure("Output"):
-            return print_module(module, arguments.has("mlir-print-op-generic"), shown) + "\n", ()
+            if arguments.has("mlir-print-debuginfo") or arguments.most_elements is not None:
+                from sdy.tools.command_line.pass_run import text_of
+
+                return text_of(module, arguments, locations) + "\n", ()
+            return print_module(module, arguments.has("mlir-print-op-generic")) + "\n", ()
 
     def _verify_and_run(
         self, passes: Sequence[ModulePass], context: SdyContext, module: ModuleOp, locations: ParsedLocations
@@ -152,6 +187,15 @@ class _Job:
         from sdy.tools.command_line.pass_run import PassRun
 
         PassRun(self._arguments, self._timings, locations).run(context, module, passes)
+
+
+def _check_is_module(module: ModuleOp, chunk: Chunk) -> None:
+    """Raise SdyError SDY-T002 if a module was added around the ops of a text."""
+    span = span_of(module)
+    text = chunk.text.split("\n", 0 if span is None else span.line - chunk.first_line)[-1]
+    if span is None or not text[span.column - 1 :].startswith(("module", "builtin.module", '"builtin.module"')):
+        message = "--no-implicit-module requires one module at the top level"
+        raise SdyError(Diagnostic("SDY-T002", message, span, hint="write module { ... } around all ops"))
 
 
 def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:

@@ -152,7 +152,7 @@ TOOLS: dict[str, Code] = {
     ),
     "SDY-T251": Code(
         "The program has ops that depend on the mesh, so its shardings cannot be searched, nor its mesh be resized.",
-        "Search it without manual computations, reshards and collectives; lower it again for a mesh of other sizes.",
+        "Search it without collectives, on the mesh of its manual computations; lower it again for another mesh.",
     ),
     "SDY-T252": Code("An option of a search is malformed.", "Write it as `sdy search --help` shows."),
     "SDY-T253": Code(

@@ -90,10 +90,14 @@ def _position(location: FileLineColLoc) -> tuple[int, int]:
 
 
 class LocationNames:
-    """The aliases of the locations of one text. The text is printed twice: the first time, locations are collected."""
+    """The aliases of the locations of one text. The text is printed twice: the first time, locations are collected.
 
-    def __init__(self, parsed: ParsedLocations, text_of: Callable[[Attribute], str]) -> None:
+    With `is_local`, there are no aliases: each location is printed in full where it is used.
+    """
+
+    def __init__(self, parsed: ParsedLocations, text_of: Callable[[Attribute], str], *, is_local: bool = False) -> None:
         self.parsed = parsed
+        self._is_local = is_local
         self._text_of = text_of  # for attributes other than locations
         self._depths: dict[Attribute, int] = {}  # in order of first use
         self._early: set[Attribute] = set()
@@ -116,11 +120,13 @@ class LocationNames:
     def definitions(self, *, is_early: bool) -> Iterable[str]:
         """Yield the lines that define the aliases before or after the module."""
         for location, name in self._names.items():
-            if (location in self._early) == is_early:
+            if not self._is_local and (location in self._early) == is_early:
                 yield f"{name} = loc({self.text(location)})"
 
     def name(self, location: Attribute) -> str:
-        """Return the alias of a location; empty while locations are collected."""
+        """Return the alias of a location, or its text in a local scope; empty while locations are collected."""
+        if self._is_local:
+            return self.text(location)
         return self._names.get(location, "")
 
     def text(self, location: Attribute) -> str:

@@ -26,24 +26,30 @@ Offsets = dict[Operation | BlockArgument, int]  # in a text, of the name of each
 
 
 def print_operation(
-    op: Operation, generic: bool = False, locations: ParsedLocations | None = None, offsets: Offsets | None = None
+    op: Operation,
+    generic: bool = False,
+    locations: ParsedLocations | None = None,
+    offsets: Offsets | None = None,
+    *,
+    local_scope: bool = False,
 ) -> str:
     """Return the text of an op and all ops inside it, without a final newline. `generic` selects the generic form.
 
-    The offsets of ops and block arguments in the text are added to `offsets`.
+    The offsets of ops and block arguments in the text are added to `offsets`. With `local_scope`, `locations` are
+    printed in full where they are used, without aliases.
     """
     stream = StringIO()
     printer = MlirPrinter(stream, op, generic)
     printer.offsets = offsets
     if locations is not None:
-        return printer.with_locations(op, locations)
+        return printer.with_locations(op, locations, is_local=local_scope)
     printer.print_op(op)
     text = stream.getvalue()
     if RESOURCE not in text:
         return text
     from sdy.dialects.text.text_parser import resource_section  # imported here, because few programs need it
 
-    return f"{text}\n\n{resource_section(op)}"
+    return f"{text}\n\n{resource_section(op)}".rstrip("\n")
 
 
 class MlirPrinter(AttributePrinter):
@@ -61,9 +67,9 @@ class MlirPrinter(AttributePrinter):
         self._printed_values: list[SSAValue] | None = None  # since the text of an op is recorded
         self._locations: LocationNames | None = None
 
-    def with_locations(self, root: Operation, parsed: ParsedLocations) -> str:
+    def with_locations(self, root: Operation, parsed: ParsedLocations, *, is_local: bool = False) -> str:
         """Return the text of `root` with the locations of all ops and block arguments, and their aliases."""
-        self._locations = names = LocationNames(parsed, self._attribute_text)
+        self._locations = names = LocationNames(parsed, self._attribute_text, is_local=is_local)
         self.print_op(root)  # collects the locations
         names.number()
         stream = StringIO()

@@ -249,6 +249,7 @@ _SECTION = re.compile(r"\{-#(.*)#-\}", re.DOTALL)
 _BLOBS = re.compile(r"\bbuiltin\s*:\s*\{([^{}]*)\}")
 _BLOB = re.compile(r'(?P<name>"[^"\n]*"|[\w$.-]+)\s*:\s*"0x(?P<digits>[0-9A-Fa-f]*)"')
 ALIGNMENT_BYTES = 4
+ELIDED = "__elided__"  # the name that stands for elements that are left out of a text
 
 
 def parse_blobs(text: str) -> dict[str, tuple[DenseResource, bytes]]:
@@ -274,8 +275,10 @@ def resource_section(root: Operation) -> str:
     for op in op_and_nested_ops(root):
         for constant in _constants_in((*op.properties.values(), *op.attributes.values())):
             resource = constant.data.resource
-            if resource is not None:
+            if resource is not None and resource.name != ELIDED:
                 blobs[resource.name] = resource.key, _blob_text(constant.data, resource)
+    if not blobs:
+        return ""
     lines = ",\n".join(f"      {key}: {digits}" for key, digits in blobs.values())
     return f"{{-#\n  dialect_resources: {{\n    builtin: {{\n{lines}\n    }}\n  }}\n#-}}"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block
 
 from sdy.dialects.ir.op_location import user_code_error_at
@@ -15,7 +16,6 @@ from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.call_targets import (
     CALLBACKS,
-    CUSTOM_HINT,
     CUSTOM_PARTITIONING,
     IDENTITY_CALLS,
     RAGGED_ALL_TO_ALL,
@@ -111,13 +111,10 @@ def _comparator(op: CustomCallOp) -> Block | None:
 def callback(op: CustomCallOp) -> Kernel:
     """Call the function of the host with the number `index` once per device, with the tensors that the device holds."""
     value = backend_config_of(op).get("index")
-    index = value.value.data if isinstance(value, IntegerAttr) else -1
+    key = str(value.value.data) if isinstance(value, IntegerAttr) else ""
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        if not 0 <= index < len(context.host.callbacks):
-            hint = "functions are known only in a program that sdy.from_jax lowered, not in one read from text"
-            raise failure("SDY-X109", f"@{op.call_target_name.data} calls an unknown Python function", hint)
-        function = context.host.callbacks[index]
+        function = _function_of_host(op, context, key)
         # JAX passes the token of an ordered call to the function, which returns it before its results.
         held = [tuple(map(np.asarray, function(*own))) for _, own in by_device(context, arrays)]
         stacked = stack_devices(grid_of_devices(context), held)
@@ -125,6 +122,28 @@ def callback(op: CustomCallOp) -> Kernel:
         return tuple(token_value(context) if isinstance(each.type, TokenType) else array for array, each in returned)
 
     return kernel
+
+
+def custom_partitioning(op: CustomCallOp) -> Kernel:
+    """Call the function that `custom_partitioning` wraps, or on shards what its partition function returns for them."""
+    key = op.backend_config.data if isinstance(op.backend_config, StringAttr) else ""
+    results = [(shape_of(result), dtype_of_type(result.type)) for result in op.results]
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        function = _function_of_host(op, context, key)
+        if context.field is not None:
+            raise failure("SDY-X022", f"@{CUSTOM_PARTITIONING} computes floats, and has no form in exact numbers")
+        return _kernel_of(partial(function, results=results), op)(context, arrays)
+
+    return kernel
+
+
+def _function_of_host(op: CustomCallOp, context: KernelContext, key: str) -> Callable[..., Sequence[Array]]:
+    """Return a Python function of the process. Raises: SdyError SDY-X109 if the program does not have it."""
+    if key not in context.host.callbacks:
+        hint = "functions are known only in a program that sdy.from_jax lowered, not in one read from text"
+        raise failure("SDY-X109", f"@{op.call_target_name.data} calls an unknown Python function", hint)
+    return context.host.callbacks[key]
 
 
 def unchanged(op: CustomCallOp) -> Kernel:
@@ -137,6 +156,7 @@ TARGETS: dict[str, Callable[[CustomCallOp], Kernel]] = {
     **dict.fromkeys(sorted(CALLBACKS), callback),
     **dict.fromkeys(sorted(IDENTITY_CALLS), unchanged),
     "ApproxTopK": approximate_top_k,
+    CUSTOM_PARTITIONING: custom_partitioning,
     RAGGED_ALL_TO_ALL: ragged_all_to_all,
 }
 
@@ -189,8 +209,6 @@ def custom_call(op: CustomCallOp) -> Kernel:
     target = op.call_target_name.data
     known = next((TARGETS[name] for name in names_of_call(op) if name in TARGETS), None)
     kernel = lapack_call(op) if known is None else known(op)
-    if kernel is None and target == CUSTOM_PARTITIONING:
-        raise failure("SDY-X109", f"@{target} calls a Python function that the program does not have", CUSTOM_HINT)
     if kernel is None:
         names = ", ".join(f"@{name}" for name in TARGETS)
         hint = f"give it one with sdy.register_custom_call({names_of_call(op)[0]!r}, kernel); known targets: {names}, "

@@ -22,7 +22,6 @@ def ragged_dot(op: RaggedDotOp) -> Kernel:
     """Multiply row i of lhs by the matrix of its group; a summed ragged dim gives one matrix per group."""
     numbers, dtype = op.ragged_dot_dimension_numbers.data, dtype_of_type(op.result.type)
     (ragged,) = numbers.lhs_ragged_dimensions
-    rank = rank_of(op.lhs)
     dims = ContractedDims(
         numbers.lhs_batching_dimensions,
         numbers.rhs_batching_dimensions,
@@ -34,21 +33,12 @@ def ragged_dot(op: RaggedDotOp) -> Kernel:
         lhs, rhs, sizes = arrays
         if ragged in dims.lhs_batch:
             return (contracted(context, lhs, rhs, dims, dtype),)  # groups of batch dims do not change the product
-        members = _members(context, lhs, sizes, ragged, _prefix_dims(dims, ragged, rank))
+        members = _members(context, lhs, sizes, ragged, numbers.dims_with_own_sizes(rank_of(op.lhs)))
         if ragged in dims.lhs_summed:
             return (_matrix_per_group(context, lhs, rhs, dims, members, dtype),)
         return (_row_by_group(context, lhs, rhs, numbers, dims, members, dtype),)
 
     return kernel
-
-
-def _prefix_dims(dims: ContractedDims, ragged: int, rank: int) -> StaticShape:
-    """Return the dims of lhs that may have their own group sizes: batch dims, and free dims before the ragged dim."""
-    if ragged in dims.lhs_summed:
-        kind = dims.lhs_summed
-    else:
-        kind = tuple(dim for dim in range(rank) if dim not in (*dims.lhs_batch, *dims.lhs_summed))
-    return (*dims.lhs_batch, *kind[: kind.index(ragged)])
 
 
 def _members(context: KernelContext, lhs: Array, sizes: Array, ragged: int, prefix: StaticShape) -> NDArray[np.bool_]:

@@ -15,11 +15,11 @@ from typing import Any, Generic, TypeVar, cast
 
 import jax
 import jax.export
-from jax.extend.core import ClosedJaxpr, Jaxpr
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.interpreter.arrays.element_types import Array
+from sdy.jax.to_stablehlo.custom_partitions import custom_partitions, equations_in
 from sdy.jax.to_stablehlo.pytrees import Leaf, TreeSignature
 
 _DEVICES_HINT = (
@@ -42,7 +42,7 @@ class Lowered(Generic[R]):
     `devices` are in the order of their numbers in the program. `op_sources` lists the Python line of each op in program
     order, or "" if it is unknown. `argument_names` are the names that JAX uses for the arguments (`params['w']`).
     `axis_types` are the axis types of the meshes of the arguments, by axis name. `callbacks` are the Python functions
-    that the program calls, by number.
+    that the program calls, by number, or by key for those of `custom_partitioning`.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Lowered(Generic[R]):
     op_sources: tuple[str, ...]
     argument_names: tuple[str, ...]
     axis_types: Mapping[str, object]
-    callbacks: tuple[Callable[..., Sequence[Array]], ...]
+    callbacks: Mapping[str, Callable[..., Sequence[Array]]]
 
 
 def lower(
@@ -98,7 +98,8 @@ def lower(
         devices = ()  # JAX assumes one device if only a constraint or a shard_map names an abstract mesh
     op_sources = tuple(_op_sources(module.operation))
     types = {name: kind for mesh in meshes for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)}
-    callbacks = tuple(lowering.compile_args["host_callbacks"])
+    callbacks = {str(number): each for number, each in enumerate(lowering.compile_args["host_callbacks"])}
+    callbacks |= custom_partitions(lowering, traced._params)
     names = _argument_names(module)
     return Lowered(f"<{name}>", lowered.as_text(), signature, devices, op_sources, names, types, callbacks)
 
@@ -123,13 +124,10 @@ def traced_with_meshes(
 
 def _meshes_in_params(params: Mapping[str, object]) -> Iterator[AnyMesh]:
     """Return the meshes in the parameters of a primitive or of a traced call, with those of nested functions."""
-    leaves = cast(list[object], jax.tree.leaves(dict(params)))
-    yield from _meshes_of(leaves)
-    for leaf in leaves:
-        if isinstance(leaf, ClosedJaxpr | Jaxpr):
-            for equation in leaf.eqns:
-                yield from _meshes_in_params(equation.params)
-                yield from _meshes_of([var.aval for var in equation.outvars])
+    yield from _meshes_of(jax.tree.leaves(dict(params)))
+    for equation in equations_in(params):
+        yield from _meshes_of(jax.tree.leaves(dict(equation.params)))
+        yield from _meshes_of([var.aval for var in equation.outvars])
 
 
 def _meshes_of(leaves: list[object]) -> Iterator[AnyMesh]:

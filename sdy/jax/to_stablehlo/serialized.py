@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from io import BytesIO
 from typing import Any
 
 from jax.interpreters import mlir
@@ -32,6 +33,20 @@ def bytecode_as_text(raw: bytes) -> str:
             raise ValueError(messages[0] if messages else str(error)) from None
         finally:
             handler.detach()
+
+
+def text_as_bytecode(text: str) -> bytes:
+    """Return a module in MLIR text as bytecode. Raises: ValueError with MLIR's message."""
+    ir: Any = import_module("jaxlib.mlir.ir")
+    make_context: Any = mlir.make_ir_context
+    stream = BytesIO()
+    with make_context() as context:
+        context.allow_unregistered_dialects = True
+        try:
+            ir.Module.parse(text).operation.write_bytecode(stream)
+        except ir.MLIRError as error:
+            raise ValueError(str(error)) from None
+    return stream.getvalue()
 
 
 def hlo_text_as_text(hlo: str) -> str:

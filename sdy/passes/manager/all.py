@@ -98,6 +98,7 @@ _ROOMS: dict[str, dict[str, str]] = {
     "passes.simplify": {
         "canonicalize": "canonicalize.CanonicalizePass",
         "inline": "inline.InlinePass",
+        "strip-debuginfo": "strip_debuginfo.StripDebugInfoPass",
         "symbol-dce": "symbol_dce.SymbolDcePass",
         "cse": "cse.CsePass",
         "sdy-merge-equal-ops": "merge_equal_ops.MergeEqualOpsPass",

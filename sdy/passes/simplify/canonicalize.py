@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -34,24 +35,35 @@ TARGETS = frozenset(op for op in SDY.operations if issubclass(op, CollectiveOp |
 
 @dataclass(frozen=True)
 class CanonicalizePass(ModulePass):
-    """Apply canonicalization patterns until none applies: those with the given labels, by default all."""
+    """Apply canonicalization patterns until none applies: those with the given labels, by default all.
+
+    MLIR's other options are accepted. They bound or order its driver, and do not change what patterns converge to.
+    """
 
     name = "canonicalize"
 
     enable_patterns: tuple[str, ...] = ()
+    disable_patterns: tuple[str, ...] = ()
+    top_down: bool = True
+    region_simplify: Literal["disabled", "normal", "aggressive"] = "normal"
+    cse_between_iterations: bool = False
+    max_iterations: int = 10
+    max_num_rewrites: int = -1
+    test_convergence: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Simplify the module in place."""
         _simplify(op, op_order(op).ops, self._patterns(), with_declared=not self.enable_patterns)
 
     def _patterns(self) -> tuple[RewritePattern, ...]:
-        if not self.enable_patterns:
-            return ALL_PATTERNS
-        unknown = next((label for label in self.enable_patterns if label not in LABELLED_PATTERNS), None)
+        labels = (*self.enable_patterns, *self.disable_patterns)
+        unknown = next((label for label in labels if label not in LABELLED_PATTERNS), None)
         if unknown is not None:
             message = f'unknown label "{unknown}" of canonicalization patterns'
             raise SdyError(Diagnostic("SDY-T106", message, hint=f"labels: {', '.join(LABELLED_PATTERNS)}"))
-        return tuple(pattern for label in self.enable_patterns for pattern in LABELLED_PATTERNS[label])
+        disabled = [pattern for label in self.disable_patterns for pattern in LABELLED_PATTERNS[label]]
+        enabled = [pattern for label in self.enable_patterns for pattern in LABELLED_PATTERNS[label]]
+        return tuple(pattern for pattern in enabled or ALL_PATTERNS if pattern not in disabled)
 
 
 def simplify(scope: Operation) -> None:

@@ -6,6 +6,9 @@ after   func @main(%x) { %0 = negate %x  return %0 }
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -22,10 +25,19 @@ from sdy.passes.simplify.canonicalize import simplify
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
 
 
+@dataclass(frozen=True)
 class InlinePass(ModulePass):
-    """Inline all calls except recursive ones, simplify what changed, and remove uncalled private functions."""
+    """Inline all calls except recursive ones, simplify what changed, and remove uncalled private functions.
+
+    `default-pipeline=""` leaves out what simplifies. MLIR's other options are accepted: the result does not depend on
+    the number of iterations, and all calls are inlined.
+    """
 
     name = "inline"
+
+    default_pipeline: Literal["canonicalize", ""] = "canonicalize"
+    max_iterations: int = 4
+    inlining_threshold: int = -1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inline callees first, so that an inlined body contains no calls."""
@@ -36,7 +48,7 @@ class InlinePass(ModulePass):
             calls = [call for call in calls_in(func) if callee_name(call) in ready]
             for call in calls:
                 inline_call(call, functions[callee_name(call)])
-            if calls:
+            if calls and self.default_pipeline:
                 simplify(func)
             if func.sym_name.data not in map(callee_name, calls_in(func)):
                 ready.add(func.sym_name.data)

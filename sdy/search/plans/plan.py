@@ -28,6 +28,8 @@ from sdy.search.search_request import SECONDS, Goal
 
 P_co = TypeVar("P_co", bound=WrittenProgram[Any], covariant=True)
 BETTER = {Goal.TIME: "is faster", Goal.BYTES: "sends fewer bytes", Goal.MEMORY: "needs less memory"}
+UNSHARDABLE = "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
+UNSHARDABLE_AROUND = "No op can be sharded outside of the manual computations, whose shardings are in the table above."
 SHOWN_VALUES = 6  # rows of values that take the most memory
 
 
@@ -57,11 +59,10 @@ class ShardingPlan(Reported, Generic[P_co]):
     """Shardings for a program, found by a search on one mesh.
 
     `program` is the program with these annotations, `rules_program` the one without constraints inside, `original` the
-    one as it was. `before` is the cost of the original
-    program, `cost` that of the annotated one, `tried` the number of annotated programs that were partitioned, and
-    `untried_meshes` that of meshes for which there was no time.
+    one as it was. `before` is the cost of the original program, `cost` that of the annotated one, `tried` the number of
+    annotated programs that were partitioned, and `untried_meshes` that of meshes for which there was no time.
     `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
-    `least_memory` says what every sharding needs.
+    `least_memory` says what every sharding needs. `fixed` are the manual computations, which stay as they are.
 
     `xla` is `check_xla(run=False)` if the search had time for it: for a program from JAX that is not large.
 
@@ -80,6 +81,7 @@ class ShardingPlan(Reported, Generic[P_co]):
     arguments: Sequence[PlannedValue]
     results: Sequence[PlannedValue]
     inside: Sequence[PlannedValue]
+    fixed: Sequence[FixedComputation]
     gap: float | None
     tried: int
     untried_meshes: int
@@ -244,6 +246,7 @@ class ShardingPlan(Reported, Generic[P_co]):
                 {"source": each.source, "type": each.type, "spec": each.spec, "values": list(each.values)}
                 for each in self.constraints
             ],
+            "fixed": [each._asdict() for each in self.fixed],
             "before": self.before.to_json(),
             "after": self.cost.to_json(),
             "after_without_constraints": self.rules_cost.to_json(),
@@ -297,6 +300,9 @@ def _values(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
         columns = ("line", "type", "sharding", "values")
         rows = ((each.source, each.type, each.spec, first_names(each.values)) for each in plan.constraints)
         yield fitted_table("with_sharding_constraint", columns, rows)
+    if plan.fixed:
+        rows = ((each.source, ", ".join(each.in_specs), ", ".join(each.out_specs)) for each in plan.fixed)
+        yield fitted_table("manual computations, which stay as they are", ("line", "operands", "results"), rows)
 
 
 def _held(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[FittedTable]:
@@ -321,7 +327,7 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
     yield from plan.unusual()
     yield from () if plan.xla is None else plan.xla.warnings
     if not plan.can_shard:
-        yield "No op can be sharded: no axis divides a dim that the sharding rule of an op allows to shard."
+        yield UNSHARDABLE_AROUND if plan.fixed else UNSHARDABLE
     elif not plan.arguments and not plan.results:
         better = f"Drop the annotations that the program has: it {BETTER[plan.goal]} if each device runs all of it."
         yield better if plan.drops_annotations else "No annotation saves enough: the program stays as it is."
@@ -372,6 +378,14 @@ class PlannedValue(NamedTuple):
     def spec(self) -> str:
         """The sharding as a PartitionSpec of JAX."""
         return write_partition_spec(self.sharding)
+
+
+class FixedComputation(NamedTuple):
+    """A manual computation that a search leaves as it is: its line, or empty, and its PartitionSpecs."""
+
+    source: str
+    in_specs: tuple[str, ...]
+    out_specs: tuple[str, ...]
 
 
 class Constraint(NamedTuple):

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.annotated_program import with_module
 from sdy.advice.edits import Edit, edited
@@ -27,6 +27,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
+from sdy.grammar.partition_spec import write_partition_spec
 from sdy.jax.optional_jax import has_jax
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
@@ -37,11 +38,12 @@ from sdy.report.notation import read_any
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.layered_search import LayeredSearch, folded_program
 from sdy.search.memory import produced
-from sdy.search.plans.plan import HeldMemory, LeastMemory, PlannedValue, ShardingPlan
+from sdy.search.plans.plan import FixedComputation, HeldMemory, LeastMemory, PlannedValue, ShardingPlan
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import SearchRequest, splits_axes
 from sdy.search.searched_module import (
     PreparedModule,
+    manual_computations,
     name_of_mesh,
     on_one_mesh,
     prepared_module,
@@ -236,6 +238,7 @@ def _plan(
         list(_described(argument_names, boundary[: len(arguments)])),
         list(_described([value.name for value in results], results)),
         list(_constraints(best.edits, names, program.origin)),
+        list(dict.fromkeys(_fixed_computations(written, program.origin))),
         solution.gap if solution is not None and is_bounded and not least else None,
         result.tried,
         untried_meshes,
@@ -264,7 +267,12 @@ def _least_memory(search: Search, origin: Origin[Any]) -> LeastMemory | None:
 def _source(value: SSAValue, origin: Origin[Any]) -> str:
     """Return the line that computes a value; empty if it is unknown."""
     op = op_of(value)
-    span = None if op is None else span_of(op)
+    return "" if op is None else _source_of(op, origin)
+
+
+def _source_of(op: Operation, origin: Origin[Any]) -> str:
+    """Return the line of an op; empty if it is unknown."""
+    span = span_of(op)
     return "" if span is None else source_text(span.line, origin.source_lines)
 
 
@@ -281,6 +289,13 @@ def _explanation(
     alternatives = AlternativeSearch(search.searched, network, solver.priced(solution.price), solution.labels)
     choices, untried = alternatives.choices(shardings, names, seconds)
     return PlanExplanation(goal, search.searched.mesh, solution.cost, choices, untried)
+
+
+def _fixed_computations(written: ModuleOp, origin: Origin[Any]) -> Iterator[FixedComputation]:
+    """Yield the manual computations of a program, in program order."""
+    for op in manual_computations(written):
+        shardings = (op.in_shardings.data, op.out_shardings.data)
+        yield FixedComputation(_source_of(op, origin), *(tuple(map(write_partition_spec, each)) for each in shardings))
 
 
 def _has_mesh(module: ModuleOp) -> bool:

@@ -13,6 +13,8 @@ from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP
 from sdy.tools.command_line.options import ToolArguments, ToolOptions, argument_error
 
 VERIFY_EACH, FULL = "verify-each", "full"
+ELIDE, BYTECODE = "mlir-elide-elementsattrs-if-larger", "emit-bytecode"
+RUN_REPRODUCER, CRASH_REPRODUCER = "run-reproducer", "mlir-pass-pipeline-crash-reproducer"
 AFTER_FAILURE = "mlir-print-ir-after-failure"
 FLAGS = {
     "split-input-file": "split the input at the lines `// -----`, and process each part separately",
@@ -25,6 +27,11 @@ FLAGS = {
     "mlir-print-ir-after-change": "print the module to stderr after each pass that changed it",
     AFTER_FAILURE: "print the module to stderr only after a pass that failed, or whose result is not valid",
     "mlir-print-ir-module-scope": "accepted and ignored: the full module is always printed",
+    "mlir-print-local-scope": "with --mlir-print-debuginfo, print each location where it is used, without aliases",
+    "mlir-pass-statistics": "print the passes that ran to stderr; none counts anything",
+    RUN_REPRODUCER: "run the pipeline in the file, which --mlir-pass-pipeline-crash-reproducer wrote",
+    "no-implicit-module": "require one module at the top level, instead of wrapping other ops in a module",
+    BYTECODE: "write bytecode (requires JAX)",
     "mlir-timing": "print the wall time of each pass to stderr",
     "mlir-disable-threading": "accepted and ignored: passes run in one thread",
     VERIFY_EACH: "verify after each pass what it changed (true, the default), the module (full), or nothing (false)",
@@ -41,6 +48,8 @@ VALUES = {
     "pass-pipeline": "the passes to run: builtin.module(pass,pass{option=value})",
     "mlir-print-ir-before": "print the module to stderr before these passes (comma-separated names)",
     "mlir-print-ir-after": "print the module to stderr after these passes (comma-separated names)",
+    ELIDE: "print dense_resource<__elided__> for constants of more elements than this number, unless all are equal",
+    CRASH_REPRODUCER: "if a pass fails, write the module before all passes and the pipeline to this file",
     "list-op": "list what each stage knows about an op, such as stablehlo.reverse, and exit",
     "mlir-timing-display": "the order in --mlir-timing: as the passes ran (tree, the default) or by time (list)",
     "load": LOAD_HELP,
@@ -62,6 +71,7 @@ class OptArguments(NamedTuple):
     shown_before: frozenset[str]
     shown_after: frozenset[str]
     requests: Sequence[PassRequest]
+    most_elements: int | None
 
     def has(self, flag: str, default: bool = False) -> bool:
         """Return the value of a flag, or `default` if it is not on the command line."""
@@ -93,6 +103,7 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
         shown_before=_pass_names(given.values.get("mlir-print-ir-before")),
         shown_after=_pass_names(given.values.get("mlir-print-ir-after")),
         requests=requests,
+        most_elements=_number(ELIDE, given.values.get(ELIDE)),
     )
 
 
@@ -110,6 +121,12 @@ def _pass_names(value: str | None) -> frozenset[str]:
         if issubclass(pass_class(name), Pipeline):
             raise argument_error(f"expected passes, got the pipeline {name}", "--dump-pass-pipeline prints its passes")
     return names
+
+
+def _number(option: str, value: str | None) -> int | None:
+    if value is not None and not value.isdecimal():
+        raise argument_error(f"expected a number for --{option}, got {value!r}")
+    return None if value is None else int(value)
 
 
 def _times_as_list(display: str) -> bool:

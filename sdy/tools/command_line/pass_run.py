@@ -20,7 +20,8 @@ from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import run_passes
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.opt_arguments import AFTER_FAILURE, FULL, VERIFY_EACH, OptArguments
+from sdy.tools.command_line.mlir_output import elided, reproducer
+from sdy.tools.command_line.opt_arguments import AFTER_FAILURE, CRASH_REPRODUCER, FULL, VERIFY_EACH, OptArguments
 
 
 def requested_passes(arguments: OptArguments) -> list[ModulePass]:
@@ -51,6 +52,8 @@ class PassRun:
                 verify = partial(verify_module, module)
                 with self._timings.measure(VERIFICATION):
                     verify()
+            path = arguments.given.values.get(CRASH_REPRODUCER)
+            stack.enter_context(reproducer(path, module, passes, verify_each=verify_each))
             run_passes(
                 context,
                 module,
@@ -94,8 +97,16 @@ class PassRun:
             write_text(str(file), self._text(module, is_generic=is_generic), make_folder=True)
 
     def _text(self, module: ModuleOp, *, is_generic: bool = False) -> str:
-        locations = self._locations if self._arguments.has("mlir-print-debuginfo") else None
-        return print_module(module, is_generic or self._arguments.has("mlir-print-op-generic"), locations)
+        return text_of(module, self._arguments, self._locations, is_generic=is_generic)
+
+
+def text_of(module: ModuleOp, arguments: OptArguments, locations: ParsedLocations, *, is_generic: bool = False) -> str:
+    """Return the text of a module in the form that the command line asks for."""
+    if arguments.most_elements is not None:
+        module = elided(module, arguments.most_elements)
+    shown = locations if arguments.has("mlir-print-debuginfo") else None
+    is_generic = is_generic or arguments.has("mlir-print-op-generic")
+    return print_module(module, is_generic, shown, local_scope=arguments.has("mlir-print-local-scope"))
 
 
 def _show(title: str, text: str) -> None:

@@ -113,7 +113,7 @@ def test_a_program_that_cannot_be_sharded_says_why(tmp_path: Path, capsys: pytes
         (PROGRAM, ["--mesh", "data=2", "--fix", "%arg0=P('z')"], "z"),
         (PROGRAM, ["--mesh", "data=2", "--on", "tpu_v9"], "unknown hardware tpu_v9"),
         (PROGRAM, ["--mesh", "data=2", "--memory", "much"], "memory: expected a number of bytes"),
-        (MANUAL, ["--mesh", "y=2"], "sdy.manual_computation depends on the mesh"),
+        (MANUAL, ["--mesh", "y=2"], "sdy.manual_computation is written for the mesh"),
     ],
 )
 def test_wrong_options_are_one_diagnostic(

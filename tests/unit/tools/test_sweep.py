@@ -98,14 +98,13 @@ def test_a_program_that_runs_on_no_mesh_of_the_devices_is_one_error(
         assert f"hint: give {hint}, or lower" in error
 
 
-def test_a_program_with_reshards_is_priced_on_all_meshes_but_not_searched() -> None:
-    reshard = '%0 = sdy.reshard %a <@m, [{"x"}, {}]> : tensor<8x8xf32>'
+def test_a_program_with_collectives_is_priced_on_all_meshes_but_not_searched() -> None:
+    gather = '%0 = sdy.all_gather [{}, {"y"}] %a out_sharding=<@m, [{}, {}]> : tensor<8x8xf32>'
     argument = '%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"y"}]>}'
     header = f"func.func @main({argument}) -> tensor<8x8xf32>"
-    text = f'sdy.mesh @m = <["x"=2, "y"=2]>\n{header} {{\n  {reshard}\n  return %0 : tensor<8x8xf32>\n}}'
+    text = f'sdy.mesh @m = <["x"=2, "y"=2]>\n{header} {{\n  {gather}\n  return %0 : tensor<8x8xf32>\n}}'
     found = sdy.sweep(sdy.Program.from_text(text), 4)
     assert sorted(each.mesh for each in found.points) == ["x=1,y=4", "x=2,y=2", "x=4,y=1"]
-    assert not any(each.problem for each in found.points)
     assert found.limit is not None
     assert found.limit.message in found.report(200)
 

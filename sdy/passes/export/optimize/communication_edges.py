@@ -16,6 +16,7 @@ from sdy.dialects.data_flow import EdgeSource, other_targets_of, sources_of
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in, ops_of, pre_order
+from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding
 from sdy.dialects.stablehlo.control import CaseOp, ControlFlowOp, IfOp, OptimizationBarrierOp, WhileOp
@@ -82,6 +83,12 @@ def boundary_edges_of(module: ModuleOp) -> Iterator[ValueEdge]:
     end = terminator_of(main.body)
     edges += [ValueEdge((EdgeSource(end, index),), (), (main, index)) for index in range(len(end.operands))]
     return filter(_has_known_shape, edges)
+
+
+def ops_outside_manual_computations(module: ModuleOp) -> list[Operation]:
+    """Return the ops of a module, functions included, without those of manual computations and of what these call."""
+    functions = functions_on_global_tensors(module).values()
+    return [op for func in functions for op in (func, *pre_order(func, ManualComputationOp))]
 
 
 def _ops_on_global_tensors(root: Operation) -> Iterator[Operation]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, OpResult, Region, SSAValue
 
 from sdy.cost.executions import execution_counts
 from sdy.cost.flops import op_flops
@@ -99,13 +99,15 @@ class UnsupportedShardingError(Exception):
 class GraphReader:
     """Reads one module on one mesh.
 
-    With `is_boundary_free`, arguments and results of the main function are nodes too, which may get other layouts.
+    With `is_free`, all shardings are yet to be chosen: arguments and results of the main function are nodes too, and
+    only the in and out shardings of manual computations are layouts of values.
     """
 
-    def __init__(self, module: ModuleOp, digits: NumberedDigits, *, is_boundary_free: bool = False) -> None:
+    def __init__(self, module: ModuleOp, digits: NumberedDigits, *, is_free: bool = False) -> None:
         self._module = module
         self._meshes = meshes_of(module)
         self._digits = digits
+        self._is_free = is_free
         self._counts = digits.counts()
         self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
@@ -116,7 +118,7 @@ class GraphReader:
         self._number: dict[SSAValue, int] = {}
         self._positions = {op: number for number, op in enumerate(pre_order(module))}
         self._times = execution_counts(module)
-        edges = [*edges_of(module, self._functions), *(boundary_edges_of(module) if is_boundary_free else ())]
+        edges = [*edges_of(module, self._functions), *(boundary_edges_of(module) if is_free else ())]
         self._ops: list[Operation | ValueEdge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
         self._edge_users: dict[EdgeSource, NodeTensor] = {}
@@ -165,7 +167,7 @@ class GraphReader:
         try:
             return self._layouts[value]
         except KeyError:
-            shape, sharding = static_shape(value.type), sharding_of(value)
+            shape, sharding = static_shape(value.type), None if self._is_free else sharding_of(value)
             if shape is None or (sharding is not None and is_on_single_device(sharding, self._meshes)):
                 found = None
             elif sharding is None:
@@ -205,7 +207,10 @@ class GraphReader:
         if shape is None or layout is None:
             return
         width = element_bytes(element_type_of(value))
-        is_free = isinstance(value.owner, Operation) and generates(value.owner)
+        owner = value.owner
+        if isinstance(owner, ManualComputationOp) and isinstance(value, OpResult):
+            layout = self._layout_of(owner.out_shardings.data[value.index])
+        is_free = isinstance(owner, Operation) and generates(owner)
         self._number[value] = len(self._values)
         self._values.append(GraphValue(TensorSize(shape, width), times, layout, is_free, self._producers.get(value)))
         self._bindings.append(Binding(value, layout, kind))
@@ -231,6 +236,8 @@ class GraphReader:
         value = self._values[number]
         end = self._edge_users.get(source, end)
         layout = self._layout(source.value)
+        if isinstance(source.op, ManualComputationOp):
+            layout = self._layout_of(source.op.in_shardings.data[source.index])
         assert layout is not None  # every numbered value is a tensor
         self._bindings[number].uses.append(Use(source, end, layout))
         if end is None:

@@ -383,6 +383,14 @@ class Constraint(TypedDict):
     values: Annotated[list[str], "the names of the values"]
 
 
+class FixedComputation(TypedDict):
+    """A manual computation of a searched program."""
+
+    source: Annotated[str, "the line as the user knows it: `train.py:20`, or `line 7`"]
+    in_specs: Annotated[list[str], "the PartitionSpec of each operand"]
+    out_specs: Annotated[list[str], "the PartitionSpec of each result"]
+
+
 class HeldValues(TypedDict):
     """Equal values that are alive where a program needs the most memory."""
 
@@ -419,6 +427,7 @@ class Plan(TypedDict):
     in_shardings: Annotated[dict[str, str], "the PartitionSpec of each argument"]
     out_shardings: Annotated[dict[str, str], "the PartitionSpec of each result"]
     constraints: list[Constraint]
+    fixed: Annotated[list[FixedComputation], "the manual computations, which stay as they are"]
     before: Cost
     after: Cost
     after_without_constraints: Annotated[Cost, "with the shardings of arguments and results alone"]
