@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\d+(?=[._/]|$)")  # of a layer: `blocks.3`, `layer_3`, `b
 
 
 def path_rules(specs: Mapping[str, str], replicated: str = REPLICATED) -> dict[str, str]:
-    """Return patterns of paths with specs; for each path of `specs`, the first that matches has the spec of the path.
+    """Return patterns of paths with specs; for each path of `specs`, the first that matches has the path's spec.
 
     The last pattern is `*`, for all leaves that are left: those with the spec `replicated`, or if there are none, those
     for which the rules are the fewest; then the fewest ones. Two paths never are equal up to `/` for `.`.

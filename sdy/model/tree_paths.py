@@ -7,8 +7,9 @@ from ast import literal_eval
 from fnmatch import translate
 from functools import lru_cache
 
-# One key of a leaf in the names of JAX: ['up'], [0], [<flat index 0>]. Keys of attributes are `.mu` as in paths.
-_KEY = re.compile(r"""\[(?:<flat index (\d+)>|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|([^\]]*))\]""")
+# One key of a leaf in the names of JAX: ['up'], [0], [<flat index 0>]. Keys of attributes are `.mu` as in paths. A name
+# precedes a key; at the start or after a dot, brackets are those of a pattern: `[pmv].*.up`.
+_KEY = re.compile(r"""(?<=[^.])\[(?:<flat index (\d+)>|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|([^\]]*))\]""")
 
 
 def tree_path(name: str) -> str:

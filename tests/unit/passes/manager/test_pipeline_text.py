@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import pytest
 from xdsl.passes import ModulePass
@@ -43,13 +44,19 @@ def parsed(text: str) -> list[ModulePass]:
     return [build_pass(request) for request in parse_pipeline(text)]
 
 
+def other_value(default: object, field_type: object) -> object:
+    """Return a value of a type that is not the default."""
+    if field_type is bool:
+        return not default
+    if get_origin(field_type) is Literal:
+        return next(each for each in get_args(field_type) if each != default)
+    return OTHER_VALUES[field_type]
+
+
 def with_other_values(name: str) -> ModulePass:
     """Return a pass whose options all differ from their defaults."""
     kind = pass_class(name)
-    values = {
-        field.name: not field.default if field_type is bool else OTHER_VALUES[field_type]
-        for field, field_type in options_of(kind).values()
-    }
+    values = {field.name: other_value(field.default, field_type) for field, field_type in options_of(kind).values()}
     return kind(**values)
 
 
