@@ -7,7 +7,11 @@ from itertools import product
 from math import prod
 from typing import assert_never
 
+from sdy.diagnostics.diagnostic import SdyError
 from sdy.grammar.errors import NotationError
+from sdy.grammar.parse import parse_sharding
+from sdy.model.checks.check_mesh import check_mesh
+from sdy.model.checks.check_sharding import check_sharding
 from sdy.model.devices.hlo_sharding import (
     HloSharding,
     Maximal,
@@ -16,7 +20,9 @@ from sdy.model.devices.hlo_sharding import (
     Untiled,
     canonical_tiling,
     device_digits,
+    hlo_of_sharding,
 )
+from sdy.model.mesh import Mesh
 
 MAX_DEVICES = 1 << 20  # far more than the largest machines have: a larger number is a typing error
 _NUMBERS = r"\d+(?:\s*,\s*\d+)*"
@@ -30,9 +36,11 @@ _TEXT = re.compile(
     )\s*\}}\s*""",
     re.VERBOSE,
 )
+# Since XLA knows axes by their names, they may stand in place of devices; the rest is as in sdy.sharding.
+_NAMED = re.compile(r"\{\s*mesh\[(?P<axes>[^]]*)\]\s*,(?P<rest>.*)\}", re.DOTALL)
 _HINT = (
     "forms: {replicated}, {maximal device=0}, {devices=[4,2]<=[8]}, {devices=[2,2]0,2,1,3}, "
-    "{devices=[2,1,4]<=[2,4]T(1,0) last_tile_dim_replicate}"
+    "{devices=[2,1,4]<=[2,4]T(1,0) last_tile_dim_replicate}, {mesh['x'=2,'y'=4], [{'x'}, {}]}"
 )
 
 
@@ -75,6 +83,9 @@ def read_hlo_sharding(text: str) -> HloSharding:
 
     Raises: NotationError SDY-P111 if the text does not match the syntax, SDY-P112 if its numbers are inconsistent.
     """
+    named = _NAMED.fullmatch(text.strip())
+    if named is not None:
+        return _read_named(named, text)
     match = _TEXT.fullmatch(text)
     if match is None:
         raise NotationError("SDY-P111", f"expected an HLO sharding, got {text.strip()!r}", 0, len(text), _HINT)
@@ -98,6 +109,27 @@ def read_hlo_sharding(text: str) -> HloSharding:
         raise NotationError("SDY-P112", message, match.start("sizes"), match.end("sizes"))
     tiles = sizes[: len(sizes) - len(groups)]
     return canonical_tiling(tiles, tuple(zip(groups, sizes[len(tiles) :], strict=True)), devices)
+
+
+def _read_named(match: re.Match[str], text: str) -> HloSharding:
+    """Return the sharding whose mesh and axes are named, without these names."""
+    axes, rest = (match[group].replace("'", '"') for group in ("axes", "rest"))
+    try:
+        sharding = parse_sharding(f"<mesh<[{axes}]>,{rest}>")
+    except SdyError as error:
+        raise _malformed(text, error.diagnostics[0].message) from None
+    mesh = sharding.mesh
+    assert isinstance(mesh, Mesh), "the text has it"
+    problem = check_mesh(mesh.axes, mesh.device_ids) or check_sharding(
+        sharding, (1,) * sharding.rank, mesh, allow_uneven=True
+    )
+    if problem is not None or mesh.device_count > MAX_DEVICES:
+        raise _malformed(text, problem.message if problem else f"a mesh of {mesh.device_count} devices")
+    return hlo_of_sharding(sharding, mesh)
+
+
+def _malformed(text: str, problem: str) -> NotationError:
+    return NotationError("SDY-P111", f"expected an HLO sharding, got {text.strip()!r}: {problem}", 0, len(text), _HINT)
 
 
 def _iota_devices(match: re.Match[str]) -> tuple[int, ...]:

@@ -15,15 +15,19 @@ TABLE = OpTable[None, [Ties]]()
 
 @TABLE.of(ConvolutionOp)
 def _convolution(op: ConvolutionOp, ties: Ties) -> None:
-    """Tie batch and features, and sizes to numbers of windows; windows keep their sizes, and groups keep all."""
-    if op.feature_group_count.value.data != 1 or op.batch_group_count.value.data != 1:
-        ties.lock_all(op)
-        return
+    """Tie batch, features, and sizes to numbers of windows; windows keep their sizes, and so do dims in groups."""
     numbers = op.dimension_numbers.data
     lhs, rhs, result = ties.of(op.lhs), ties.of(op.rhs), ties.of(op.result)
-    ties.tie(lhs[numbers.input_batch_dimension], result[numbers.output_batch_dimension])
-    ties.tie(lhs[numbers.input_feature_dimension], rhs[numbers.kernel_input_feature_dimension])
-    ties.tie(rhs[numbers.kernel_output_feature_dimension], result[numbers.output_feature_dimension])
+    in_batches, in_features = op.batch_group_count.value.data != 1, op.feature_group_count.value.data != 1
+    batch = lhs[numbers.input_batch_dimension], result[numbers.output_batch_dimension]
+    inputs = lhs[numbers.input_feature_dimension], rhs[numbers.kernel_input_feature_dimension]
+    outputs = rhs[numbers.kernel_output_feature_dimension], result[numbers.output_feature_dimension]
+    pairs = ((batch, in_batches), (inputs, in_features), (outputs, in_batches or in_features))
+    for (one, other), is_grouped in pairs:
+        for each in (one, other) if is_grouped else ():
+            ties.classes.lock(each, "a convolution treats it in groups")
+        if not is_grouped or ties.classes.sizes[one] == ties.classes.sizes[other]:
+            ties.tie(one, other)
     spatial = (numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions, numbers.output_spatial_dimensions)
     for number, (dim, kernel_dim, result_dim) in enumerate(zip(*spatial, strict=True)):
         window, count = (rhs[kernel_dim], "rhs_dilation"), (result[result_dim], "window_strides")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import pytest
 from support.execution.faults import faulty_copies
@@ -26,17 +27,22 @@ func.func @main(%a: tensor<2x{LARGE}x{LARGE}x2xf32> {{sdy.sharding = #sdy.shardi
 """
 
 
-def convolution(sharding: str, stride: int, padding: int, window: int, dilation: int) -> str:
+def convolution(sharding: str, stride: int, padding: int, window: int, dilation: int, groups: int = 1) -> str:
     count = (LARGE + 2 * padding - (window - 1) * dilation - 1) // stride + 1
-    image, kernel = f"tensor<2x{LARGE}x{LARGE}x2xf32>", f"tensor<{window}x{window}x2x4xf32>"
+    image, kernel = f"tensor<2x{LARGE}x{LARGE}x2xf32>", f"{window}x{window}x{2 // groups}x4"
     pads = f"pad = [[{padding}, {padding}], [{padding}, {padding}]]"
     steps = f"stride = [{stride}, {stride}], {pads}, rhs_dilate = [{dilation}, {dilation}]"
     return (
-        f"{header(sharding, f'2x{count}x{count}x4', f'{window}x{window}x2x4')}"
+        f"{header(sharding, f'2x{count}x{count}x4', kernel)}"
         f"  %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
-        f"window = {{{steps}}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> "
+        f"window = {{{steps}}} {{batch_group_count = 1 : i64, feature_group_count = {groups} : i64}} : "
+        f"({image}, tensor<{kernel}xf32>) -> "
         f"tensor<2x{count}x{count}x4xf32>\n  return %r : tensor<2x{count}x{count}x4xf32>\n}}"
     )
+
+
+def convolution_by_feature(*arguments: Any) -> str:
+    return convolution(*arguments, groups=2)
 
 
 def pooling(sharding: str, stride: int, padding: int, window: int, dilation: int) -> str:
@@ -54,7 +60,7 @@ def pooling(sharding: str, stride: int, padding: int, window: int, dilation: int
 }}"""
 
 
-@pytest.mark.parametrize("make", [convolution, pooling])
+@pytest.mark.parametrize("make", [convolution, convolution_by_feature, pooling])
 @pytest.mark.parametrize(
     ("sharding", "stride", "padding", "window", "dilation"),
     [(ROWS, 1, 1, 3, 1), (ROWS, 2, 2, 5, 1), (ROWS, 3, 0, 2, 1), (BATCH, 1, 0, 3, 2), (BATCH, 2, 3, 4, 1)],
