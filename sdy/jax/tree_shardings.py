@@ -13,9 +13,8 @@ from sdy.grammar.errors import NotationError, SourceText
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.jax.optional_jax import require_jax
 from sdy.model.mesh import Mesh
+from sdy.model.path_rules import OPEN
 from sdy.model.tree_paths import matches_path
-
-OPEN = "None"  # in the place of a spec: the compiler chooses the sharding
 
 
 def shardings(tree: object, rules: Mapping[str, Any], mesh: Any = None) -> Any:

@@ -18,6 +18,7 @@ from itertools import combinations
 from sdy.model.tree_paths import literal_pattern, matches_path
 
 REPLICATED = "P()"
+OPEN = "None"  # in the place of a spec: the compiler chooses the sharding
 _NUMBER = re.compile(r"\d+(?=[._/]|$)")  # of a layer: `blocks.3`, `layer_3`, `b3`
 
 

@@ -394,7 +394,7 @@ class Program(WrittenProgram[R]):
 
     @property
     def _textbook(self) -> Sends | None:
-        """What each device sends as JAX would compile the program, by lowering op by op; None if it is not from JAX."""
+        """What each device sends if ops are lowered one by one, as in `jax.jit`; None for a program not from JAX."""
         if not self.origin.argument_names:
             return None
         return self.partition().textbook or sends_of(self.without_optimizer().partition().local)

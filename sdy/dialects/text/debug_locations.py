@@ -92,7 +92,7 @@ def _position(location: FileLineColLoc) -> tuple[int, int]:
 class LocationNames:
     """The aliases of the locations of one text. The text is printed twice: the first time, locations are collected.
 
-    With `is_local`, there are no aliases: each location is printed in full where it is used.
+    With `is_local`, locations get no aliases, and each one is printed in full where it is used.
     """
 
     def __init__(self, parsed: ParsedLocations, text_of: Callable[[Attribute], str], *, is_local: bool = False) -> None:

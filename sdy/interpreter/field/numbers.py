@@ -40,7 +40,7 @@ class Field:
     slope: int = FIXED_POINT
     offset: int = 0
     is_partial: ClassVar[bool] = False
-    """Whether functions may return NaN for a finite number, because they have no value there."""
+    """True if functions may return NaN for finite numbers at which they are not defined."""
 
     def reduced(self, numbers: Residues) -> Residues:
         """Return the signed residues of integers below 2 ** 53; other numbers stay as they are."""

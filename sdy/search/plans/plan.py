@@ -161,7 +161,7 @@ class ShardingPlan(Reported, Generic[P_co]):
 
     @property
     def drops_annotations(self) -> bool:
-        """Whether the plan is to drop all annotations: each device runs the whole program, which is better."""
+        """True if the plan drops all annotations, because it is better that each device runs the whole program."""
         is_better = self.goal.of(self.cost) < self.goal.of(self.before)
         return not self.arguments and not self.results and is_better
 

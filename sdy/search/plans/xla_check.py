@@ -34,7 +34,7 @@ class XlaCheck(Reported):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether XLA and sdy compute the same values as one device in all programs; None if they did not run."""
+        """True if XLA and sdy compute the values of one device for every program; None if the programs did not run."""
         results = self._results().values()
         if not any(each.problem or each.comparisons for each in results):
             return None

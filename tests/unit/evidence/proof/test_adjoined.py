@@ -19,7 +19,7 @@ CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
 
 
 def shifted(distance: int) -> str:
-    """Return a program that moves rows by a distance, with zeros behind them."""
+    """Return a program that moves all rows by a distance, and fills the rows left empty with zeros."""
     low, high = distance, -distance
     return f"""func.func @main(%a: {GLOBAL}) -> {GLOBAL} {{
   %zero = stablehlo.constant dense<0> : tensor<i32>
