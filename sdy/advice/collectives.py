@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation
 
+from sdy.compile.origin import Origin
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.diagnostics.diagnostic import Span
@@ -17,7 +17,8 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.model.axis import AxisList
-from sdy.report.explanation.value_names import line_of, source_text
+from sdy.report.explanation.causes import resharded_arguments
+from sdy.report.explanation.value_names import line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,10 @@ class Collective:
     """A collective that each device runs `runs` times in one run of the program.
 
     `line` is the line of the op of the user's program that it belongs to, `source` the same line as the user knows it
-    (`train.py:20`, or `line 7`), and `function` the function of the user's program around that op. A collective that
-    reshards an argument of the main function has the number of that `argument`. `bytes_sent` and `seconds` are those of
-    one device, summed over all runs.
+    (`train.py:20`, or `line 7`), `scope` where it was traced (`blocks.0/mlp`), and `function` the function of the
+    user's program around that op. A collective that reshards arguments of a function has their numbers in `arguments`;
+    those of the main function have `argument_names`. `place` is what a person reads: these names, or the source with
+    its scope. `bytes_sent` and `seconds` are those of one device, summed over all runs.
     """
 
     kind: CollectiveKind
@@ -39,7 +41,10 @@ class Collective:
     function: str
     line: int | None
     source: str
-    argument: int | None = None
+    scope: str = ""
+    place: str = ""
+    arguments: tuple[int, ...] = ()
+    argument_names: tuple[str, ...] = ()
     span: Span | None = None
 
     @property
@@ -59,13 +64,16 @@ class Collective:
             "function": self.function,
             "line": self.line,
             "source": self.source,
+            "scope": self.scope,
+            "arguments": list(self.argument_names),
         }
 
     @property
     def named(self) -> str:
-        """The kind, the axes and the line: `all-gather along "data" at train.py:6`."""
+        """The kind, the axes and the place: `all-gather along "data" at train.py:6`, or `... of params['w']`."""
         axes = f" along {', '.join(map(str, self.axes))}" if self.axes else ""
-        return f"{self.kind.value}{axes}" + (f" at {self.source}" if self.source else "")
+        place = f" {'of' if self.argument_names else 'at'} {self.place}" if self.place else ""
+        return f"{self.kind.value}{axes}{place}"
 
     def __repr__(self) -> str:
         return f"Collective({self})"
@@ -77,11 +85,11 @@ class Collective:
 
 
 def collectives_of_schedule(
-    schedule: Sequence[ScheduledOp], written: ModuleOp, source_lines: Mapping[int, str]
+    schedule: Sequence[ScheduledOp], written: ModuleOp, origin: Origin[Any]
 ) -> list[Collective]:
     """Return the collectives of the schedule of a local program, in program order.
 
-    `written` is the user's program. `source_lines` maps its lines to those of the program that it was generated from.
+    `written` is the user's program, and `origin` knows where its lines come from.
     """
     functions = _functions_by_line(written)
     main = main_function(written).sym_name.data
@@ -89,7 +97,7 @@ def collectives_of_schedule(
     for slot, is_in_loop in _with_loops(schedule):
         work, op = slot.work, slot.visit.op
         if isinstance(work, CollectiveRun):
-            line, runs = line_of(op), slot.visit.times
+            line, runs, arguments = line_of(op), slot.visit.times, resharded_arguments(op)
             found.append(
                 Collective(
                     work.kind,
@@ -100,8 +108,11 @@ def collectives_of_schedule(
                     is_in_loop,
                     main if line is None else functions.get(line, main),
                     line,
-                    source_text(line, source_lines),
-                    _argument(op),
+                    origin.source(line),
+                    origin.scopes.get(line or 0, ""),
+                    origin.place_of_reshard(line, arguments),
+                    tuple(each.index for each in arguments),
+                    origin.names_of(arguments),
                     span_of(op),
                 )
             )
@@ -126,11 +137,3 @@ def _functions_by_line(written: ModuleOp) -> dict[int, str]:
         for op in op_and_nested_ops(func)
         if op is not func and (line := line_of(op)) is not None
     }
-
-
-def _argument(op: Operation) -> int | None:
-    """Return the number of the argument of a function that an op reads; None if it reads another value."""
-    value = op.operands[0]
-    if isinstance(value, BlockArgument) and isinstance(value.block.parent_op(), FuncOp):
-        return value.index
-    return None

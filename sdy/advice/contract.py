@@ -17,7 +17,7 @@ from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.report.explanation.trace_descriptions import dims_text
-from sdy.report.explanation.value_names import line_of, source_text
+from sdy.report.explanation.value_names import line_of
 
 MAX_SHOWN = 5  # offending collectives in a message, the costliest first
 
@@ -302,7 +302,7 @@ class KnownNames:
     def _sources(self) -> list[str]:
         """The files, then the lines that ops come from."""
         lines = dict.fromkeys(line_of(op) for op in pre_order(self._program.written))
-        sources = dict.fromkeys(source_text(line, self._program.origin.source_lines) for line in lines)
+        sources = dict.fromkeys(self._program.origin.source(line) for line in lines)
         files = dict.fromkeys(source.rpartition(":")[0] for source in sources)
         return [name for name in (*files, *sources) if name]
 

@@ -25,7 +25,7 @@ from sdy.report.explanation.causes import CollectiveCauses
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.trace_descriptions import dims_text
-from sdy.report.explanation.value_names import line_of, source_text
+from sdy.report.explanation.value_names import line_of
 from sdy.report.notation import read_any
 
 
@@ -43,7 +43,7 @@ class PartitionSummary(HtmlRepr):
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:
         """The collectives that each device runs, in program order."""
-        return tuple(collectives_of_schedule(self.schedule, self.compiled.written, self.compiled.origin.source_lines))
+        return tuple(collectives_of_schedule(self.schedule, self.compiled.written, self.compiled.origin))
 
     @cached_property
     def bytes_sent(self) -> float:
@@ -62,7 +62,7 @@ class PartitionSummary(HtmlRepr):
 
     def causes_of(self, collective: Collective, *, is_short: bool = False) -> tuple[str, ...]:
         """Return lines on the causes of a collective; in short, without the middle of long paths of propagation."""
-        return tuple(self.causes.of(collective.line, collective.axes, collective.argument, is_short=is_short))
+        return tuple(self.causes.of(collective.line, collective.axes, collective.arguments, is_short=is_short))
 
     def largest_at_peak(self, count: int) -> Iterator[str]:
         """Yield descriptions of the largest values alive at the peak: `params['up'] (line 3): 524,288 bytes`."""
@@ -123,7 +123,7 @@ def axes_of_dims(sharding: TensorSharding) -> tuple[AxisList, ...]:
 def _value_name(facts: PartitionSummary, value: SSAValue, written: SSAValue | None) -> str:
     """Return the name of a value of the local program, from its counterpart in the written one, and its line."""
     op = op_of(value)
-    source = source_text(None if op is None else line_of(op), facts.compiled.origin.source_lines)
+    source = facts.compiled.origin.place(None if op is None else line_of(op))
     at = f" ({source})" if source else ""
     if written is None:
         return ("a value" if op is None else f"the result of an inserted {op.name}") + at

@@ -40,7 +40,7 @@ def collectives_json(facts: PartitionSummary) -> list[dict[str, object]]:
 
 def cause_text(facts: PartitionSummary, collective: Collective) -> str:
     """Return the kind of the cause of a collective: it completes the sentence "it is caused by ..."."""
-    return facts.causes.kind(collective.kind, collective.line, collective.axes, collective.argument).value
+    return facts.causes.kind(collective.kind, collective.line, collective.axes, collective.arguments).value
 
 
 def meshes_json(meshes: Mapping[str, Mesh]) -> list[dict[str, object]]:

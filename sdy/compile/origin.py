@@ -10,10 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic
 
 from typing_extensions import TypeVar
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument
 
 from sdy.compile.signature import ProgramSignature
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
+from sdy.diagnostics.wording import first_names
 from sdy.dialects.ir.result_names import with_single_quotes
+from sdy.dialects.ir.symbols import MAIN
 
 if TYPE_CHECKING:
     from sdy.interpreter.arrays.element_types import Array
@@ -29,7 +33,8 @@ class Origin(Generic[R]):
 
     The other fields are filled in for programs from JAX. `source_lines` maps a line of `text` to the Python line that
     it was traced from (`{7: "train.py:12"}`). `argument_names` are the names of the arguments of the main function as
-    the user wrote them (`params['w']`). `devices` are JAX devices, in the order of their numbers in the program.
+    the user wrote them (`params['w']`). `scopes` maps a line of `text` to the scope in which it was traced
+    (`blocks.0/mlp`). `devices` are JAX devices, in the order of their numbers in the program.
     `axis_types` are the JAX axis types of the mesh axes, by name. `callbacks` are the Python functions that the program
     calls, by number or key. `warnings` are about annotations in the text that are ignored.
     """
@@ -44,12 +49,34 @@ class Origin(Generic[R]):
         default_factory=dict[str, "Callable[..., Sequence[Array]]"]
     )
     warnings: tuple[Diagnostic, ...] = ()
+    scopes: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def host(self) -> Host:
         """Return the host side of a new run of the program."""
         from sdy.interpreter.host import Host  # only the commands that run a program need it
 
         return Host(callbacks=self.callbacks)
+
+    def source(self, line: int | None) -> str:
+        """Return the line that a line of the text comes from (`train.py:12`), or `line 7`; empty for None."""
+        return "" if line is None else self.source_lines.get(line, f"line {line}")
+
+    def place(self, line: int | None) -> str:
+        """Return the source of a line and its scope: `train.py:12 in blocks.0/mlp`."""
+        scope = self.scopes.get(line or 0)
+        return self.source(line) + (f" in {scope}" if scope else "")
+
+    def place_of_reshard(self, line: int | None, arguments: Sequence[BlockArgument]) -> str:
+        """Return the names of the arguments of the main function that are resharded on a line, or its place."""
+        names = self.names_of(arguments)
+        return first_names(names, 1) if names else self.place(line)
+
+    def names_of(self, arguments: Sequence[BlockArgument]) -> tuple[str, ...]:
+        """Return the names of arguments of the main function; empty if they have none, or are of another function."""
+        func = arguments[0].block.parent_op() if arguments else None
+        if not self.argument_names or not isinstance(func, FuncOp) or func.sym_name.data != MAIN:
+            return ()
+        return tuple(self.argument_names[each.index] for each in arguments)
 
     def python_line(self, line: int | None) -> str:
         """Return the line of Python (`train.py:12`) of a line of the text; empty if that is not from JAX."""
@@ -63,8 +90,11 @@ class Origin(Generic[R]):
             for block in difflib.SequenceMatcher(None, *lines, autojunk=False).get_matching_blocks()
             for offset in range(block.size)
         }
-        sources = {moved[line]: source for line, source in self.source_lines.items() if line in moved}
-        return replace(self, text=text, source_lines=sources)
+        source_lines, scopes = (
+            {moved[line]: found for line, found in each.items() if line in moved}
+            for each in (self.source_lines, self.scopes)
+        )
+        return replace(self, text=text, source_lines=source_lines, scopes=scopes)
 
     @contextmanager
     def named_lines(self) -> Generator[None]:

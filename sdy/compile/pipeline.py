@@ -126,10 +126,8 @@ def compiled_pipeline(module: ModuleOp, origin: Origin[R], options: CompileOptio
     for call in runs:
         if call.callee_name not in programs:
             programs[call.callee_name] = fragment_program(calls, call)
-    fragments = {
-        name: compiled(program, Origin(origin.text, FlatSignature(), origin.source_lines), options)
-        for name, program in programs.items()
-    }
+    placed = Origin(origin.text, FlatSignature(), origin.source_lines, scopes=origin.scopes)
+    fragments = {name: compiled(program, placed, options) for name, program in programs.items()}
     local = ModuleOp([])
     local.location = calls.location
     main_copy = copy_with_regions(main)

@@ -15,6 +15,8 @@ from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.compile.origin import Origin
+from sdy.compile.signature import FlatSignature
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Span
 from sdy.dialects import arith
 from sdy.dialects.constants.dense import DenseElementsAttr
@@ -24,6 +26,7 @@ from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.text.debug_locations import ParsedLocations
+from sdy.dialects.text.source_lines import scopes, source_lines
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.mpmd.execution.without_meshes import first_on_mesh, remove_meshes
 from sdy.passes.rewriting.insertion import replace_op
@@ -183,7 +186,13 @@ def _remove_names(module: ModuleOp) -> None:
     remove_meshes(module)
 
 
-def argument_names(module: ModuleOp, locations: ParsedLocations) -> tuple[str, ...]:
+def text_origin(text: str, module: ModuleOp, locations: ParsedLocations) -> Origin:
+    """Return the origin of a module that was read from a text, with the lines, scopes and names in its locations."""
+    names = _argument_names(module, locations)
+    return Origin(text, FlatSignature(), source_lines(locations), names, scopes=scopes(locations))
+
+
+def _argument_names(module: ModuleOp, locations: ParsedLocations) -> tuple[str, ...]:
     """Return the names that the text gives the arguments of the main function; nothing if one has no name."""
     main = functions_of(module).get(MAIN)
     entry = None if main is None else main.body.first_block

@@ -18,14 +18,14 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def first_names(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
     """Return the first names, and the number of the others.
 
     >>> first_names(["line 4", "line 9", "line 14", "line 19", "line 24"])
     'line 4, line 9, line 14 and 2 more'
     """
-    others = len(names) - SHOWN_NAMES
-    return ", ".join(names[:SHOWN_NAMES]) + (f" and {others:,} more" if others > 0 else "")
+    others = len(names) - most
+    return ", ".join(names[:most]) + (f" and {others:,} more" if others > 0 else "")
 
 
 def exit_text(status: int) -> str:

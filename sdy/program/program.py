@@ -12,10 +12,9 @@ from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.compiled import Compiled, compiled
-from sdy.compile.origin import Origin
 from sdy.compile.propagated import summary
-from sdy.compile.signature import FlatSignature, call_of
-from sdy.compile.source_text import argument_names, verify_and_normalize
+from sdy.compile.signature import call_of
+from sdy.compile.source_text import text_origin, verify_and_normalize
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import Hardware
 from sdy.cost.machines.table import DEFAULT_MACHINE
@@ -25,7 +24,7 @@ from sdy.diagnostics.user_code import require_type
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import parse_module_with_locations, printed_copy
-from sdy.dialects.text.source_lines import source_lines
+from sdy.dialects.text.source_lines import scopes, source_lines
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Program(WrittenProgram[R]):
         require_type(text, str, "Program.from_text: text", "sdy.load(path) reads a file")
         note_step(f"read {file_name}")
         module, locations = parse_module_with_locations(text, file_name)
-        origin = Origin(text, FlatSignature(), source_lines(locations), argument_names(module, locations))
+        origin = text_origin(text, module, locations)
         with origin.named_lines():
             verify_and_normalize(module, text)
         return Program(module, replace(origin, warnings=tuple(ignored_annotations(module))))
@@ -79,7 +78,7 @@ class Program(WrittenProgram[R]):
         """
         require_type(module, ModuleOp, "Program.from_module: module", "Program.from_text(text) parses a text")
         text, copy, locations = printed_copy(module, "<module>")
-        origin = Origin(text, FlatSignature(), source_lines(locations), argument_names(copy, locations))
+        origin = text_origin(text, copy, locations)
         with origin.named_lines():
             verify_and_normalize(copy, text)
         return Program(copy, replace(origin, warnings=tuple(ignored_annotations(copy))))
@@ -368,7 +367,10 @@ class Program(WrittenProgram[R]):
         require_type(path, (str, Path), "Program.save: path")
         text = self.origin.text
         _, locations = parse_module_with_locations(text, "<text>")
-        if source_lines(locations) != self.origin.source_lines:  # a text that was read may have locations itself
+        if (source_lines(locations), scopes(locations)) != (
+            self.origin.source_lines,
+            self.origin.scopes,
+        ):  # a text that was read may have locations itself
             text = text_with_locations(self.module, self.origin)
         Path(path).write_text(text, encoding="utf-8")
 

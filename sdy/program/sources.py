@@ -35,7 +35,8 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
     `rocm`, by default that of JAX; the machine need not be there.
     Raises: SdyError SDY-T205 if JAX is not installed, SDY-T214 if it is too old, SDY-T211 if the arguments are on
     different devices, SDY-T215 if `fn` uses a `jax.Ref` that it did not create, SDY-T216 if JAX cannot lower it for the
-    platform or an abstract mesh, SDY-T217 if no platform has this name; any error of JAX if `fn` cannot be traced.
+    platform or an abstract mesh, SDY-T217 if no platform has this name, SDY-T222 if an option
+    of `jax.jit` is among the arguments; any error of JAX if `fn` cannot be traced.
     """
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     require_jax()
@@ -53,7 +54,7 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
 def read_lowered(lowered: Lowered[R]) -> tuple[ModuleOp, Origin[R]]:
     """Return the module of what JAX lowered, and its origin. Raises: SdyError with the first error in its text."""
     module = parse_module(lowered.text, lowered.name)
-    source_lines = _source_lines(module, lowered.op_sources)
+    source_lines, scopes = _source_lines_and_scopes(module, lowered.op_sources)
     verify_and_normalize(module, lowered.text)
     return module, Origin(
         lowered.text,
@@ -64,20 +65,24 @@ def read_lowered(lowered: Lowered[R]) -> tuple[ModuleOp, Origin[R]]:
         lowered.axis_types,
         lowered.callbacks,
         tuple(ignored_annotations(module)),
+        scopes,
     )
 
 
-def _source_lines(module: ModuleOp, op_sources: Sequence[str]) -> dict[int, str]:
-    """Map each line of the text that defines values, or is a custom call, to the Python line that it was traced from.
+def _source_lines_and_scopes(
+    module: ModuleOp, op_sources: Sequence[tuple[str, str]]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Map each line of the text that defines values, or is a custom call, to the Python line and the scope of its op.
 
-    `op_sources` lists the Python line of each op of the module in program order.
+    `op_sources` lists these for each op of the module in program order.
     """
-    source_lines: dict[int, str] = {}
-    for op, source in zip(pre_order(module), op_sources, strict=True):
+    source_lines, scopes = dict[int, str](), dict[int, str]()
+    for op, (source, scope) in zip(pre_order(module), op_sources, strict=True):
         span = span_of(op)
-        if source and (op.results or isinstance(op, CustomCallOp)) and span is not None:
-            source_lines[span.line] = source
-    return source_lines
+        if (op.results or isinstance(op, CustomCallOp)) and span is not None:
+            source_lines |= {span.line: source} if source else {}
+            scopes |= {span.line: scope} if scope else {}
+    return source_lines, scopes
 
 
 def load(path: str | Path) -> Program[list[Array]]:

@@ -22,13 +22,14 @@ from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.meshes import meshes_of
 from sdy.model.axis import AxisList
-from sdy.report.explanation.causes import CollectiveCauses, argument_number
+from sdy.report.explanation.causes import CollectiveCauses, resharded_arguments
 from sdy.report.explanation.explainer import Explainer
-from sdy.report.explanation.value_names import line_of, source_text
+from sdy.report.explanation.value_names import line_of
+from sdy.report.similar_entries import folded_layers
 from sdy.report.tables.fitted_table import WIDTH, print_tables
 from sdy.report.tables.program_tables import (
     NO_MESH,
-    dearest_collectives_table,
+    dearest_collectives_lines,
     folded_values_table,
     mesh_table,
     placed_collectives_table,
@@ -40,6 +41,7 @@ from sdy.report.value_rows import boundary_rows, folded_rows
 MOST_VALUES, MOST_GROUPS, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 10, 5, 5
 
 Placed = tuple[str, CollectiveUse]  # a collective on a source line
+Belonging = tuple[int | None, list[int]]  # the line of the text, and the arguments that are resharded
 
 
 class ProgramReport:
@@ -111,11 +113,12 @@ class ProgramReport:
 
     def _collectives(self) -> None:
         program, uses = self._program, Counter[Placed]()
-        lines: dict[Placed, tuple[int | None, int | None]] = {}
+        lines: dict[Placed, Belonging] = {}
         for op, use, times in executed_collectives(program.local, program.mesh):
-            placed = source_text(line_of(op), program.origin.source_lines), use
+            line, arguments = line_of(op), resharded_arguments(op)
+            placed = program.origin.place_of_reshard(line, arguments), use
             uses[placed] += times
-            lines.setdefault(placed, (line_of(op), argument_number(op)))
+            lines.setdefault(placed, (line, [each.index for each in arguments]))
         if not uses:
             self._print("no collectives")
         elif self._verbose or len(uses) <= MOST_COLLECTIVES:
@@ -123,26 +126,28 @@ class ProgramReport:
         else:
             self._dearest(uses, lines)
 
-    def _dearest(self, uses: Counter[Placed], lines: dict[Placed, tuple[int | None, int | None]]) -> None:
+    def _dearest(self, uses: Counter[Placed], lines: dict[Placed, Belonging]) -> None:
         """Print the collectives that send most; those that are alike, as in equal layers, share a row."""
         causes = CollectiveCauses(self._explainer, self._program.remarks)
         joined: dict[tuple[CollectiveKind, AxisList, float, str], list[Placed]] = {}
         for placed in uses:
-            (line, argument), use = lines[placed], placed[1]
-            cause = causes.kind(use.kind, line, use.axes, argument).name.lower()
+            (line, arguments), use = lines[placed], placed[1]
+            cause = causes.kind(use.kind, line, use.axes, arguments).name.lower()
             joined.setdefault((use.kind, use.axes, use.bytes_per_device, cause), []).append(placed)
         rows = [
             (
                 group[0][1],
                 sum(uses[each] for each in group),
                 cause,
-                first_names(list(dict.fromkeys(source for source, _ in group))),
+                first_names(folded_layers([source for source, _ in group])),
             )
             for (*_, cause), group in joined.items()
         ]
         rows.sort(key=lambda row: -row[0].bytes_per_device * row[1])
         sent = sum(use.bytes_per_device * count for (_, use), count in uses.items())
-        print_tables(self._console, dearest_collectives_table(rows[:MOST_COLLECTIVES], sent))
+        self._print("the dearest collectives", style="bold")
+        for line in dearest_collectives_lines(rows[:MOST_COLLECTIVES], sent, self._console.width):
+            self._print(line)
         rest = uses.total() - sum(count for _, count, *_ in rows[:MOST_COLLECTIVES])
         if rest:
             self._print(f"... and {counted(rest, 'run')} of others; -v lists all")

@@ -19,12 +19,25 @@ T = TypeVar("T")
 MOST_ENTRIES = 60
 SCREEN = 58  # lines, without the first and the last one
 # The name of a value, a line, or the index of a layer in the name of a parameter: params['layers'][3]['up'].
+_LAYER = re.compile(r"(?<=[./_\[])\d+(?=[./)\]]|$)")
 _NAME_OR_LINE = re.compile(r"%[\w$.-]+(?:[:#]\d+)?|\bline \d+|\.py:\d+|\[\d+\]")
 
 
 def without_names(text: str) -> str:
     """Return a text in which every name of a value and every line has been replaced by the same placeholder."""
     return _NAME_OR_LINE.sub("%", text)
+
+
+def folded_layers(names: Sequence[str]) -> list[str]:
+    """Return different names, with `*` for the numbers of layers in which some differ.
+
+    >>> folded_layers(["t.py:7 in blocks.0/mlp", "t.py:7 in blocks.1/mlp", "params['head'][0]"])
+    ['t.py:7 in blocks.*/mlp', "params['head'][0]"]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(_LAYER.sub("*", name), []).append(name)
+    return [folded if len(group) > 1 else group[0] for folded, group in groups.items()]
 
 
 def groups_of_similar(

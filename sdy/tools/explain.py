@@ -15,7 +15,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.wording import first_names
 from sdy.program.program import Program
 from sdy.report.explanation.explainer import Explainer
-from sdy.report.similar_entries import groups_of_similar, without_names
+from sdy.report.similar_entries import folded_layers, groups_of_similar, without_names
 from sdy.tools.command_line.arguments import add_json_argument, default_machine, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.loading import (
@@ -124,7 +124,7 @@ def _collective_lines(facts: PartitionSummary, edits: Mapping[Collective, str], 
         if collective in edits:
             yield f"  edit: {edits[collective]}"
         if others:
-            sources = list(dict.fromkeys(other.source for other, _, _ in others))
+            sources = folded_layers([other.place for other, _, _ in others])
             yield f"  likewise {len(others):,} more, at {first_names(sources)}"
     if not facts.collectives:
         yield "no collectives: the devices do not communicate"

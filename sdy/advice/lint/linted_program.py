@@ -38,7 +38,6 @@ from sdy.propagation.conflicts import Conflict, conflicts_of
 from sdy.report.boundary import boundary_values
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.explainer import Explainer
-from sdy.report.explanation.value_names import source_text
 
 Target = SSAValue | int  # a value of the user's program, or the number of a result of its main function
 
@@ -226,5 +225,5 @@ class TargetNames:
         return None if span is None else span._replace(source=lines.get(span.line, span.source))
 
     def source(self, span: Span | None) -> str:
-        """Return the line of a location as the user knows it: `train.py:20`, or `line 7`."""
-        return "" if span is None else source_text(span.line, self._program.origin.source_lines)
+        """Return the line of a location as the user knows it: `train.py:20 in blocks.0/mlp`, or `line 7`."""
+        return "" if span is None else self._program.origin.place(span.line)

@@ -127,6 +127,10 @@ TOOLS: dict[str, Code] = {
         "See the hint of the message.",
     ),
     "SDY-T221": Code("A comparison names an unknown partitioner.", "Use one of those that the hint lists."),
+    "SDY-T222": Code(
+        "An option of `jax.jit` was passed with the arguments of the function.",
+        "Write `sdy.from_jax(jax.jit(f, in_shardings=...), *args)`; the mesh is that of the shardings.",
+    ),
     "SDY-T230": Code(
         "A file that describes a machine cannot be read, or has a wrong entry.", "See docs/costs.md for its entries."
     ),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -18,6 +18,7 @@ import jax.export
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.text.source_lines import line_of_user, scope_of_name
 from sdy.interpreter.arrays.element_types import Array
 from sdy.jax.to_stablehlo.custom_partitions import custom_partitions, equations_in
 from sdy.jax.to_stablehlo.pytrees import Leaf, TreeSignature
@@ -31,7 +32,7 @@ AnyMesh = jax.sharding.Mesh | AbstractMesh
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 _PACKAGE = Path(__file__).parents[2]
 _FILE_LINE = re.compile(r'"([^"]+)":(\d+):\d+')  # in a printed MLIR location; the first match is the innermost call
-_INSTALLED = {"site-packages", "dist-packages"}  # folders of libraries
+_NAMED = re.compile(r'loc\("([^"]*)"\(')
 _NAME = re.compile(r'loc\("(.*)"\)')
 
 
@@ -40,16 +41,16 @@ class Lowered(Generic[R]):
     """The result of lowering a call of a function.
 
     `devices` are in the order of their numbers in the program. `op_sources` lists the Python line of each op in program
-    order, or "" if it is unknown. `argument_names` are the names that JAX uses for the arguments (`params['w']`).
-    `axis_types` are the axis types of the meshes of the arguments, by axis name. `callbacks` are the Python functions
-    that the program calls, by number, or by key for those of `custom_partitioning`.
+    order, or "" if it is unknown, and its scope (`blocks.0/mlp`). `argument_names` are the names that JAX uses for the
+    arguments (`params['w']`). `axis_types` are the axis types of the meshes of the arguments, by axis name. `callbacks`
+    are the Python functions that the program calls, by number, or by key for those of `custom_partitioning`.
     """
 
     name: str
     text: str
     signature: TreeSignature[R]
     devices: tuple[object, ...]
-    op_sources: tuple[str, ...]
+    op_sources: tuple[tuple[str, str], ...]
     argument_names: tuple[str, ...]
     axis_types: Mapping[str, object]
     callbacks: Mapping[str, Callable[..., Sequence[Array]]]
@@ -62,13 +63,15 @@ def lower(
 
     Raises: SdyError SDY-T211 if JAX rejects the arguments because they are on different devices, SDY-T215 if `fn` uses
     a mutable array that it did not create, SDY-T216 if it cannot be lowered for the platform or for an abstract mesh,
-    SDY-T217 if no platform has this name; any other error of JAX if it cannot trace the function.
+    SDY-T217 if no platform has this name, SDY-T222 if an option of `jax.jit` is among the arguments; any other error of
+    JAX if it cannot trace the function.
     """
     if platform is not None and platform not in PLATFORMS:
         hint = f"use one of {', '.join(PLATFORMS)}"
         raise SdyError(Diagnostic("SDY-T217", f"JAX cannot lower for the platform {platform!r}", hint=hint))
     jitted: Any = fn if hasattr(fn, "trace") else jax.jit(fn)
     name = getattr(fn, "__name__", type(fn).__name__).strip("<>")
+    require_arguments(fn, name, kwargs)
     lowered: jax.stages.Lowered
     meshes: list[AnyMesh] = []
     try:
@@ -102,6 +105,21 @@ def lower(
     callbacks |= custom_partitions(lowering, traced._params)
     names = _argument_names(module)
     return Lowered(f"<{name}>", lowered.as_text(), signature, devices, op_sources, names, types, callbacks)
+
+
+def require_arguments(fn: Callable[..., object], name: str, kwargs: Mapping[str, object]) -> None:
+    """Raise SDY-T222 if an option of `jax.jit`, or a mesh, is passed to a function that has no such parameter."""
+    options = {*inspect.signature(jax.jit).parameters, "mesh"}
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # a function without a signature
+        return
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return
+    wrong = next((each for each in kwargs if each in options and all(each != known.name for known in parameters)), None)
+    if wrong is not None:
+        hint = f"pass jax.jit({name}, {wrong}=...)" if wrong != "mesh" else "the mesh is that of the shardings"
+        raise SdyError(Diagnostic("SDY-T222", f"{name} has no parameter {wrong}", hint=hint))
 
 
 def traced_with_meshes(
@@ -169,34 +187,29 @@ def _lowering(lowered: jax.stages.Lowered) -> Any:
     return private._lowering
 
 
-def _op_sources(op: Any) -> Iterator[str]:
-    """Return the Python line (`train.py:12`, `In[3]:4`) of each op nested in `op`, in program order."""
+def _op_sources(op: Any) -> Iterator[tuple[str, str]]:
+    """Return the Python line (`train.py:12`, `In[3]:4`) and the scope of each op nested in `op`, in program order."""
     for region in op.regions:
         for block in region:
             for inner in block:
-                yield _innermost_call(str(inner.location))
+                location = str(inner.location)
+                named = _NAMED.match(location)
+                yield _line_of_user(location), scope_of_name(named[1]) if named else ""
                 yield from _op_sources(inner.operation)
 
 
-def _innermost_call(location: str) -> str:
+def _line_of_user(location: str) -> str:
     """Return the innermost call in code of the user, or in a library if the user calls nothing but that.
 
     A location lists the traced calls, then those of this package, then the callers of `lower`.
     """
-    calls = list(takewhile(lambda match: not _is_of_package(match[1]), _FILE_LINE.finditer(location)))
-    of_user = (match for match in calls if not _is_installed(match[1]))
-    innermost = next(chain(of_user, calls), None)
-    return f"{_file_name(innermost[1])}:{innermost[2]}" if innermost else ""
+    calls = takewhile(lambda match: not _is_of_package(match[1]), _FILE_LINE.finditer(location))
+    return line_of_user(((match[1], int(match[2])) for match in calls), _file_name)
 
 
 @cache
 def _is_of_package(path: str) -> bool:
     return _PACKAGE in Path(path).parents
-
-
-@cache
-def _is_installed(path: str) -> bool:
-    return bool(_INSTALLED.intersection(Path(path).parts))
 
 
 def _file_name(path: str) -> str:

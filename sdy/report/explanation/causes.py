@@ -52,7 +52,7 @@ class CollectiveCauses:
         self._is_rewritten = any(remark.code == REWRITE for remark in remarks)
 
     def kind(
-        self, collective: CollectiveKind, line: int | None, axes: AxisList, argument: int | None = None
+        self, collective: CollectiveKind, line: int | None, axes: AxisList, arguments: Sequence[int] = ()
     ) -> CauseKind:
         """Return what made a collective necessary; the other arguments are those of `of`.
 
@@ -60,35 +60,39 @@ class CollectiveCauses:
         """
         if line is None:
             return CauseKind.OP
-        lines = [line, *self._lines_of_users(line, argument)]
+        lines = [line, *self._lines_of_users(line, arguments)]
         if any(isinstance(op, ShardingConstraintOp | ManualComputationOp) for op in self._ops_on(line)):
             return CauseKind.ANNOTATION
         if collective not in REDUCTIONS and any(self._conflict_along(each, axes) for each in lines):
             return CauseKind.CONFLICT
         if any(remark.code == REWRITE for each in lines for remark in self._remarks.get(each, ())):
             return CauseKind.OPTIMIZER
-        if self._is_annotated(line, argument):
+        if self._is_annotated(line, arguments):
             return CauseKind.ANNOTATION
         is_of_op = any(True for axis in axes for _ in self._origin(self._operands_on(line), axis))
         return CauseKind.OPTIMIZER if self._is_rewritten and not is_of_op else CauseKind.OP
 
     def of(
-        self, line: int | None, axes: AxisList, argument: int | None = None, *, is_short: bool = False
+        self, line: int | None, axes: AxisList, arguments: Sequence[int] = (), *, is_short: bool = False
     ) -> Iterator[str]:
         """Yield the causes of a collective along `axes` that belongs to the op on `line`, one or more lines each.
 
         These are the conflicts at the op and at those that read its results, what the optimizer did to it, and the
         origin of each axis: the chain of ops through which it came to an operand or a result from an annotation. If the
-        collective reshards an argument of the function on that line, `argument` is its number. In short, long chains
+        collective reshards arguments of the function on that line, `arguments` are their numbers. In short, long chains
         are shown without their middle.
         """
         if line is None:
             return
-        users = [each for each in self._lines_of_users(line, argument) if axes and self._conflict_along(each, axes)]
+        users = [each for each in self._lines_of_users(line, arguments) if axes and self._conflict_along(each, axes)]
         found = [
             *self._conflicts(line),
             *(f"{self._sites[each].line_text}: {text}" for each in users for text in self._sites[each].sentences[:1]),
-            *(text for axis in axes for text in self._origin(self._values_on(line, argument), axis, is_short=is_short)),
+            *(
+                text
+                for axis in axes
+                for text in self._origin(self._values_on(line, arguments), axis, is_short=is_short)
+            ),
         ]
         if not found and axes:
             listed = ", ".join(map(str, axes))
@@ -118,39 +122,42 @@ class CollectiveCauses:
                 yield from _without_middle(steps) if is_short else steps
                 return
 
-    def _is_annotated(self, line: int, argument: int | None) -> bool:
-        """Return whether the user annotated what is on a line; of a function, one argument or the results."""
+    def _is_annotated(self, line: int, arguments: Sequence[int]) -> bool:
+        """Return whether the user annotated what is on a line; of a function, some arguments or the results."""
         found = self._explainer.names.defined_on(line)
         functions = {op for value in found if isinstance(op := op_of(value), FuncOp)}
-        if functions and argument is None:
+        if functions and not arguments:
             return any(
                 function_result_sharding(func, index) is not None
                 for func in functions
                 for index in range(len(func.function_type.outputs))
             )
         if functions:
-            return any(sharding_of(value) is not None for value in self._values_on(line, argument))
+            return any(sharding_of(value) is not None for value in self._values_on(line, arguments))
         return any(sharding_of(value) is not None for value in found)
 
     def _ops_on(self, line: int) -> list[Operation]:
         owners = dict.fromkeys(value.owner for value in self._explainer.names.defined_on(line))
         return [owner for owner in owners if isinstance(owner, Operation)]
 
-    def _lines_of_users(self, line: int, argument: int | None) -> list[int]:
-        """Return the lines of the ops that read the values on a line; of a function, one argument or all of them."""
+    def _lines_of_users(self, line: int, arguments: Sequence[int]) -> list[int]:
+        """Return the lines of the ops that read the values on a line; of a function, some arguments or all of them."""
         found = self._explainer.names.defined_on(line)
-        values = found if argument is None else self._values_on(line, argument)[:1]
+        values = self._values_on(line, arguments) if arguments else found
         lines = (line_of(use.operation) for value in values for use in value.uses)
         return sorted({each for each in lines if each is not None and each != line})
 
     def _operands_on(self, line: int) -> list[SSAValue]:
         return [operand for op in self._ops_on(line) for operand in op.operands]
 
-    def _values_on(self, line: int, argument: int | None) -> Sequence[SSAValue]:
-        """Return the operands, then the results, of the ops on a line; of a function, one argument or all of them."""
+    def _values_on(self, line: int, arguments: Sequence[int]) -> Sequence[SSAValue]:
+        """Return the operands, then the results, of the ops on a line; of a function, some arguments or all of them."""
         found = self._explainer.names.defined_on(line)
-        if argument is not None and argument < len(found) and isinstance(found[argument], BlockArgument):
-            return found[argument : argument + 1]
+        of_function = [
+            found[each] for each in arguments if each < len(found) and isinstance(found[each], BlockArgument)
+        ]
+        if of_function:
+            return of_function
         return [*dict.fromkeys(self._operands_on(line)), *found]
 
 
@@ -161,12 +168,19 @@ def _without_middle(steps: Sequence[str]) -> Sequence[str]:
     return steps[0], f"  ... {len(steps) - 2} more steps", steps[-1]
 
 
-def argument_number(op: Operation) -> int | None:
-    """Return the number of the argument of a function that a collective reshards, after other ops of the same reshard.
+def resharded_arguments(op: Operation) -> list[BlockArgument]:
+    """Return the arguments of a function that a collective reshards, after other ops of the same reshard.
 
-    Return None if it reshards another value.
+    These ops have the location of the function. Several reshards may have been combined into one collective.
     """
-    value = op.operands[0]
-    while isinstance(value.owner, Operation) and value.owner.location == op.location and value.owner.operands:
-        value = value.owner.operands[0]
-    return value.index if isinstance(value, BlockArgument) and isinstance(op_of(value), FuncOp) else None
+    func = op.parent_op()
+    if func is None or func.location != op.location:
+        return []
+    found, pending = dict[BlockArgument, None](), [*reversed(op.operands)]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, BlockArgument):
+            found |= {value: None} if op_of(value) is func else {}
+        elif isinstance(value.owner, Operation) and value.owner.location == op.location:
+            pending += reversed(value.owner.operands)
+    return list(found)

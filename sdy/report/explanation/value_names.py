@@ -7,7 +7,7 @@ arguments of regions, have the names that `sdy-opt` prints. Arguments of a JAX f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -137,11 +137,6 @@ class ValueNames:
             header = "".join(self._lines[first:])[location.column.data - 1 :]
             count = len(func.function_type.inputs)
             yield from (match[1] for match in islice(_ARGUMENT.finditer(header), count))
-
-
-def source_text(line: int | None, source_lines: Mapping[int, str]) -> str:
-    """Return the line of the program that a text was generated from (`train.py:12`), or `line 7`; empty if unknown."""
-    return "" if line is None else source_lines.get(line, f"line {line}")
 
 
 def line_of(op: Operation) -> int | None:

@@ -25,7 +25,6 @@ from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
 from sdy.report.explanation.causes import CollectiveCauses
 from sdy.report.explanation.explainer import Explainer
-from sdy.report.explanation.value_names import line_of
 from sdy.report.html.page_tables import Json
 from sdy.report.html.program_rows import ProgramRows
 from sdy.report.html.schedule_rows import collective_rows, memory_json
@@ -66,7 +65,7 @@ def page_data(program: Compiled[Any], explainer: Explainer, hardware: Hardware) 
         "file": _file(program),
         "cost": cost_of(program.local, program.mesh, hardware, schedule=slots, peak=max(peak.curve)).to_json(),
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
-        "collectives": collective_rows(slots, program.origin, line_of(main_function(program.written)), causes),
+        "collectives": collective_rows(slots, program.origin, causes),
         "memory": memory_json(program.local, peak, slots, program.written, explainer.names),
         "conflicts": [[site.line, site.line_text, site.op, site.sentences] for site in explainer.conflict_sites()],
         "remarks": [render(remark) for remark in (*program.origin.warnings, *program.remarks)],

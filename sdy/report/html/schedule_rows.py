@@ -12,7 +12,7 @@ from sdy.compile.origin import Origin
 from sdy.cost.memory_curve import PeakValues
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
-from sdy.report.explanation.causes import CollectiveCauses, argument_number
+from sdy.report.explanation.causes import CollectiveCauses, resharded_arguments
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.value_names import ValueNames, line_of
 from sdy.report.html.page_tables import Json, axis_cells
@@ -54,23 +54,18 @@ class AliveValue(NamedTuple):
     line: int | None
 
 
-def collective_rows(
-    slots: Sequence[ScheduledOp], origin: Origin[Any], main: int | None, causes: CollectiveCauses
-) -> list[CollectiveRow]:
+def collective_rows(slots: Sequence[ScheduledOp], origin: Origin[Any], causes: CollectiveCauses) -> list[CollectiveRow]:
     """Return the rows of the collectives of a schedule, in program order.
 
-    The source of a reshard of an argument of the main function, which is on the line `main`, is its name.
+    The source of a reshard of arguments of the main function is their names.
     """
     found: list[CollectiveRow] = []
     for slot in slots:
         if isinstance(slot.work, CollectiveRun) and not slot.visit.is_left:
             line, runs, sending = line_of(slot.visit.op), slot.visit.times, slot.work
-            argument = argument_number(slot.visit.op)
-            source = "" if line is None else origin.source_lines.get(line, "")
-            if not source and argument is not None and line == main and origin.argument_names:
-                source = origin.argument_names[argument]
+            arguments = resharded_arguments(slot.visit.op)
             cells, sent = axis_cells(sending.axes), round(runs * sending.bytes_sent)
-            place = line, sending.axes, argument
+            place = line, sending.axes, [each.index for each in arguments]
             found.append(
                 CollectiveRow(
                     sending.kind.value,
@@ -80,7 +75,7 @@ def collective_rows(
                     runs,
                     sending.is_latency_bound,
                     line,
-                    source,
+                    origin.place_of_reshard(line, arguments),
                     causes.kind(sending.kind, *place).value,
                     list(causes.of(*place)),
                 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from sdy.cost.collective_uses import CollectiveUse
 from sdy.cost.quantities import rounded_bytes
@@ -46,19 +47,25 @@ def folded_values_table(title: str, groups: Iterable[tuple[str, str, int]]) -> F
     return fitted_table(title, ("values", "sharding", "count"), rows, right=(2,))
 
 
-def dearest_collectives_table(uses: Sequence[tuple[CollectiveUse, int, str, str]], sent: float) -> FittedTable:
-    """Return a table of collectives, with how often they run, their causes and lines, and their share of all bytes.
-
-    It has few columns, so that it fits into 80 characters.
-    """
-    rows: list[Cells] = []
-    for use, count, cause, source in uses:
+def dearest_collectives_lines(
+    uses: Sequence[tuple[CollectiveUse, int, str, str]], sent: float, width: int
+) -> Iterator[str]:
+    """Yield lines on collectives: their bytes, their share of all, how often they run, their causes and places."""
+    for use, count, cause, place in uses:
         bytes_sent = use.bytes_per_device * count
-        share = f"{100 * bytes_sent / sent:.0f}" if sent else ""
-        runs = f"{count:,} {use.kind.value}"
-        rows.append((runs, write_axis_list(use.axes), rounded_bytes(bytes_sent), share, cause, source))
-    columns = ("runs", "axes", "sent", "%", "cause", "source")
-    return fitted_table("the dearest collectives", columns, rows, right=(2, 3))
+        share = f"{100 * bytes_sent / sent:3.0f} %" if sent else ""
+        axes = f" along {', '.join(map(str, use.axes))}" if use.axes else ""
+        yield f"  {rounded_bytes(bytes_sent):>8}  {share:>5}  {count:,} {use.kind.value}{axes} ({cause})"
+        if place:
+            indent = " " * 19
+            yield from wrap(
+                place,
+                width,
+                initial_indent=indent,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
 
 
 def _type_text(text: str) -> str:

@@ -33,7 +33,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.report.boundary import BoundaryValue, boundary_values
-from sdy.report.explanation.value_names import ValueNames, source_text
+from sdy.report.explanation.value_names import ValueNames
 from sdy.report.notation import read_any
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.layered_search import LayeredSearch, folded_program
@@ -273,7 +273,7 @@ def _source(value: SSAValue, origin: Origin[Any]) -> str:
 def _source_of(op: Operation, origin: Origin[Any]) -> str:
     """Return the line of an op; empty if it is unknown."""
     span = span_of(op)
-    return "" if span is None else source_text(span.line, origin.source_lines)
+    return "" if span is None else origin.place(span.line)
 
 
 def _explanation(

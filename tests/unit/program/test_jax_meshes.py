@@ -107,6 +107,23 @@ def test_the_platform_need_not_be_there() -> None:
         sdy.from_jax(jnp.sin, ARGUMENT, platform="gpu")
 
 
+def double(x: jax.Array) -> jax.Array:
+    return 2 * x
+
+
+def test_options_of_jit_are_not_arguments_of_the_function() -> None:
+    with pytest.raises(
+        SdyError, match=r"double has no parameter in_shardings \[SDY-T222\]\n  hint: pass jax\.jit\(double"
+    ):
+        sdy.from_jax(double, ARGUMENT, in_shardings=None)
+    with pytest.raises(SdyError, match=r"double has no parameter mesh \[SDY-T222\]\n  hint: the mesh is that of the"):
+        sdy.from_jax(jax.jit(double), ARGUMENT, mesh=None)
+    assert (
+        sdy.from_jax(lambda x, mesh: x * mesh, ARGUMENT, mesh=2.0).run(np.ones((8, 4), np.float32), mesh=2.0).sum()
+        == 64
+    )
+
+
 def test_the_source_of_an_op_is_the_innermost_line_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = tmp_path / "site-packages" / "library_of_products.py"
     library.parent.mkdir()

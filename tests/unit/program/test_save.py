@@ -28,7 +28,8 @@ def layers(params: Any, x: Any) -> Any:
         return jnp.tanh(hidden), jnp.sum(hidden)
 
     last, sums = UNTYPED.lax.scan(body, x, params["blocks"])
-    return {"last": last @ params['it"s'], "sums": sums}
+    with UNTYPED.named_scope("head"):
+        return {"last": last @ params['it"s'], "sums": sums}
 
 
 def step(params: Any, x: Any) -> Any:
@@ -60,6 +61,8 @@ def test_a_saved_program_has_the_same_report(program: Program[Any], tmp_path: Pa
     found = saved(program, tmp_path)
     assert found.origin.argument_names == program.origin.argument_names
     assert found.origin.source_lines == program.origin.source_lines
+    assert found.origin.scopes == program.origin.scopes
+    assert {"head", "transpose(head)"} <= set(found.origin.scopes.values())
     name = next(line for line in program.report(verbose=True).splitlines() if "remark" in line).partition(":")[0]
     ours = found.report(verbose=True).replace(str(tmp_path / "step.mlir"), name)
     assert ours == program.report(verbose=True)

@@ -135,3 +135,34 @@ def test_the_report_of_a_jax_program_begins_with_what_jax_sends() -> None:
         f"{textbook.runs} collective{'s' * (textbook.runs != 1)} (estimate)"
     )
     assert ours == "as sdy partitions it: each device sends 32 bytes in 1 collective"
+
+
+# The gathers of two weights are combined into one.
+TRACED = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%arg0: tensor<1024x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>} loc("x"),
+    %arg1: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>} loc("params['up']"),
+    %arg2: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>} loc("params['down']")) -> tensor<f32> {
+  %0 = stablehlo.dot %arg0, %arg1 : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+    loc("jit(f)/jvp(mlp)/dot_general"("train.py":7:0))
+  %1 = stablehlo.dot %0, %arg2 : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+    loc("jit(f)/jvp(mlp)/dot_general"("train.py":8:0))
+  %c = stablehlo.constant dense<0.0> : tensor<f32> loc(unknown)
+  %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [0, 1]
+    : (tensor<1024x64xf32>, tensor<f32>) -> tensor<f32> loc("jit(f)/transpose(jvp(mean))/reduce_sum"("train.py":9:0))
+  return %2 : tensor<f32> loc(unknown)
+}
+"""
+
+
+def test_collectives_are_named_by_scopes_and_by_the_arguments_that_they_reshard() -> None:
+    found = sdy.Program.from_text(TRACED).partition_summary().collectives
+    names = ["params['up']", "params['down']"]
+    assert [each.named for each in found] == [
+        """all-gather along "x" of params['up'] and 1 more""",
+        'all-reduce along "x" at train.py:9 in transpose(mean)',
+    ]
+    assert [(each.to_json()["scope"], each.to_json()["arguments"]) for each in found] == [
+        ("", names),
+        ("transpose(mean)", []),
+    ]

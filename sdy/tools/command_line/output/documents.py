@@ -56,6 +56,8 @@ class Collective(TypedDict):
     function: Annotated[str, "the function of the user's program"]
     line: Annotated[int | None, "the line of the op that it belongs to"]
     source: Annotated[str, "the same line as the user knows it: `train.py:20`, or `line 7`"]
+    scope: Annotated[str, "where the op was traced: `blocks.0/mlp`; transposed ops are in `transpose(blocks.0/mlp)`"]
+    arguments: Annotated[list[str], "the names of the arguments of the main function that it reshards"]
 
 
 class CausedCollective(Collective):

@@ -9,7 +9,7 @@ import pytest
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module, parse_module_with_locations
-from sdy.dialects.text.source_lines import source_lines
+from sdy.dialects.text.source_lines import scope_of_name, source_lines
 from sdy.tools.main import main
 
 TEXT = """
@@ -98,3 +98,32 @@ def test_mistakes_without_a_location_have_no_note() -> None:
     with pytest.raises(SdyError) as raised:
         parse_module(BROKEN.replace(" loc(#loc3)", "").replace("tann", "tanh"))
     assert raised.value.diagnostics[0].notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [
+        ("jit(step)/jvp(blocks.0)/mlp/dot_general", "blocks.0/mlp"),
+        ("jit(step)/transpose(jvp(blocks.0))/mlp/dot_general", "transpose(blocks.0/mlp)"),
+        ("jit(step)/transpose(jvp(vmap()))/mul", "transpose"),
+        ("jit(step)/jvp()/while/body/closed_call/layer/mlp/layer/mlp/jit(relu)", "layer/mlp"),
+        ("jit(step)/transpose(jvp())/while/body/checkpoint/rematted_computation/mlp/tanh", "recompute(mlp)"),
+        ("jit(f)/branch_1_fun/a/add", "a"),
+        ("transpose(blocks.0/mlp)/dot_general", "transpose(blocks.0/mlp)"),  # as we write it
+        ("recompute(blocks.0)/add", "recompute(blocks.0)"),
+        ("add", ""),
+        ("jit(f)/add", ""),
+    ],
+)
+def test_scopes_are_those_of_the_user(name: str, scope: str) -> None:
+    assert scope_of_name(name) == scope
+    assert scope_of_name(f"{scope}/add") == scope
+
+
+def test_the_scope_is_read_from_the_name_of_a_location() -> None:
+    text = TEXT.replace('"jit(f)/add"', '"jit(f)/transpose(jvp(blocks.0))/mlp/add"').replace(
+        "dir/model.py", "dir/site-packages/m.py"
+    )
+    program = sdy.Program.from_text(text, "program.mlir")
+    assert program.origin.scopes == {6: "transpose(blocks.0/mlp)", 7: "transpose(blocks.0/mlp)"}
+    assert program.origin.place(6) == "train.py:7 in transpose(blocks.0/mlp)"  # the innermost line of the user
