@@ -14,7 +14,7 @@ MAX_UNCOLLECTED = 2_000_000
 IMMORTAL = 1_000 if sys.version_info[:2] == (3, 12) else 0
 
 
-class _CollectionSchedule:
+class CollectionSchedule:
     """Counts the objects allocated in pauses, and collects garbage when there are too many."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class _CollectionSchedule:
         gc.unfreeze()
 
 
-_SCHEDULE = _CollectionSchedule()
+schedule = CollectionSchedule()
 
 
 @contextmanager
@@ -57,5 +57,5 @@ def garbage_collection_paused() -> Generator[None, None, None]:
         yield
     finally:
         if was_enabled:
-            _SCHEDULE.end_pause()
+            schedule.end_pause()
             gc.enable()

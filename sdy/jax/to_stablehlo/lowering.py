@@ -109,7 +109,7 @@ def lower(
 
 def require_arguments(fn: Callable[..., object], name: str, kwargs: Mapping[str, object]) -> None:
     """Raise SDY-T222 if an option of `jax.jit`, or a mesh, is passed to a function that has no such parameter."""
-    options = {*inspect.signature(jax.jit).parameters, "mesh"}
+    options = {*inspect.signature(cast(Any, jax.jit)).parameters, "mesh"}
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):  # a function without a signature

@@ -61,10 +61,13 @@ def test_of_many_collectives_the_dearest_are_shown() -> None:
     sharded = [f"%{layer + 1} = stablehlo.tanh %{layer} =X{layer % 2} : T" for layer in range(12)]
     text = program(chain("%0: T X1", "\n".join(sharded)))
     report = sdy.Program.from_text(text).without_optimizer().report(width=120)
-    assert '''
+    assert (
+        """
    8.65 MB  100 %  11 all-to-all along "x" (conflict)
                    line 3, line 4, line 5 and 8 more
-''' in report
+"""
+        in report
+    )
 
 
 def test_what_a_person_reads_first_is_one_screen() -> None:

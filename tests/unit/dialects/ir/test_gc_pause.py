@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sdy.dialects.ir.gc_pause import MAX_UNCOLLECTED, garbage_collection_paused
+from sdy.dialects.ir import gc_pause
+from sdy.dialects.ir.gc_pause import CollectionSchedule, garbage_collection_paused
 
 
 class Tracked:
@@ -62,12 +63,16 @@ def test_a_disabled_collector_stays_disabled() -> None:
     assert is_young(tracked)
 
 
-def test_garbage_is_collected_after_many_pauses() -> None:
-    count = max(MAX_UNCOLLECTED, len(gc.get_objects()))
-    references: list[weakref.ref[Tracked]] = []
-    while not references or (references[0]() is not None and len(references) < 20):
+def test_garbage_is_collected_after_many_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc_pause, "schedule", CollectionSchedule())
+    monkeypatch.setattr(gc_pause, "MAX_UNCOLLECTED", 50_000)
+    alive: list[bool] = []
+    first: weakref.ref[Tracked] | None = None
+    for _ in range(8):
         with garbage_collection_paused():
-            garbage = [Tracked() for _ in range(count)]
-            references.append(weakref.ref(garbage[0]))
+            garbage = [Tracked() for _ in range(10_000)]
+            first = first or weakref.ref(garbage[0])
             del garbage
-    assert references[0]() is None
+        alive.append(first() is not None)
+    assert alive[0]
+    assert not alive[-1]
