@@ -40,6 +40,7 @@ def test_there_are_three_notebooks() -> None:
     assert {path.stem for path in notebooks()} == NAMES
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("path", notebooks(), ids=named)
 def test_cells_have_the_outputs_that_the_notebook_shows(path: Path, pytestconfig: pytest.Config) -> None:
     skip_without_jax(path)
@@ -68,6 +69,7 @@ def test_notebooks_tell_a_story(path: Path) -> None:
         assert (NOTEBOOKS / link).exists(), link
 
 
+@pytest.mark.pages
 @pytest.mark.skipif(find_spec("marimo") is None, reason="marimo is not installed: it needs 130 MB")
 @pytest.mark.parametrize("path", notebooks(), ids=named)
 def test_notebooks_run_in_marimo(path: Path, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def _marks(page: Path) -> list[pytest.MarkDecorator]:
 PAGES = [pytest.param(page, marks=_marks(page)) for page in pages()]
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("page", PAGES, ids=map(named, pages()))
 def test_examples_print_what_the_page_shows(page: Path, pytestconfig: pytest.Config) -> None:
     if re.search(r"^import torchax\b", page.read_text(), re.MULTILINE) and not _imports_torchax():

@@ -6,14 +6,18 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import ParamSpec
 
 import pytest
 
+P = ParamSpec("P")
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed: no " + ", ".join(NAMES))
+_SKIPPED = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed: no " + ", ".join(NAMES))
 _ANSWER = re.compile(r'<pre id="answer">(.*?)</pre>', re.DOTALL)
 # A window has at least 500 pixels, a frame may be narrower.
 FRAME = """<!doctype html><body><script>
@@ -24,6 +28,11 @@ FRAME = """<!doctype html><body><script>
     document.body.append(answer);
   });
 </script><iframe src="page.html" style="width: WIDTHpx; height: 900px; border: 0"></iframe></body>"""
+
+
+def needs_browser(test: Callable[P, None]) -> Callable[P, None]:
+    """Mark a test that opens pages in Chromium."""
+    return pytest.mark.pages(_SKIPPED(test))
 
 
 def answers(page: str, script: str, directory: Path, width: int = 1400) -> dict[str, object]:

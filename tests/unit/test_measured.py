@@ -93,10 +93,13 @@ def test_tensor_parallelism_shards_the_sequence_between_blocks() -> None:
     [
         ("gpt3", {"tied": "1"}),
         ("gemma3", {"model_details": "5 of 6 layers local (window 512), every 6th global", "layers": "6"}),
-        ("qwen3-moe", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "model_details": "qk norm"}),
-        ("deepseek", {"experts": "8", "top_k": "2", "d_ff_expert": "128"}),
-        ("gpt-oss", {"experts": "8", "top_k": "2", "d_ff_expert": "128"}),
-        ("llama4", {"experts": "8", "top_k": "1", "d_ff_expert": "128", "model_details": "odd layers dense"}),
+        ("qwen3-moe", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2", "model_details": "qk norm"}),
+        ("deepseek", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2"}),
+        ("gpt-oss", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2"}),
+        (
+            "llama4",
+            {"experts": "8", "top_k": "1", "d_ff_expert": "128", "layers": "2", "model_details": "odd layers dense"},
+        ),
     ],
 )
 def test_each_family_has_a_program(family: str, cells: dict[str, str]) -> None:
