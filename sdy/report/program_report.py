@@ -30,15 +30,14 @@ from sdy.report.tables.fitted_table import WIDTH, print_tables
 from sdy.report.tables.program_tables import (
     NO_MESH,
     dearest_collectives_lines,
-    folded_values_table,
     mesh_table,
     placed_collectives_table,
-    values_table,
+    print_boundary,
 )
-from sdy.report.value_rows import boundary_rows, folded_rows
+from sdy.report.value_rows import boundary_rows
 
 # Longer lists are folded.
-MOST_VALUES, MOST_GROUPS, MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 12, 10, 10, 5, 5
+MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 10, 5, 5
 
 Placed = tuple[str, CollectiveUse]  # a collective on a source line
 Belonging = tuple[int | None, list[int]]  # the line of the text, and the arguments that are resharded
@@ -99,17 +98,8 @@ class ProgramReport:
         )
 
     def _values(self) -> None:
-        rows, title = (
-            boundary_rows(self._program.global_module, self._program.origin.argument_names),
-            "arguments and results",
-        )
-        if self._verbose or len(rows) <= MOST_VALUES:
-            print_tables(self._console, values_table(title, rows))
-        else:
-            groups = folded_rows(rows)
-            print_tables(self._console, folded_values_table(title, groups[:MOST_GROUPS]))
-            if len(groups) > MOST_GROUPS:
-                self._print(f"... and {counted(len(groups) - MOST_GROUPS, 'other pattern')}; -v lists all values")
+        rows = boundary_rows(self._program.global_module, self._program.origin.argument_names)
+        print_boundary(self._console, rows, verbose=self._verbose)
 
     def _collectives(self) -> None:
         program, uses = self._program, Counter[Placed]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -21,7 +21,6 @@ from sdy.model.path_rules import path_rules
 from sdy.model.sharding import TensorSharding
 from sdy.model.tree_paths import matches_path, tree_path
 from sdy.report.boundary import boundary_values
-from sdy.report.similar_entries import groups_of_similar, without_names
 
 REPLICATED = "replicated"
 
@@ -45,12 +44,6 @@ def boundary_rows(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[
     """Return the rows of the arguments and results of the main function, with their names in JAX if known."""
     meshes = meshes_of(module)
     return [_row(each.name, each.type, each.sharding, meshes) for each in boundary_values(module, argument_names)]
-
-
-def without_similar(rows: Sequence[ValueRow]) -> list[ValueRow]:
-    """Return the rows; in a long list, one for all values with equal shardings and types and similar names."""
-    groups = groups_of_similar(rows, lambda row: replace(row, name=without_names(row.name)), verbose=False)
-    return [replace(row, name=f"{row.name} and {len(others):,} more") if others else row for row, *others in groups]
 
 
 def folded_rows(rows: Sequence[ValueRow]) -> list[tuple[str, str, int]]:

@@ -36,11 +36,12 @@ from sdy.report.tables.program_tables import (
     collectives_table,
     errors_table,
     mesh_table,
+    print_boundary,
     rounds_table,
     sizes_table,
     values_table,
 )
-from sdy.report.value_rows import boundary_rows, value_rows, without_similar
+from sdy.report.value_rows import boundary_rows, value_rows
 from sdy.tools import pipelines
 from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
@@ -266,9 +267,7 @@ def _show(console: Console, partitioned: Compiled, *, verbose: bool) -> None:
     else:
         console.print(NO_MESH)
     rows = boundary_rows(module, partitioned.origin.argument_names)
-    print_start(
-        console, values_table("inputs and outputs", rows if verbose else without_similar(rows)), verbose=verbose
-    )
+    print_boundary(console, rows, verbose=verbose)
     if verbose:
         print_tables(console, values_table("values", value_rows(module)))
     uses = collectives_of(partitioned.local, partitioned.boundary.mesh)

@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 
+from rich.console import Console
+
 from sdy.cost.collective_uses import CollectiveUse
 from sdy.cost.quantities import rounded_bytes
 from sdy.cost.statistics import Statistics
-from sdy.diagnostics.wording import first_names
+from sdy.diagnostics.wording import counted, first_names
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
-from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table, tables_text
-from sdy.report.value_rows import ValueRow
+from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table, print_tables, tables_text
+from sdy.report.value_rows import ValueRow, folded_rows
+
+MOST_VALUES, MOST_GROUPS = 12, 10  # longer lists of arguments and results are folded
 
 NO_MESH = "no mesh: the program runs on one device"
 
@@ -41,10 +45,17 @@ def values_table(title: str, values: Iterable[ValueRow]) -> FittedTable:
     return fitted_table(title, ("value", "sharding", "global", "local"), rows)
 
 
-def folded_values_table(title: str, groups: Iterable[tuple[str, str, int]]) -> FittedTable:
-    """Return a table of values whose paths match a pattern and that are sharded alike, and how many these are."""
-    rows = ((pattern, sharding, f"{count:,}") for pattern, sharding, count in groups)
-    return fitted_table(title, ("values", "sharding", "count"), rows, right=(2,))
+def print_boundary(console: Console, rows: Sequence[ValueRow], *, verbose: bool) -> None:
+    """Print the arguments and results; if they are many and not `verbose`, patterns of those that are sharded alike."""
+    title = "arguments and results"
+    if verbose or len(rows) <= MOST_VALUES:
+        print_tables(console, values_table(title, rows))
+        return
+    groups = folded_rows(rows)
+    cells = ((pattern, sharding, f"{count:,}") for pattern, sharding, count in groups[:MOST_GROUPS])
+    print_tables(console, fitted_table(title, ("values", "sharding", "count"), cells, right=(2,)))
+    if len(groups) > MOST_GROUPS:
+        console.print(f"... and {counted(len(groups) - MOST_GROUPS, 'other pattern')}; -v lists all values")
 
 
 def dearest_collectives_lines(

@@ -133,7 +133,7 @@ def test_outputs_with_the_largest_errors_are_shown(
     assert main(["verify", "--full", str(path), "--inputs", str(arrays)]) == 0
     short = capsys.readouterr().out
     assert f"... and {LAYERS - MOST_ENTRIES} more; -v lists all" in short
-    assert f"result[0] and {LAYERS - 1} more" in short
+    assert f"│ *      │ replicated │ {LAYERS + 1:5} │" in short
     assert main(["verify", "--full", "-v", str(path), "--inputs", str(arrays)]) == 0
     assert "more" not in capsys.readouterr().out
 
