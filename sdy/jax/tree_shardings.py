@@ -35,7 +35,7 @@ def shardings(tree: object, rules: Mapping[str, Any], mesh: Any = None) -> Any:
     leaves, structure = jax.tree.flatten_with_path(tree)
     paths = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
     chosen = [_first_match(rules, path) for path in paths]
-    ranks = [len(getattr(leaf, "shape", ())) for _, leaf in leaves]
+    ranks = [_rank(leaf) for _, leaf in leaves]
     known = f"paths: {first_names(paths)}" if paths else "the tree has no leaves"
     problems = [
         Diagnostic("SDY-T256", f"no rule matches {path}, which has {rank} dims", hint='a last rule "*" matches all')
@@ -84,9 +84,50 @@ def argument_shardings(tree: object, planned: Collection[str], rules: Mapping[st
     if isinstance(mesh, Mesh):
         sizes, axes = (tuple(axis.size for axis in mesh.axes), tuple(axis.name for axis in mesh.axes))
         mesh = jax.sharding.AbstractMesh(sizes, axes, axis_types=(jax.sharding.AxisType.Auto,) * len(axes))
-    ranks = [len(getattr(leaf, "shape", ())) for _, leaf in leaves]
+    ranks = [_rank(leaf) for _, leaf in leaves]
     given = [_partition_spec(spec) if rank else jax.P() for spec, rank in zip(found.pop(), ranks, strict=True)]
     return structure.unflatten(_on_mesh(given, mesh))
+
+
+def logical_axis_rules(names: object, placed: object) -> list[tuple[str, str | tuple[str, ...] | None]]:
+    """Return the mesh axes of each logical axis, as flax and MaxText take them: `[("mlp", "tensor"), ("embed", None)]`.
+
+    `names` has a `PartitionSpec` of logical axes for each leaf, and `placed` its `NamedSharding`. As in flax, a mesh
+    axis shards the first dim of a leaf that it is for.
+    Raises: SdyError SDY-T266 if leaves shard a logical axis along different mesh axes.
+    """
+    jax: Any = import_module("jax")
+    named, shardings = jax.tree.flatten_with_path(names)[0], jax.tree.leaves(placed)
+    leaves = [(path, logical, own.spec) for (path, logical), own in zip(named, shardings, strict=True)]
+    dims = [
+        (jax.tree_util.keystr(path, simple=True, separator="."), name, axes, spec[:dim])
+        for path, logical, spec in leaves
+        for dim, (name, axes) in enumerate(zip(logical, (*spec, *[None] * len(logical)), strict=False))
+        if name is not None
+    ]
+    rules: dict[str, tuple[str, Any]] = {}
+    for path, name, axes, _ in sorted(dims, key=lambda each: each[2] is None):  # first those that are sharded
+        rules.setdefault(name, (path, axes))
+    for path, name, axes, before in dims:
+        other, chosen = rules[name]
+        is_taken = axes is None and not _axis_names(before).isdisjoint(_axis_names((chosen,)))
+        if axes != chosen and not is_taken:
+            otherwise = "not" if axes is None else f"along {axes}"
+            message = f"the logical axis {name} is sharded along {chosen} in {other}, and {otherwise} in {path}"
+            hint = "give the two different names, or use the rules for paths"
+            raise SdyError(Diagnostic("SDY-T266", message, hint=hint))
+    return [(name, axes) for name, (_, axes) in rules.items()]
+
+
+def _axis_names(entries: Sequence[Any]) -> set[str]:
+    """Return the names of mesh axes in entries of a `PartitionSpec`."""
+    return {name for entry in entries if entry is not None for name in ((entry,) if isinstance(entry, str) else entry)}
+
+
+def _rank(leaf: Any) -> int:
+    """Return the number of dims of a leaf: an array, a shape, or a `PartitionSpec` that names each dim."""
+    jax: Any = import_module("jax")
+    return len(leaf) if isinstance(leaf, jax.P) else len(getattr(leaf, "shape", ()))
 
 
 def _first_match(rules: Mapping[str, Any], path: str) -> str | None:

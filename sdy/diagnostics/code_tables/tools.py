@@ -190,6 +190,10 @@ TOOLS: dict[str, Code] = {
         "One of several parallel processes ended before its result.",
         "Run one process at a time, with `--processes=1`: memory may have been full.",
     ),
+    "SDY-T266": Code(
+        "A plan shards a logical axis along different mesh axes in different leaves.",
+        "Give the dims different names, or use the rules of the plan for paths.",
+    ),
     "SDY-C001": Code(
         "The program sends more than its contract allows: more bytes, or more collectives of some kind.",
         "Change the annotation or the op that the notes name, or accept the program with `sdy check --update`.",

@@ -177,6 +177,17 @@ class ShardingPlan(Reported, Generic[P_co]):
 
         return argument_shardings(tree, self._argument_leaves, self.rules, self.mesh if mesh is None else mesh)
 
+    def logical_axis_rules(self, names: object) -> list[tuple[str, str | tuple[str, ...] | None]]:
+        """Return the mesh axes of each logical axis, for `flax.linen.logical_axis_rules` and the config of MaxText.
+
+        `names` has the structure of an argument, with a `PartitionSpec` of logical axes for each leaf, as
+        `flax.linen.get_partition_spec` returns them.
+        Raises: SdyError SDY-T266 if leaves shard a logical axis along different mesh axes; as `apply_to`.
+        """
+        from sdy.jax.tree_shardings import logical_axis_rules
+
+        return logical_axis_rules(names, self.apply_to(names))
+
     @cached_property
     def _argument_leaves(self) -> Leaves:
         names = self.program.origin.argument_names

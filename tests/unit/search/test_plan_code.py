@@ -101,6 +101,18 @@ def test_apply_to_takes_one_argument_and_another_mesh() -> None:
     assert found["blocks"][1]["up"] == NamedSharding(mesh, P(None, "model"))
 
 
+def test_logical_axes_have_rules() -> None:
+    # as `flax.linen.get_partition_spec` returns them
+    names = {"blocks": [{"up": P("embed", "mlp"), "down": P("mlp", "embed")}] * 3}
+    assert plan().logical_axis_rules(names) == [("mlp", "model"), ("embed", None)]
+    twice = {"blocks": [{"down": P("mlp", "mlp")}]}  # the first of the dims is sharded
+    assert plan().logical_axis_rules({"params": twice}) == [("mlp", "model")]
+    square = {"blocks": [{"up": P("mlp", "mlp"), "down": P("mlp", None)}] * 3}
+    with pytest.raises(sdy.SdyError, match=r"mlp is sharded along model in blocks.0.down, and not in") as raised:
+        plan().logical_axis_rules(square)
+    assert raised.value.diagnostics[0].code == "SDY-T266"
+
+
 def test_a_tree_that_is_no_argument_is_refused() -> None:
     with pytest.raises(sdy.SdyError, match="the tree has the structure of no argument of the program") as raised:
         plan().apply_to({"layers": [shape(4, 4)]})
