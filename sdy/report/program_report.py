@@ -122,14 +122,14 @@ class ProgramReport:
         joined: dict[tuple[CollectiveKind, AxisList, float, str], list[Placed]] = {}
         for placed in uses:
             (line, arguments), use = lines[placed], placed[1]
-            cause = causes.kind(use.kind, line, use.axes, arguments).name.lower()
+            cause = causes.kind(use.kind, line, use.axes, arguments).short
             joined.setdefault((use.kind, use.axes, use.bytes_per_device, cause), []).append(placed)
         rows = [
             (
                 group[0][1],
                 sum(uses[each] for each in group),
                 cause,
-                first_names(folded_layers([source for source, _ in group])),
+                first_names(folded_layers([source for source, _ in group]), 2),
             )
             for (*_, cause), group in joined.items()
         ]

@@ -33,6 +33,11 @@ class CauseKind(Enum):
     ANNOTATION = "an annotation"
     OP = "the op on shards"  # for example, a sum over a dim that is sharded
 
+    @property
+    def short(self) -> str:
+        """The cause in a word or two."""
+        return self.value.removeprefix("the ") if self is CauseKind.OP else self.name.lower()
+
 
 class CollectiveCauses:
     """Finds the causes of the collectives of a partitioned program, by the line of the op that each belongs to.

@@ -64,7 +64,7 @@ def test_of_many_collectives_the_dearest_are_shown() -> None:
     assert (
         """
    8.65 MB  100 %  11 all-to-all along "x" (conflict)
-                   line 3, line 4, line 5 and 8 more
+                   line 3, line 4 and 9 more
 """
         in report
     )
