@@ -217,7 +217,9 @@ def _print_proof(proof: Proof, path: str, lines: list[str], *, verbose: bool) ->
         print(rest_text(len(listed) - len(shown)))
     print(f"{proof.proved} of {proof.ops} ops proved for any size")
     if proof.checked:
-        print(f"{proof.checked} ops checked: {proof.check}")
+        print(f"{counted(proof.checked, 'op')} checked: {proof.check}")
+    if proof.borders:
+        print(f"the proof goes on from {counted(proof.borders, 'value')} after such ops, which the runs compared")
     if verbose:
         for name, count in proof.lemmas:
             print(f"  {count:6} {name}")

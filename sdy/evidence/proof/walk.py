@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.facts.traits import terminator_of
@@ -77,6 +77,8 @@ class Walk:
     )  # manual computations
     parts: dict[View, Relation] = field(default_factory=dict[View, Relation])  # that they return, by windows of results
     callers: dict[Block, CallOp] = field(default_factory=dict[Block, CallOp])
+    borders: Environment = field(default_factory=dict[SSAValue, Relation])  # what is taken where lemmas end
+    crossed: list[SSAValue] = field(default_factory=list[SSAValue])  # the borders of which the relation was taken
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
     def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
@@ -96,7 +98,21 @@ class Walk:
                 break
             for result, relation in zip(op.results, self.op(op, operands), strict=True):
                 self.environment[result] = relation
+                if result in self.borders and self.is_open(relation):
+                    self._cross(result, relation)
         return found
+
+    def _cross(self, result: OpResult, relation: Relation) -> None:
+        """Take the relation of a border for a result."""
+        self.environment[result] = self.borders[result]
+        self.crossed.append(result)
+        self.unproved.add(result.op)
+        if isinstance(relation, View):
+            self.reasons.setdefault(result.op, f"it is {relation.term}, which the program does not compute")
+
+    def is_open(self, relation: Relation) -> bool:
+        """Return whether a value is no window of a value that the global program has."""
+        return isinstance(relation, Unknown) or (isinstance(relation, View) and not self.table.is_global(relation.term))
 
     def region(self, region: Region, arguments: Sequence[Relation]) -> list[Relation]:
         """Return the relations of what a region returns, one level deeper."""

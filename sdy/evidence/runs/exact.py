@@ -49,6 +49,12 @@ class ExactRuns:
 
     def round(self, draw: Draw, watch: Watch = unwatched) -> VerifiedRound:
         """Compare the results of both programs for one draw. Raises: SdyError if a program cannot be run."""
+        expected, results = self.results(draw, watch)
+        triples = zip(results, self._program.boundary.results, expected, strict=True)
+        return VerifiedRound(draw.name, tuple(compared(index, *each, draw.field) for index, each in enumerate(triples)))
+
+    def results(self, draw: Draw, watch: Watch = unwatched) -> tuple[list[Array], list[DeviceArray]]:
+        """Return the results of both programs for one draw. Raises: SdyError if a program cannot be run."""
         program, host, other_host = self._program, self._program.origin.host(), self._program.origin.host()
         with watch("original program", main_function(program.written)) as observer:
             settings = RunSettings(observer, draw.field, self._blocks[1], host)
@@ -56,11 +62,7 @@ class ExactRuns:
         other_host.most_iterations = FACTOR_OF_ITERATIONS * host.iterations + MORE_ITERATIONS
         with watch("partitioned program", main_function(program.local)) as observer:
             settings = RunSettings(observer, draw.field, self._blocks[0], other_host)
-            results = program.run_on_devices(draw.inputs, settings)
-        triples = zip(results, program.boundary.results, expected, strict=True)
-        return VerifiedRound(
-            draw.name, tuple(_compared(index, *each, draw.field) for index, each in enumerate(triples))
-        )
+            return expected, program.run_on_devices(draw.inputs, settings)
 
     def parting(self, draw: Draw, found: VerifiedRound, *, is_rewritten: bool) -> Diagnostic | None:
         """Return at which op the programs part in a draw that shows a difference, if their values tell.
@@ -105,7 +107,7 @@ class ExactRuns:
         ]
 
 
-def _compared(
+def compared(
     index: int, result: DeviceArray, placement: TensorPlacement, expected: Array, field: Field
 ) -> OutputComparison:
     """Compare a result of all devices, whose copies must be equal too."""
