@@ -126,7 +126,7 @@ class Draws:
         is_small, has_edges = kind == SMALL_NUMBERS, kind == SHUFFLED
         if is_float(dtype) or is_complex(dtype):
             return of_parts(
-                *(_numbers(generator, shape, field, is_small=is_small) for _ in range(1 + is_complex(dtype)))
+                *(random_numbers(generator, shape, field, is_small=is_small) for _ in range(1 + is_complex(dtype)))
             )
         if self._given is not None:
             return self._given[index]
@@ -135,7 +135,8 @@ class Draws:
         return _integers(generator, self._types[index], self._uses[index], is_small=is_small, has_edges=has_edges)
 
 
-def _numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:
+def random_numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:
+    """Return numbers of a field: any, or small ones in steps of 1 / 16."""
     if is_small:
         return field.of_floats(generator.integers(-SMALL, SMALL + 1, tuple(shape)) / 16.0)
     half = field.prime // 2
