@@ -20,20 +20,19 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.evidence.local_program import check_local_program
 from sdy.evidence.proof.control import placed_like
-from sdy.evidence.proof.device_operations import local_results
-from sdy.evidence.proof.device_values import argument, bases, contributions_of
 from sdy.evidence.proof.factors import attributes_of, batched, by_rule, elementwise
-from sdy.evidence.proof.known import as_view, moved, whole
+from sdy.evidence.proof.known import as_view, moved
 from sdy.evidence.proof.lemmas import LEMMAS, concatenate
 from sdy.evidence.proof.offsets import Offset
 from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.proof.readings import moved_readings, plain_readings
 from sdy.evidence.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.evidence.proof.reshapes import cleaned, recast, root
+from sdy.evidence.proof.shards import argument, bases, contributions_of
 from sdy.evidence.proof.structured import compute, known_operands
 from sdy.evidence.proof.terms import Shape, TermTable
 from sdy.evidence.proof.views import broadcast
-from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, returned_by, shape_of
+from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, named, returned_by, shape_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.rule import OpShardingRule
 
@@ -74,11 +73,11 @@ def prove_by_lemmas(
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
     lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
-    global_walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
-    whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
+    global_walk = Walk(devices, table, *lemmas)
+    whole_arguments = [named(each, number, table, "argument") for number, each in enumerate(main.body.block.args)]
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
-    walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
+    walk = Walk(devices, table, *lemmas)
     walk.borders = {each.value: relation for each in borders if (relation := _at_border(walk, each, global_walk))}
     table.is_recording = False
     placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
@@ -131,15 +130,6 @@ def _unrelated(walk: Walk, block: Block, wrong: Sequence[SSAValue]) -> Iterator[
             if each not in seen and block_of(each) is block and walk.is_open(walk.environment[each]):
                 seen.add(each)
                 pending.append(each)
-
-
-def _whole_argument(number: int, value: SSAValue, table: TermTable) -> Relation:
-    """Return the relation of an argument of the global program to itself; unknown if it has no elements to relate."""
-    shape = shape_of(value)
-    if not _has_elements(value):
-        return Unknown(shape)
-    kept = tuple(size for size in shape if size > 1)
-    return whole(table.make("argument", number, (), kept, element_of(value)), shape)
 
 
 def _local_argument(
