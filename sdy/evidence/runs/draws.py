@@ -132,7 +132,13 @@ class Draws:
             return self._given[index]
         if is_bool(dtype):
             return generator.integers(0, 2, shape).astype(dtype)
-        return _integers(generator, self._types[index], self._uses[index], is_small=is_small, has_edges=has_edges)
+        found = _integers(generator, self._types[index], self._uses[index], is_small=is_small, has_edges=has_edges)
+        if found.size > 1 or is_small or self._uses[index].ends_loops or self._uses[index].indexed_sizes:
+            return found
+        # A few draws of one number could miss a side of a bound: it is large, small, and negative in turn.
+        low, high = _limits(dtype)
+        is_negative = has_edges != (index % 2 > 0) and low < 0
+        return generator.integers(*((low, 0) if is_negative else (high // 2, high)), shape).astype(dtype)
 
 
 def random_numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:
