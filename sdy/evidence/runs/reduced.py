@@ -111,7 +111,10 @@ def choose_sizes(program: Compiled[Any], *, reduced: bool | None, given: Sequenc
         raise SdyError(Diagnostic("SDY-T270", message, hint="pass reduced=False to verify with these arrays"))
     if reduced:
         return RunSizes(is_reduced=True)
-    needed = estimate_of_run(program.written) + estimate_on_devices(program.local, program.boundary)
+    own = ReducedPrograms(program.written, program.local, program.boundary, ())
+    if is_within_budget(_needed(own, is_freed=False)):  # which is known in less time
+        return RunSizes(is_reduced=False)
+    needed = _needed(own)
     if reduced is None and not has_arrays and not is_within_budget(needed):
         return RunSizes(is_reduced=True, needed=needed)
     check_memory(needed, program.written, hint)
