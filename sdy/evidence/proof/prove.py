@@ -290,7 +290,7 @@ def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     attributes = (attributes_of(op), tuple(others))
     known = known_operands(operands)
     if is_elementwise(op):
-        return compute(walk, op, replace(elementwise(op), attributes=attributes), known, is_elementwise=True)
+        return compute(walk, op, replace(elementwise(op), attributes=attributes), known)
     stated = type(op).get_trait(ComputesBy)
     factors = batched(op, (), attributes) if stated is None else by_rule(_rule_of(op, stated), attributes)
     return compute(walk, op, factors, known)

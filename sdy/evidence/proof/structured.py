@@ -72,12 +72,11 @@ def compute(
     operands: Sequence[View | Known],
     name: str = "",
     *,
-    is_elementwise: bool = False,
     shards: tuple[tuple[int, Placement], ...] = (),
 ) -> list[Relation]:
     """Return the relations of the results of an op with these factors."""
     shapes, elements = tuple(map(shape_of, op.results)), tuple(map(element_of, op.results))
-    work = Computation(name or op.name, factors, shapes, elements, walk.devices, is_elementwise, shards)
+    work = Computation(name or op.name, factors, shapes, elements, walk.devices, shards)
     return list(computed(work, operands, walk.table))
 
 
