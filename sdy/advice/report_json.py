@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 
 from sdy.advice.collectives import Collective
 from sdy.advice.partition_summary import PartitionSummary
 from sdy.dialects.meshes import meshes_of
-from sdy.model.mesh import Mesh
-from sdy.report.value_rows import boundary_rows
+from sdy.report.value_rows import boundary_rows, meshes_json
 
 
 def report_json(facts: PartitionSummary) -> dict[str, object]:
@@ -41,16 +39,3 @@ def collectives_json(facts: PartitionSummary) -> list[dict[str, object]]:
 def cause_text(facts: PartitionSummary, collective: Collective) -> str:
     """Return the kind of the cause of a collective: it completes the sentence "it is caused by ..."."""
     return facts.causes.kind(collective.kind, collective.line, collective.axes, collective.arguments).value
-
-
-def meshes_json(meshes: Mapping[str, Mesh]) -> list[dict[str, object]]:
-    """Return the meshes of a module as plain data."""
-    return [
-        {
-            "name": name,
-            "axes": {axis.name: axis.size for axis in mesh.axes},
-            "devices": mesh.device_count,
-            "device_ids": list(mesh.device_ids),
-        }
-        for name, mesh in meshes.items()
-    ]

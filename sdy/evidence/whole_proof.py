@@ -6,34 +6,57 @@ from dataclasses import replace
 from typing import Any
 
 from sdy.compile.compiled import Compiled
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
+from sdy.evidence.borders import Borders
 from sdy.evidence.proof.outcome import Proof
-from sdy.evidence.proof.prove import prove_by_lemmas
-from sdy.evidence.runs.reduced import verify_reduced
+from sdy.evidence.proof.prove import Lemmas, prove_by_lemmas
+from sdy.evidence.runs.reduced import check_budget, verified, verify_reduced
 from sdy.evidence.runs.verification import Verdict, Verification, chance_text
 from sdy.evidence.runs.watch import Watch, unwatched
+from sdy.evidence.sizes.reduce_sizes import reduce_sizes
 
 
 def prove(program: Compiled[Any], watch: Watch = unwatched) -> Proof:
     """Return whether the local program computes the same as the global one.
 
-    Ops for which no lemma holds are checked in reduced sizes: both programs run in finite fields, see `verify_reduced`.
+    Ops for which no lemma holds are checked in reduced sizes: both programs run in finite fields. Where what follows
+    from such ops is again a shard of a value of the program, the proof goes on from it, and the runs compare it too.
     Raises: SdyError SDY-V004 or SDY-T115 if the local program cannot be that of a device.
     """
-    proof = prove_by_lemmas(program.written, program.local, program.boundary)
-    if proof.is_proved:
-        return proof
+    proved = prove_by_lemmas(program.written, program.local, program.boundary)
+    if proved.proof.is_proved:
+        return proved.proof
     try:
-        found = verify_reduced(program, watch=watch)
+        proved, found = _with_runs(program, proved, watch)
     except SdyError as error:
-        return replace(proof, failures=(*proof.failures, *error.diagnostics))
+        return replace(proved.proof, failures=(*proved.proof.failures, *error.diagnostics))
+    proof = proved.proof
     if found.verdict is Verdict.SAME:
-        checked = proof.ops - proof.proved
-        return replace(proof, failures=(), checked=checked, check=_check_text(found), gaps=proof.failures)
+        checked, borders = proof.ops - proof.proved, len(proved.crossed)
+        gaps = tuple(replace(each, severity=Severity.REMARK) for each in proof.failures)
+        return replace(proof, failures=(), checked=checked, borders=borders, check=_check_text(found), gaps=gaps)
     failures = (*proof.failures, *_differences(program, found))
     return replace(proof, failures=failures, differs=found.verdict is Verdict.DIFFERS)
+
+
+def _with_runs(program: Compiled[Any], proved: Lemmas, watch: Watch) -> tuple[Lemmas, Verification]:
+    """Return what lemmas prove given borders, and the runs that compare these and the results."""
+    small = reduce_sizes(program.written, program.local, program.boundary)
+    check_budget(small, program.written)
+    borders = Borders(program, small)
+    count, found = len(program.boundary.results), borders.found(proved.unrelated)
+    while found:
+        proved_more = prove_by_lemmas(program.written, program.local, program.boundary, found)
+        runs = verified(borders.checked(proved_more.crossed), program, watch=watch)
+        if runs.verdict is Verdict.SAME:
+            return proved_more, runs
+        wrong = {each.index - count for each in runs.comparisons if not each.agrees}
+        if min(wrong, default=-1) < 0:
+            break  # it is not the borders that are wrong
+        found = [each for number, each in enumerate(proved_more.crossed) if number not in wrong]
+    return proved, verify_reduced(program, watch=watch)
 
 
 def _check_text(found: Verification) -> str:

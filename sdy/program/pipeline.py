@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from sdy.interpreter.arrays.element_types import Array
 
 Before = Callable[[FragmentInfo, FragmentInfo], bool]
-MESH_TENSOR = "!mpmd.mesh_tensor"  # in the text of each program with values on meshes
 
 
 @dataclass(frozen=True)

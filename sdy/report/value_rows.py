@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +16,7 @@ from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.text.ssa_names import SsaNames, name_values
 from sdy.grammar.write import write_sharding
+from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.path_rules import path_rules
 from sdy.model.sharding import TensorSharding
@@ -80,3 +81,16 @@ def _row(name: str, value_type: Attribute, sharding: TensorSharding | None, mesh
 def _dims_text(sharding: TensorSharding) -> str:
     """Return the sharding without its mesh."""
     return write_sharding(sharding).partition(", ")[2].removesuffix(">")
+
+
+def meshes_json(meshes: Mapping[str, Mesh]) -> list[dict[str, object]]:
+    """Return the meshes of a module as plain data."""
+    return [
+        {
+            "name": name,
+            "axes": {axis.name: axis.size for axis in mesh.axes},
+            "devices": mesh.device_count,
+            "device_ids": list(mesh.device_ids),
+        }
+        for name, mesh in meshes.items()
+    ]

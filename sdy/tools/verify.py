@@ -7,10 +7,10 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from sdy.advice.report_json import meshes_json
 from sdy.compile.compiled import Compiled
 from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
@@ -26,7 +26,6 @@ from sdy.evidence.runs.arrays import arrays_of_file
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
 from sdy.evidence.runs.verification import ReducedSizes, Verdict, Verification, chance_text, verify_sizes_as_they_are
-from sdy.program.pipeline import MESH_TENSOR
 from sdy.program.program import Program
 from sdy.report.run_progress import terminal_progress
 from sdy.report.similar_entries import MOST_ENTRIES, rest_text
@@ -41,12 +40,12 @@ from sdy.report.tables.program_tables import (
     sizes_table,
     values_table,
 )
-from sdy.report.value_rows import boundary_rows, value_rows
-from sdy.tools import pipelines
+from sdy.report.value_rows import boundary_rows, meshes_json, value_rows
 from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import (
+    MESH_TENSOR,
     add_compile_arguments,
     partition,
     with_lines,
@@ -57,6 +56,9 @@ from sdy.tools.command_line.output.console import console_of
 from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+if TYPE_CHECKING:
+    from sdy.program.pipeline import Pipeline
 
 MOST_SIZES = 12  # that are listed unless all are asked for
 
@@ -159,9 +161,12 @@ def _verify_file(arguments: Namespace) -> int:
             print(f"{count} of the text ignored, so the program may be sharded otherwise than meant: see the warnings")
         return status
 
-    return with_program_and_text(
-        arguments, verified, use_pipeline=lambda pipeline, text: pipelines.verify(arguments, pipeline, text)
-    )
+    def verified_pipeline(pipeline: Pipeline, text: str) -> int:
+        from sdy.tools.pipelines import verify  # imported here, because few programs have several meshes
+
+        return verify(arguments, pipeline, text)
+
+    return with_program_and_text(arguments, verified, use_pipeline=verified_pipeline)
 
 
 def _verify(program: Program, text: str, arguments: Namespace) -> int:
@@ -176,7 +181,9 @@ def _verify(program: Program, text: str, arguments: Namespace) -> int:
     if arguments.local:
         path, text = arguments.local, read_text(arguments.local)
         if MESH_TENSOR in text:
-            return pipelines.verify_local(arguments, partitioned)
+            from sdy.tools.pipelines import verify_local  # as above
+
+            return verify_local(arguments, partitioned)
         partitioned = replace(partitioned, local=local_program(text, path, partitioned.boundary))
     if arguments.prove:
         return _prove(partitioned, path, text, arguments)
@@ -218,7 +225,9 @@ def _print_proof(proof: Proof, path: str, lines: list[str], *, verbose: bool) ->
         print(rest_text(len(listed) - len(shown)))
     print(f"{proof.proved} of {proof.ops} ops proved for any size")
     if proof.checked:
-        print(f"{proof.checked} ops checked: {proof.check}")
+        print(f"{counted(proof.checked, 'op')} checked: {proof.check}")
+    if proof.borders:
+        print(f"the proof goes on from {counted(proof.borders, 'value')} after such ops, which the runs compared")
     if verbose:
         for name, count in proof.lemmas:
             print(f"  {count:6} {name}")

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sdy.evidence.audit.draws import draw_all, with_each_element_changed
+from sdy.evidence.audit.draws import with_each_element_changed
 from sdy.evidence.audit.one_op import Bools, OneOp
 from sdy.interpreter.arrays.element_types import Array
+from sdy.interpreter.arrays.field_types import equal_elements, is_field
 
-ROUNDS = 12  # of random inputs
+ROUNDS = 8  # of random inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,10 @@ def dependence_of(op: OneOp) -> Dependence:
         [np.zeros((int(np.prod(result)), int(np.prod(operand))), np.bool_) for operand in op.shapes]
         for result in op.result_shapes
     ]
-    kinds = [op.shape_and_dtype(position) for position in range(len(op.inputs))]
     for round_ in range(ROUNDS):
-        inputs = draw_all(random, kinds, round_)
+        inputs = op.drawn(random, round_)
         for position, operand in enumerate(op.inputs):
-            changed = with_each_element_changed(random, inputs[position], round_)
+            changed = with_each_element_changed(random, inputs[position], op.dtypes[operand], op.field)
             if len(changed) == 1:
                 continue  # the operand has no elements
             operands = [changed if other == position else array[None] for other, array in enumerate(inputs)]
@@ -75,4 +75,6 @@ def _differs_from_first(runs: Array) -> Bools:
     """Return, per run after the first and per element, whether it differs from the first run; all NaNs are equal."""
     flat = runs.reshape(len(runs), -1)
     others, first = flat[1:], flat[:1]
+    if is_field(runs.dtype):
+        return ~equal_elements(others, first)
     return (others != first) & ~((others != others) & (first != first))

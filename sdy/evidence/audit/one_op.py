@@ -1,4 +1,7 @@
-"""Run a single op of a program by itself, on many inputs at once."""
+"""Run a single op of a program by itself, on many inputs at once.
+
+Numbers of a finite field stand for floats, so that what the op gives is exact, unless it calls a kernel of floats.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,20 @@ from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.shape import ConstantOp
-from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
+from sdy.evidence.audit.draws import draw_all
+from sdy.evidence.runs.comparison import compare, compare_exactly
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_complex, is_float
+from sdy.interpreter.arrays.field_types import is_field, of_parts
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.executor import Executor
+from sdy.interpreter.field.folds import FieldFold
+from sdy.interpreter.field.numbers import field_of_draw
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import KernelContext
+from sdy.interpreter.ops.reducer import FOLDS, AnyFold
 from sdy.model.shape import StaticShape
+from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 
 FUNCTION = "audited_op"
 Bools = NDArray[np.bool_]
@@ -34,8 +44,9 @@ Bools = NDArray[np.bool_]
 class OneOp:
     """An op as a function of its operands, compiled once.
 
-    Operands that are constants in the program stay constants. `shapes[i]` and `dtypes[i]` describe operand `i`, and
-    `inputs` are the indices of the operands that are not constants.
+    Operands that are constants in the program stay constants. `shapes[i]` and `dtypes[i]` describe operand `i` in the
+    program, and `inputs` are the indices of the operands that are not constants. `field` has the numbers that stand for
+    floats; it is None for the kernel of a user, which computes floats.
 
     Raises: SdyError if an operand or result is not a tensor of static shape, or if the op has no kernel.
     """
@@ -49,7 +60,9 @@ class OneOp:
         self.result_shapes = tuple(results or [static_shape(result.type) or () for result in op.results])
         self.dtypes = tuple(dtype_of_type(operand.type) for operand in op.operands)
         self.inputs = tuple(index for index, operand in enumerate(op.operands) if not _is_constant(operand))
-        self._executor = Executor(self._module())
+        self.field = None if computes_floats(op) else field_of_draw(np.random.default_rng(0))
+        module = self._module()
+        self._executor = Executor(module if self.field is None else with_field_types(module))
 
     @cached_property
     def elements(self) -> int:
@@ -63,25 +76,45 @@ class OneOp:
         runs. `operands` has no entries for constants. Each result has the runs as its first dim, of size `batch`.
         Raises: SdyError if the op cannot be run.
         """
-        context = KernelContext(batch=(batch,), grid=grid_of(batch), runner=self._executor, host=Host())
+        context = KernelContext(
+            batch=(batch,), grid=grid_of(batch), runner=self._executor, host=Host(), field=self.field
+        )
         with np.errstate(all="ignore"):
             results = self._executor.run(context, FUNCTION, tuple(operands))
         return [
             np.broadcast_to(result, (batch, *shape)) for result, shape in zip(results, self.result_shapes, strict=True)
         ]
 
-    def shape_and_dtype(self, position: int) -> tuple[StaticShape, DType]:
-        """Return shape and dtype of the input at this position of `inputs`."""
-        operand = self.inputs[position]
-        return self.shapes[operand], self.dtypes[operand]
+    def drawn(self, random: np.random.Generator, round_: int) -> list[Array]:
+        """Return random inputs; the round says of which kind."""
+        return draw_all(random, [(self.shapes[each], self.dtypes[each]) for each in self.inputs], self.field, round_)
 
     def constant(self, operand: int) -> Array:
         """Return the value of an operand that is a constant, or zeros for another one."""
         owner = self.op.operands[operand].owner
         value = owner.properties.get("value") if isinstance(owner, Operation) else None
         if isinstance(value, DenseElementsAttr):
-            return array_of(value.data)
-        return np.zeros(self.shapes[operand], self.dtypes[operand])
+            return self.filled(array_of(value.data), self.dtypes[operand])
+        return self.filled(np.zeros(self.shapes[operand]), self.dtypes[operand])
+
+    def filled(self, numbers: Array, dtype: DType) -> Array:
+        """Return given numbers as elements that stand for a dtype."""
+        field = self.field
+        if field is None or not (is_float(dtype) or is_complex(dtype)):
+            return numbers.astype(dtype)
+        parts = (np.real(numbers), np.imag(numbers)) if is_complex(dtype) else (numbers,)
+        return of_parts(*(field.of_array(part) for part in parts))
+
+    def fold(self, combiner: type[Operation], dtype: DType) -> AnyFold:
+        """Return the reduction of elements of a dtype by an op."""
+        return FOLDS[combiner] if self.field is None or not is_field(dtype) else FieldFold(self.field, combiner)
+
+    def are_equal(self, found: Array, expected: Array) -> bool:
+        """Return whether two results are equal; those of kernels of users may differ by rounding."""
+        compared = (
+            compare(0, found, expected) if self.field is None else compare_exactly(0, found, expected, self.field)
+        )
+        return compared.agrees
 
     def _module(self) -> ModuleOp:
         """Return a module with a copy of the op in a function of its inputs, and the functions of the op's module.

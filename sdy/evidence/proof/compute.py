@@ -10,7 +10,7 @@ from itertools import product as combinations
 from sdy.evidence.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product, together
 from sdy.evidence.proof.factors import Factors
 from sdy.evidence.proof.known import as_view, stitched, windows_of_global
-from sdy.evidence.proof.offsets import Offset, is_inside
+from sdy.evidence.proof.offsets import Offset
 from sdy.evidence.proof.readings import plain_readings
 from sdy.evidence.proof.relations import (
     FREE,
@@ -23,7 +23,7 @@ from sdy.evidence.proof.relations import (
     tidy,
 )
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.terms import Arguments, Term, TermTable
+from sdy.evidence.proof.terms import Arguments, TermTable
 
 Keys = tuple[tuple[tuple[int, int, int], ...], ...]
 MOST_READINGS = 64  # ways to read the operands of one op
@@ -58,7 +58,6 @@ class Computation:
     shapes: tuple[tuple[int, ...], ...]
     elements: tuple[str, ...]
     devices: int
-    is_elementwise: bool = False
     shards: tuple[tuple[int, Placement], ...] = ()  # of factors that no operand varies along
 
 
@@ -110,7 +109,6 @@ def _computed_as_read(work: Computation, operands: Sequence[View | Known], table
         if factor not in factors.parallel and factor not in factors.reduced and not placement.is_whole:
             raise NotProvedError(f"expected a dim that is whole, got {placement}")
     partial = _partial(work, views, placements)
-    outside = _outside(work, views, placements, table)
     order = range(len(views))
     if work.name in ("stablehlo.dot", "stablehlo.dot_general"):
         order = sorted(order, key=lambda number: views[number].term.number)
@@ -132,7 +130,7 @@ def _computed_as_read(work: Computation, operands: Sequence[View | Known], table
             (Digit(size, kept.index(dim), 1) if dim in found else Digit(size, FREE, 0),)
             for dim, size in enumerate(shape)
         ]
-        results.append(View(term, tuple(found[dim].base for dim in kept), tidy(digits), outside, partial))
+        results.append(View(term, tuple(found[dim].base for dim in kept), tidy(digits), None, partial))
     return results
 
 
@@ -263,32 +261,3 @@ def _reduction(
         new = contributions(factors.kind, placement.base, extent, size, work.devices, may_reach_over=is_padded)
         found = product(found, new)
     return found
-
-
-def _outside(
-    work: Computation, views: Sequence[View], placements: dict[int, Placement], table: TermTable
-) -> Term | None:
-    """Return what an elementwise op computes outside of its windows, if its operands are known there."""
-    if not work.is_elementwise or len(work.shapes) != 1:
-        return None
-    over = {factor for factor, each in placements.items() if not is_inside(each.base, each.extent, each.size)}
-    if not over:
-        return None
-    outsides: list[Term] = []
-    for view, dims in zip(views, work.factors.operands, strict=True):
-        used = {factor for factor, digits in zip(dims, view.dims, strict=True) if dim_of(digits) != FREE}
-        if view.base and not over <= used:
-            return None
-        outside = view.outside if view.base else view.term
-        if outside is None:
-            return None
-        outsides.append(outside)
-    if all(is_zero(each) for each in outsides) and work.name in ZERO_OF_ZEROS:
-        return outsides[0]
-    if any(view.partial is not None for view in views):
-        return None
-    key: Keys = ((),) * len(views)
-    return table.make(work.name, Arguments(work.factors.attributes, key, (), 0), tuple(outsides), (), work.elements[0])
-
-
-ZERO_OF_ZEROS = frozenset({"stablehlo.add", "stablehlo.multiply", "stablehlo.negate", "stablehlo.maximum"})

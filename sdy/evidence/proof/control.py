@@ -11,7 +11,6 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.evidence.proof.compute import Computation, computed
-from sdy.evidence.proof.device_values import are_compared, classes_of, common_classes, value_of_classes
 from sdy.evidence.proof.factors import Factors
 from sdy.evidence.proof.known import as_view, stitched
 from sdy.evidence.proof.op_sets import UNCHANGED
@@ -29,11 +28,10 @@ from sdy.evidence.proof.relations import (
     tidy,
 )
 from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.terms import LOCAL_LOOP, LOCAL_VARIABLE, Term
+from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, returned_by, shape_of
 
 MOST_ROUNDS = 4
-MOST_ROUNDS_OF_DEVICES = 12  # where devices may have values by themselves, shared by ever fewer devices
 MOST_ITERATIONS = 4  # of a loop that is walked iteration by iteration
 
 
@@ -110,14 +108,14 @@ def _by_induction(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Rel
     returned, arguments = returned_by(op.body), op.body.block.args
     kept = [number for number, each in enumerate(returned) if _unchanged(each) is arguments[number]]
     carried = [number for number in range(len(operands)) if number not in kept]
-    guesses = {number: _guess(walk, op, operands[number]) for number in carried}
-    for _ in range(MOST_ROUNDS_OF_DEVICES if are_compared(walk, op) else MOST_ROUNDS):
+    guesses = {number: _guess(walk, operands[number]) for number in carried}
+    for _ in range(MOST_ROUNDS):
         state = walk.state()
         variables = {number: _variable(walk, position, guesses[number]) for position, number in enumerate(carried)}
         carried_in = [variables.get(number, operands[number]) for number in range(len(operands))]
         condition = walk.region(op.cond, carried_in)[0]
         found = walk.region(op.body, carried_in)
-        after = {number: _placed(walk, op, found[number], guesses[number]) for number in carried}
+        after = {number: _placed(walk, found[number], guesses[number]) for number in carried}
         if all(_is_kept(guesses[number], after[number]) for number in carried):
             return _results(walk, operands, carried, guesses, after, condition)
         cause = state.first_new_reason(walk)
@@ -125,8 +123,6 @@ def _by_induction(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Rel
         before = guesses
         guesses = {number: _next_guess(walk, guesses[number], found[number], after[number]) for number in carried}
         for number in carried:
-            if isinstance(guesses[number], Unknown) and not isinstance(found[number], Unknown):
-                guesses[number] = _local_guess(walk, op, operands[number], before[number], found[number])
             if isinstance(guesses[number], Unknown) and not isinstance(before[number], Unknown):
                 walk.lost.setdefault(*(cause or (op, _lost(number, before[number], after[number]))))
     raise NotProvedError("no relation of the carried values is kept by an iteration")
@@ -152,34 +148,14 @@ def _unchanged(value: SSAValue) -> SSAValue:
     return value
 
 
-def _guess(walk: Walk, op: WhileOp, relation: Relation) -> Relation:
+def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
     if not isinstance(relation, View | Known):
-        return _local_guess(walk, op, relation, relation, relation)
-    try:
-        view = _likely(walk, as_view(relation, walk.table) if isinstance(relation, Known) else relation)
-        if view.partial is not None or view.term.is_varying:
-            raise NotProvedError("expected a carried value that is neither partial nor depends on the device")
-    except NotProvedError:
-        if are_compared(walk, op):
-            return _local_guess(walk, op, relation, relation, relation)
-        raise
+        return Unknown(relation.shape)
+    view = _likely(walk, as_view(relation, walk.table) if isinstance(relation, Known) else relation)
+    if view.partial is not None or view.term.is_varying:
+        raise NotProvedError("expected a carried value that is neither partial nor depends on the device")
     return view
-
-
-def _local_guess(walk: Walk, op: WhileOp, relation: Relation, before: Relation, found: Relation) -> Relation:
-    """Return a carried value as one that each device has by itself, after a guess that an iteration does not keep.
-
-    It is shared by devices that share it before the loop and after an iteration. It is unknown if that was the guess.
-    """
-    if not are_compared(walk, op):
-        return Unknown(relation.shape)
-    classes = classes_of(before) if isinstance(before, View) else None
-    try:
-        finer = common_classes([relation if classes is None else before, found], walk.devices)
-    except NotProvedError:
-        return Unknown(relation.shape)
-    return Unknown(relation.shape) if finer == classes else value_of_classes(walk, relation, finer)
 
 
 def _likely(walk: Walk, view: View) -> View:
@@ -194,21 +170,12 @@ def _variable(walk: Walk, position: int, guess: Relation) -> Relation:
     return replace(guess, term=walk.variable(position, guess.term), outside=None)
 
 
-def _placed(walk: Walk, op: WhileOp, found: Relation, guess: Relation) -> Relation:
+def _placed(walk: Walk, found: Relation, guess: Relation) -> Relation:
     """Return what the body computes, with the windows of the guess if the value is known or repeated."""
-    if isinstance(guess, Unknown):
+    if isinstance(guess, Unknown) or isinstance(found, Unknown):
         return Unknown(found.shape)
     assert isinstance(guess, View)
-    if (classes := classes_of(guess)) is not None:
-        return value_of_classes(walk, found, classes)
-    if not isinstance(found, View | Known):
-        return Unknown(found.shape)
-    try:
-        return placed_like(walk, found, guess)
-    except NotProvedError:
-        if are_compared(walk, op):
-            return Unknown(found.shape)
-        raise
+    return placed_like(walk, found, guess)
 
 
 def placed_like(walk: Walk, found: View | Known, guess: View) -> View:
@@ -307,8 +274,7 @@ def _results(
         assert isinstance(guess, View)
         position = carried.index(number)
         attributes = (position, tuple(carried.index(each) for each in proved))
-        name = LOCAL_LOOP if guess.term.is_varying else "while"
-        term = walk.table.make(name, attributes, tuple(terms), guess.term.shape, guess.term.element)
+        term = walk.table.make("while", attributes, tuple(terms), guess.term.shape, guess.term.element)
         results[number] = replace(guess, term=term, outside=None)
     return results
 
@@ -326,7 +292,7 @@ def _require_same_iterations(walk: Walk, test: Term, carried: Mapping[int, tuple
             continue
         seen.add(term)
         pending += term.operands
-        if term.op in ("variable", LOCAL_VARIABLE):
+        if term.op == "variable":
             level, position = cast("tuple[int, int]", term.attributes)
             if level == walk.level and position in carried:
                 needed[position] = carried[position]

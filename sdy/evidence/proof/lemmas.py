@@ -64,7 +64,7 @@ def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
         found = folded(op, cast("list[Known]", known), shape_of(op.results[0]), element_of(op.results[0]))
         if found is not None:
             return [found]
-    return compute(walk, op, elementwise(op), known, is_elementwise=True)
+    return compute(walk, op, elementwise(op), known)
 
 
 def bitcast(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

@@ -15,8 +15,9 @@ class Proof(HtmlRepr):
     `lemmas` has how often each lemma was used. `proved` of the `ops` of the local program have a relation to a global
     value, in all sizes. `failures` has a diagnostic per op, or result, where the proof does not follow; later ops that
     need the result of such an op are not listed. If it is empty, the programs compute the same values, apart from
-    rounding: but for the `checked` ops, for any sizes. These were run in exact numbers, as `check` says; `gaps` has the
-    diagnostics of the first of them, where the lemmas end. `differs` says that a run showed other results.
+    rounding: but for the `checked` ops, for any sizes. These were run in exact numbers, as `check` says; `gaps` has
+    remarks on the first of them, where the lemmas end, and `borders` is the number of values at which they go on, which
+    the runs compared. `differs` says that a run showed other results.
     """
 
     lemmas: tuple[tuple[str, int], ...]
@@ -25,6 +26,7 @@ class Proof(HtmlRepr):
     failures: tuple[Diagnostic, ...]
     checked: int = 0
     check: str = ""
+    borders: int = 0
     gaps: tuple[Diagnostic, ...] = ()
     differs: bool = False
 
@@ -52,6 +54,7 @@ class Proof(HtmlRepr):
             "ops_proved": self.proved,
             "ops_checked": self.checked,
             "check": self.check or None,
+            "borders": self.borders,
             "lemmas": dict(self.lemmas),
             "failures": list(map(_to_json, self.failures)),
             "gaps": list(map(_to_json, self.gaps)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from sdy.diagnostics.diagnostic import Diagnostic
@@ -14,44 +15,71 @@ from sdy.diagnostics.progress import stage
 from sdy.dialects.facts.traits import ComputesBy, is_elementwise
 from sdy.dialects.ir.op_location import span_of, user_code_error_at
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import block_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.evidence.local_program import check_local_program
 from sdy.evidence.proof.control import placed_like
-from sdy.evidence.proof.device_operations import local_results
-from sdy.evidence.proof.device_values import argument, bases, contributions_of
 from sdy.evidence.proof.factors import attributes_of, batched, by_rule, elementwise
-from sdy.evidence.proof.known import as_view, moved, whole
+from sdy.evidence.proof.known import as_view, moved
 from sdy.evidence.proof.lemmas import LEMMAS, concatenate
 from sdy.evidence.proof.offsets import Offset
 from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.proof.readings import moved_readings, plain_readings
 from sdy.evidence.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
 from sdy.evidence.proof.reshapes import cleaned, recast, root
+from sdy.evidence.proof.shards import argument, bases, contributions_of
 from sdy.evidence.proof.structured import compute, known_operands
 from sdy.evidence.proof.terms import Shape, TermTable
 from sdy.evidence.proof.views import broadcast
-from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, returned_by, shape_of
+from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, named, returned_by, shape_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.rule import OpShardingRule
 
 
-def prove_by_lemmas(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement) -> Proof:
+class Border(NamedTuple):
+    """A value of the local program that is, on each device, the shard of a value of the program that a placement says.
+
+    Both are values of the main functions.
+    """
+
+    value: SSAValue
+    of: SSAValue
+    placement: TensorPlacement
+
+
+class Lemmas(NamedTuple):
+    """What lemmas prove, given borders, and the borders that they need.
+
+    `unrelated` has the values of the main function that are no windows of values of the program, and from which results
+    follow that are not proved.
+    """
+
+    proof: Proof
+    crossed: tuple[Border, ...]
+    unrelated: tuple[SSAValue, ...]
+
+
+def prove_by_lemmas(
+    written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, borders: Sequence[Border] = ()
+) -> Lemmas:
     """Return the ops for which lemmas show that the local program computes the same as the global one, for any size.
 
-    The shardings of arguments and results are those of the boundary. Raises: SdyError SDY-V004 or SDY-T115 if the local
-    program cannot be that of a device; see `check_local_program`.
+    The shardings of arguments and results are those of the boundary. Borders are taken as they say, where no lemma
+    holds. Raises: SdyError SDY-V004 or SDY-T115 if the local program cannot be that of a device; see
+    `check_local_program`.
     """
     check_local_program(local, boundary)
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
     lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
-    global_walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
-    whole_arguments = [_whole_argument(*each, table) for each in enumerate(main.body.block.args)]
+    global_walk = Walk(devices, table, *lemmas)
+    whole_arguments = [named(each, number, table, "argument") for number, each in enumerate(main.body.block.args)]
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
+    walk = Walk(devices, table, *lemmas)
+    walk.borders = {each.value: relation for each in borders if (relation := _at_border(walk, each, global_walk))}
     table.is_recording = False
-    walk = Walk(devices, table, *lemmas, lemma_of_devices=local_results)
     placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
     arguments = [_local_argument(number, *each, devices, table) for number, each in enumerate(placed)]
     with stage("proof"):
@@ -64,6 +92,8 @@ def prove_by_lemmas(written: ModuleOp, local: ModuleOp, boundary: ProgramPlaceme
             reasons.setdefault(reason, []).append(number)
     span = span_of(local_main)
     differences = [Diagnostic("SDY-V003", _of_results(*each), span) for each in reasons.items()]
+    wrong = [returned[number] for numbers in reasons.values() for number in numbers]
+    walk.unproved.update(each.owner for each in wrong if isinstance(each.owner, Operation))
     if differences:
         walk.name_lost()
     failures = [_failure(op, reason) for op, reason in walk.reasons.items()]
@@ -71,16 +101,35 @@ def prove_by_lemmas(written: ModuleOp, local: ModuleOp, boundary: ProgramPlaceme
         failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
     used = tuple(sorted(walk.used.items()))
     proved = len(walk.reached) - len(walk.unproved)
-    return Proof(used, len(walk.reached), proved, (*failures, *differences))
+    proof = Proof(used, len(walk.reached), proved, (*failures, *differences))
+    crossed = tuple(each for each in borders if each.value in walk.crossed)
+    return Lemmas(proof, crossed, tuple(_unrelated(walk, local_main.body.block, wrong)))
 
 
-def _whole_argument(number: int, value: SSAValue, table: TermTable) -> Relation:
-    """Return the relation of an argument of the global program to itself; unknown if it has no elements to relate."""
-    shape = shape_of(value)
-    if not _has_elements(value):
-        return Unknown(shape)
-    kept = tuple(size for size in shape if size > 1)
-    return whole(table.make("argument", number, (), kept, element_of(value)), shape)
+def _at_border(walk: Walk, border: Border, global_walk: Walk) -> Relation | None:
+    """Return the relation of the local value of a border; None if that of the program has none."""
+    wanted, shape = global_walk.environment[border.of], shape_of(border.value)
+    if not isinstance(wanted, View | Known):
+        return None
+    try:
+        return _target(walk, shape, wanted, bases(border.placement, shape, walk.devices))[1]
+    except NotProvedError:
+        return None
+
+
+def _unrelated(walk: Walk, block: Block, wrong: Sequence[SSAValue]) -> Iterator[SSAValue]:
+    """Yield values that are not proved, and those in the same block that they follow from and that have no relation."""
+    pending, seen = list(wrong), set[SSAValue](wrong)
+    while pending:
+        value = pending.pop()
+        op = value.owner
+        if not isinstance(op, Operation):
+            continue
+        yield value
+        for each in (operand for inner in op.walk() for operand in inner.operands):
+            if each not in seen and block_of(each) is block and walk.is_open(walk.environment[each]):
+                seen.add(each)
+                pending.append(each)
 
 
 def _local_argument(
@@ -130,12 +179,12 @@ def _difference(
     except NotProvedError as error:
         return str(error)
     try:
-        return _mismatch(walk, relation, *_target(walk, relation, wanted, tables), partial)
+        return _mismatch(walk, relation, *_target(walk, relation.shape, wanted, tables), partial)
     except NotProvedError as error:
         return str(error)
 
 
-def _target(walk: Walk, relation: Relation, wanted: View | Known, tables: Sequence[Offset]) -> tuple[View, View]:
+def _target(walk: Walk, shape: Shape, wanted: View | Known, tables: Sequence[Offset]) -> tuple[View, View]:
     """Return the plain view of a result of the program, and the window of it that the local value must be.
 
     Raises: NotProvedError if the result has no plain view.
@@ -149,7 +198,7 @@ def _target(walk: Walk, relation: Relation, wanted: View | Known, tables: Sequen
     for dim, digits in enumerate(target.dims):
         if dim_of(digits) >= 0:
             base[dim_of(digits)] = tables[dim]
-    sizes = zip(target.dims, relation.shape, strict=True)
+    sizes = zip(target.dims, shape, strict=True)
     dims = tuple(tuple(each._replace(size=size) for each in digits[:1]) for digits, size in sizes)
     return target, replace(target, base=tuple(base), dims=dims)
 
@@ -241,7 +290,7 @@ def _own_op(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     attributes = (attributes_of(op), tuple(others))
     known = known_operands(operands)
     if is_elementwise(op):
-        return compute(walk, op, replace(elementwise(op), attributes=attributes), known, is_elementwise=True)
+        return compute(walk, op, replace(elementwise(op), attributes=attributes), known)
     stated = type(op).get_trait(ComputesBy)
     factors = batched(op, (), attributes) if stated is None else by_rule(_rule_of(op, stated), attributes)
     return compute(walk, op, factors, known)

@@ -66,9 +66,6 @@ def moved_readings(view: View, table: TermTable) -> list[View]:
         else:
             other = None
         found += [] if other is None else [other]
-    if view.partial is None and view.outside is None:
-        for term, base, dims in table.joined((view.term, view.base, view.dims)):
-            found.append(View(term, base, tuple(tuple(map(Digit._make, digits)) for digits in dims)))
     return found
 
 

@@ -17,7 +17,6 @@ from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.evidence.proof.compute import Computation, Placement, computed
 from sdy.evidence.proof.contributions import is_neutral, masked
-from sdy.evidence.proof.device_values import check_effect
 from sdy.evidence.proof.factors import (
     Factors,
     along,
@@ -43,6 +42,7 @@ from sdy.evidence.proof.relations import (
     have_same_bits,
 )
 from sdy.evidence.proof.reshapes import cleaned
+from sdy.evidence.proof.shards import check_effect
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
 from sdy.evidence.proof.windows import (
@@ -72,12 +72,11 @@ def compute(
     operands: Sequence[View | Known],
     name: str = "",
     *,
-    is_elementwise: bool = False,
     shards: tuple[tuple[int, Placement], ...] = (),
 ) -> list[Relation]:
     """Return the relations of the results of an op with these factors."""
     shapes, elements = tuple(map(shape_of, op.results)), tuple(map(element_of, op.results))
-    work = Computation(name or op.name, factors, shapes, elements, walk.devices, is_elementwise, shards)
+    work = Computation(name or op.name, factors, shapes, elements, walk.devices, shards)
     return list(computed(work, operands, walk.table))
 
 

@@ -9,10 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sdy.evidence.proof.offsets import Offset
-
 Shape = tuple[int, ...]
-Arrangement = tuple[tuple[tuple[int, int, int], ...], ...]  # of each dim: size, dim of a source or -1, and step
 Parts = tuple[tuple[int, int, int], ...]  # of a slice: start, size, and step, 0 for one element, in each dim
 
 
@@ -49,9 +46,6 @@ class Arguments(NamedTuple):
     result: int
 
 
-Window = tuple[Term, tuple[Offset, ...], Arrangement]  # the term, base and dims of a view
-
-
 @dataclass(frozen=True, slots=True)
 class Derived:
     """A term that the global program computes from another one by moving data.
@@ -74,10 +68,8 @@ class TermTable:
     is_recording: bool = True
     _terms: dict[Hashable, Term] = field(default_factory=dict[Hashable, Term])
     _global_terms: set[Term] = field(default_factory=set[Term])
-    _global_ops: set[str] = field(default_factory=set[str])
     _constants: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
     _slices: dict[tuple[Term, Parts], Term] = field(default_factory=dict[tuple[Term, Parts], Term])
-    _joined: dict[Window, dict[Window, None]] = field(default_factory=dict["Window", "dict[Window, None]"])
     _derived: dict[Term, dict[Term, Derived]] = field(default_factory=dict[Term, dict[Term, Derived]])
 
     def make(self, op: str, attributes: Hashable, operands: tuple[Term, ...], shape: Shape, element: str) -> Term:
@@ -85,11 +77,10 @@ class TermTable:
         key = (op, attributes, operands, shape, element)
         term = self._terms.get(key)
         if term is None:
-            is_varying = op in VARYING or (op not in SHARED and any(each.is_varying for each in operands))
+            is_varying = op in VARYING or (op != "while" and any(each.is_varying for each in operands))
             term = self._terms[key] = Term(op, attributes, operands, shape, element, is_varying, len(self._terms))
         if self.is_recording and term not in self._global_terms:
             self._global_terms.add(term)
-            self._global_ops.add(op)
             if op == "constant" and len(shape) == 1:
                 self._constants.setdefault(element, []).append(term)
         return term
@@ -120,28 +111,10 @@ class TermTable:
         """Return the terms into which the global program moves the data of `source`."""
         return tuple(self._derived.get(source, {}).values())
 
-    def note_joined(self, part: Window, window: Window) -> None:
-        """Note a value of which devices have parts that are windows of another term."""
-        if self.is_recording:
-            self._joined.setdefault(part, {})[window] = None
-
-    def joined(self, part: Window) -> tuple[Window, ...]:
-        """Return windows of values of the global program, of which devices have the windows `part`."""
-        return tuple(self._joined.get(part, ()))
-
     def is_global(self, term: Term) -> bool:
         """Return whether the global program computes the term."""
         return term in self._global_terms
 
-    def has(self, op: str) -> bool:
-        """Return whether the global program has a term of an op."""
-        return op in self._global_ops
 
-
-LOCAL = "value of each device"  # a term that has the values of all devices, one after the other
-JOINED = "value of parts"  # one of which devices have parts
-LOCAL_SCALAR = "scalar of each device"
-LOCAL_VARIABLE = "variable of each device"
-LOCAL_LOOP = "while on each device"
-VARYING = frozenset({"device", "local_gather", LOCAL_SCALAR, LOCAL_VARIABLE, LOCAL_LOOP})  # they depend on the device
-SHARED = frozenset({LOCAL, JOINED, "while"})  # they do not, even if what they are computed from does
+NAMED = "value"  # of an op of the program for which there is no lemma
+VARYING = frozenset({"device", "local_gather"})  # they depend on the device

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.facts.traits import terminator_of
@@ -18,7 +18,7 @@ from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.token_types import TokenType
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.evidence.proof.known import as_known, element_type
+from sdy.evidence.proof.known import as_known, element_type, whole
 from sdy.evidence.proof.op_sets import KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
 from sdy.evidence.proof.relations import (
     FREE,
@@ -28,10 +28,9 @@ from sdy.evidence.proof.relations import (
     Relation,
     Unknown,
     View,
-    is_within,
     tidy,
 )
-from sdy.evidence.proof.terms import LOCAL_VARIABLE, Shape, Term, TermTable
+from sdy.evidence.proof.terms import NAMED, Shape, Term, TermTable
 
 Environment = dict[SSAValue, Relation]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]
@@ -61,6 +60,7 @@ class Walk:
     lemmas_of_empty_operands: dict[str, Lemma] = field(default_factory=dict[str, Lemma])
     lemma_of_others: Callable[[Operation], Lemma | None] = lambda _: None  # of ops that are in no table
     functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
+    main: Block | None = None
     used: Counter[str] = field(default_factory=Counter[str])
     reached: set[Operation] = field(default_factory=set[Operation])
     unproved: set[Operation] = field(default_factory=set[Operation])
@@ -69,19 +69,16 @@ class Walk:
     long_loops: set[Operation] = field(default_factory=set[Operation])  # their iterations are not walked one by one
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
-    lemma_of_devices: Lemma | None = None  # for ops of manual computations for which no lemma of the list holds
     # Why loops do not keep the relation of a carried value: the first op of each that is not proved then.
     lost: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    entered: dict[Operation, list[Relation]] = field(
-        default_factory=dict[Operation, list[Relation]]
-    )  # manual computations
-    parts: dict[View, Relation] = field(default_factory=dict[View, Relation])  # that they return, by windows of results
     callers: dict[Block, CallOp] = field(default_factory=dict[Block, CallOp])
+    borders: Environment = field(default_factory=dict[SSAValue, Relation])  # what is taken where lemmas end
+    crossed: list[SSAValue] = field(default_factory=list[SSAValue])  # the borders of which the relation was taken
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
 
     def run(self, module: ModuleOp, main: FuncOp, arguments: Sequence[Relation]) -> list[Relation]:
         """Return the relations of the results of the main function."""
-        self.functions = functions_of(module)
+        self.functions, self.main = functions_of(module), main.body.block
         return self.block(main.body.block, arguments)
 
     def block(self, block: Block, arguments: Sequence[Relation]) -> list[Relation]:
@@ -96,7 +93,23 @@ class Walk:
                 break
             for result, relation in zip(op.results, self.op(op, operands), strict=True):
                 self.environment[result] = relation
+                if self.table.is_recording and block is self.main and isinstance(relation, Unknown):
+                    self.environment[result] = named(result, len(self.environment), self.table)
+                if result in self.borders and self.is_open(relation):
+                    self._cross(result, relation)
         return found
+
+    def _cross(self, result: OpResult, relation: Relation) -> None:
+        """Take the relation of a border for a result."""
+        self.environment[result] = self.borders[result]
+        self.crossed.append(result)
+        self.unproved.add(result.op)
+        if isinstance(relation, View):
+            self.reasons.setdefault(result.op, f"it is {relation.term}, which the program does not compute")
+
+    def is_open(self, relation: Relation) -> bool:
+        """Return whether a value is no window of a value that the global program has."""
+        return isinstance(relation, Unknown) or (isinstance(relation, View) and not self.table.is_global(relation.term))
 
     def region(self, region: Region, arguments: Sequence[Relation]) -> list[Relation]:
         """Return the relations of what a region returns, one level deeper."""
@@ -141,14 +154,7 @@ class Walk:
                 raise NotProvedError(f"expected tensors of static shape, got {each.type}")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
             raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
-        try:
-            found = lemma(self, op, operands)
-        except NotProvedError:
-            others = _by_devices(self, op, operands, None)
-            if others is None:
-                raise
-            return others
-        return _by_devices(self, op, operands, found) or found
+        return lemma(self, op, operands)
 
     def name_lost(self) -> None:
         """Name the ops because of which loops keep no relation of a carried value."""
@@ -181,8 +187,7 @@ class Walk:
 
     def variable(self, number: int, like: Term) -> Term:
         """Return the term of an argument of the region that is entered next, which has values like a term."""
-        op = LOCAL_VARIABLE if like.is_varying else "variable"
-        return self.table.make(op, (self.level, number), (), like.shape, like.element)
+        return self.table.make("variable", (self.level, number), (), like.shape, like.element)
 
     def fingerprint(self, region: Region) -> tuple[tuple[Term, ...], str]:
         """Return what a region on scalars computes, and the name of its op if it only combines its two arguments.
@@ -219,26 +224,6 @@ class Walk:
 def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:
     """Return whether nothing follows from a value that is not known: it has elements, and is not a token."""
     return 0 not in unknown.shape and not isinstance(value.type, TokenType)
-
-
-def _by_devices(
-    walk: Walk, op: Operation, operands: list[Relation], found: list[Relation] | None
-) -> list[Relation] | None:
-    """Return the results as values that each device computes by itself; None if they are none, or need not be such.
-
-    They need not if `found` has windows of terms of the program that tell all elements of the results. A window that
-    reaches over the end of its term does not tell the elements outside, unless they are a known scalar.
-    """
-    windows = [each for each in found or () if isinstance(each, View)]
-    is_told = all(each.outside is not None or is_within(each) for each in windows)
-    is_global = walk.table.is_recording or all(walk.table.is_global(each.term) for each in windows)
-    if walk.lemma_of_devices is None or (found is not None and is_told and is_global):
-        return None
-    try:
-        results = walk.lemma_of_devices(walk, op, operands)
-    except NotProvedError:
-        return None
-    return results
 
 
 def _has_contributions(relation: Relation) -> bool:
@@ -281,6 +266,14 @@ def element_of(value: SSAValue) -> str:
     if tensor is None:
         raise NotProvedError("expected a tensor")
     return element_type(tensor.element_type)
+
+
+def named(value: SSAValue, number: int, table: TermTable, name: str = NAMED) -> Relation:
+    """Return the relation of a value of the program to itself; unknown if it has no elements to relate."""
+    shape = static_shape(value.type)
+    if shape is None or 0 in shape:
+        return Unknown(shape_of(value))
+    return whole(table.make(name, number, (), tuple(size for size in shape if size > 1), element_of(value)), shape)
 
 
 def free(term: Term, shape: Shape) -> View:

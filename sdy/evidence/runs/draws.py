@@ -126,16 +126,23 @@ class Draws:
         is_small, has_edges = kind == SMALL_NUMBERS, kind == SHUFFLED
         if is_float(dtype) or is_complex(dtype):
             return of_parts(
-                *(_numbers(generator, shape, field, is_small=is_small) for _ in range(1 + is_complex(dtype)))
+                *(random_numbers(generator, shape, field, is_small=is_small) for _ in range(1 + is_complex(dtype)))
             )
         if self._given is not None:
             return self._given[index]
         if is_bool(dtype):
             return generator.integers(0, 2, shape).astype(dtype)
-        return _integers(generator, self._types[index], self._uses[index], is_small=is_small, has_edges=has_edges)
+        found = _integers(generator, self._types[index], self._uses[index], is_small=is_small, has_edges=has_edges)
+        if found.size > 1 or is_small or self._uses[index].ends_loops or self._uses[index].indexed_sizes:
+            return found
+        # A few draws of one number could miss a side of a bound: it is large, small, and negative in turn.
+        low, high = _limits(dtype)
+        is_negative = has_edges != (index % 2 > 0) and low < 0
+        return generator.integers(*((low, 0) if is_negative else (high // 2, high)), shape).astype(dtype)
 
 
-def _numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:
+def random_numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:
+    """Return numbers of a field: any, or small ones in steps of 1 / 16."""
     if is_small:
         return field.of_floats(generator.integers(-SMALL, SMALL + 1, tuple(shape)) / 16.0)
     half = field.prime // 2

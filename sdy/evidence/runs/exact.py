@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.compile.compiled import Compiled
@@ -16,8 +17,10 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.call_targets import names_of_call
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
+from sdy.evidence.runs.both_programs import BothPrograms
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly
 from sdy.evidence.runs.draws import MOST_DRAWS, Draw, Draws
 from sdy.evidence.runs.parting import DeviceValues, ProgramValues, Suspect, suspects
@@ -25,15 +28,12 @@ from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.shards import check_equal_copies, unshard
 from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.executor import CompiledBlocks
 from sdy.interpreter.field.numbers import Field
-from sdy.interpreter.run import RunSettings
+from sdy.interpreter.ops.custom_calls import is_opaque
 from sdy.model.devices.placement import TensorPlacement
 from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 
 SECONDS_FOR_DRAWS = 10.0  # after which no draws are made beyond the least number
-# The loops of a local program may run so many iterations, given those of the program: a fault may make one endless.
-FACTOR_OF_ITERATIONS, MORE_ITERATIONS = 4, 1000
 MOST_SUSPECTS = 8  # whose combination is tried
 NO_EXACT_FORM = "SDY-X022"  # the code of errors for what cannot run in a field
 
@@ -44,37 +44,35 @@ class ExactRuns:
     def __init__(self, program: Compiled[Any]) -> None:
         with garbage_collection_paused():
             written, local = with_field_types(program.written), with_field_types(program.local)
-        self._program = replace(program, written=written, folded=written, local=local)
-        self._blocks: tuple[CompiledBlocks, CompiledBlocks] = ({}, {})
+        self._runs = BothPrograms(replace(program, written=written, folded=written, local=local))
 
     def round(self, draw: Draw, watch: Watch = unwatched) -> VerifiedRound:
         """Compare the results of both programs for one draw. Raises: SdyError if a program cannot be run."""
-        program, host, other_host = self._program, self._program.origin.host(), self._program.origin.host()
+        expected, results = self.results(draw, watch)
+        triples = zip(results, self._runs.program.boundary.results, expected, strict=True)
+        return VerifiedRound(draw.name, tuple(compared(index, *each, draw.field) for index, each in enumerate(triples)))
+
+    def results(self, draw: Draw, watch: Watch = unwatched) -> tuple[list[Array], list[DeviceArray]]:
+        """Return the results of both programs for one draw. Raises: SdyError if a program cannot be run."""
+        program = self._runs.program
         with watch("original program", main_function(program.written)) as observer:
-            settings = RunSettings(observer, draw.field, self._blocks[1], host)
-            expected = program.run_on_one_device(draw.inputs, settings)
-        other_host.most_iterations = FACTOR_OF_ITERATIONS * host.iterations + MORE_ITERATIONS
+            expected = self._runs.on_one_device(draw.inputs, draw.field, observer)
         with watch("partitioned program", main_function(program.local)) as observer:
-            settings = RunSettings(observer, draw.field, self._blocks[0], other_host)
-            results = program.run_on_devices(draw.inputs, settings)
-        triples = zip(results, program.boundary.results, expected, strict=True)
-        return VerifiedRound(
-            draw.name, tuple(_compared(index, *each, draw.field) for index, each in enumerate(triples))
-        )
+            return expected, self._runs.on_devices(draw.inputs, draw.field, observer)
 
     def parting(self, draw: Draw, found: VerifiedRound, *, is_rewritten: bool) -> Diagnostic | None:
         """Return at which op the programs part in a draw that shows a difference, if their values tell.
 
         A program that `is_rewritten` may have other values and be right: it is told only what mends its results.
         """
-        program, values = self._program, ProgramValues()
+        program, values = self._runs.program, ProgramValues()
         for array in draw.inputs:
             values.add(array)
-        program.run_on_one_device(draw.inputs, RunSettings(values.observe, draw.field, host=program.origin.host()))
+        self._runs.on_one_device(draw.inputs, draw.field, values.observe)
         if not values.is_complete:
             return None
         seen = DeviceValues(values)
-        program.run_on_devices(draw.inputs, RunSettings(seen.observe, draw.field, host=program.origin.host()))
+        self._runs.on_devices(draw.inputs, draw.field, seen.observe)
         wrong = [each.index for each in found.comparisons if not each.agrees]
         first: Suspect | None = None
         suspected = suspects(seen, main_function(program.local), wrong, program.mesh, draw.field)
@@ -88,24 +86,23 @@ class ExactRuns:
 
     def _is_mended(self, suspect: Suspect, draw: Draw) -> bool:
         """Return whether the combination that a suspect lacks makes all results of a draw agree."""
-        program = self._program
+        program = self._runs.program
         if suspect.missing is None or not suspect.is_in(program.local):
             return False
         return ExactRuns(replace(program, local=suspect.mended(program.local, program.mesh))).round(draw).agrees
 
     def branches_not_taken(self) -> list[tuple[Operation, int]]:
         """Return the ops with branches of which one never ran, though the op did, and the number of that branch."""
-        ran = self._blocks[1]
         return [
             (op, number)
-            for op in pre_order(self._program.written)
-            if isinstance(op, IfOp | CaseOp) and op.parent in ran
+            for op in pre_order(self._runs.program.written)
+            if isinstance(op, IfOp | CaseOp) and op.parent is not None and self._runs.has_run(op.parent)
             for number, region in enumerate(op.regions)
-            if region.block not in ran
+            if not self._runs.has_run(region.block)
         ]
 
 
-def _compared(
+def compared(
     index: int, result: DeviceArray, placement: TensorPlacement, expected: Array, field: Field
 ) -> OutputComparison:
     """Compare a result of all devices, whose copies must be equal too."""
@@ -150,7 +147,7 @@ def exact_outcome(
             if opaque is not None:
                 raise _no_exact_form(opaque)
             return ExactOutcome(tuple(rounds), parting=runs.parting(draw, rounds[-1], is_rewritten=is_rewritten))
-    return ExactOutcome(tuple(rounds), tuple(_not_reached(runs, draws, len(rounds))))
+    return ExactOutcome(tuple(rounds), tuple(_not_reached(program.written, runs, draws, len(rounds))))
 
 
 def _numbers(runs: ExactRuns, draws: Draws) -> Iterator[int]:
@@ -162,11 +159,13 @@ def _numbers(runs: ExactRuns, draws: Draws) -> Iterator[int]:
         number += 1
 
 
-def _not_reached(runs: ExactRuns, draws: Draws, count: int) -> Iterator[str]:
+def _not_reached(written: ModuleOp, runs: ExactRuns, draws: Draws, count: int) -> Iterator[str]:
     for op, number in runs.branches_not_taken():
         name = ("true branch", "false branch")[number] if isinstance(op, IfOp) else f"branch {number}"
         line = span_of(op)
         yield f"the {name} of the {op.name}" + (f" at line {line.line}" if line is not None else "")
+    for name in dict.fromkeys(names_of_call(op)[0] for op in pre_order(written) if is_opaque(op)):
+        yield f"the kernel of @{name}, which is taken for a function of its operands"
     if count < draws.count or draws.missing:
         yield "some values of arguments that choose a path or a place"
 

@@ -42,7 +42,7 @@ def verify_reduced(program: Compiled[Any], seed: int = 0, watch: Watch = unwatch
     failure: SdyError | None = None
     for programs in _sizes_to_try(program):
         try:
-            tried.append(_verified(programs, program, seed, watch))
+            tried.append(verified(programs, program, seed, watch))
         except SdyError as error:
             failure = error
             continue
@@ -78,8 +78,9 @@ def _is_short(programs: ReducedPrograms) -> bool:
     return _needed(programs, is_freed=False).seconds <= SECONDS_FOR_OTHER_SIZES
 
 
-def _verified(small: ReducedPrograms, program: Compiled[Any], seed: int, watch: Watch) -> Verification:
-    _check_budget(small, program.written)
+def verified(small: ReducedPrograms, program: Compiled[Any], seed: int = 0, watch: Watch = unwatched) -> Verification:
+    """Run a program and its local one in sizes that were chosen. Raises: SdyError SDY-X151 if these are too large."""
+    check_budget(small, program.written)
     reduced = replace(program, written=small.written, folded=small.written, local=small.local, boundary=small.boundary)
     found = verify_sizes_as_they_are(reduced, seed, special=True, watch=watch)
     devices = (program.mesh.device_count, small.boundary.mesh.device_count)
@@ -110,7 +111,10 @@ def choose_sizes(program: Compiled[Any], *, reduced: bool | None, given: Sequenc
         raise SdyError(Diagnostic("SDY-T270", message, hint="pass reduced=False to verify with these arrays"))
     if reduced:
         return RunSizes(is_reduced=True)
-    needed = estimate_of_run(program.written) + estimate_on_devices(program.local, program.boundary)
+    own = ReducedPrograms(program.written, program.local, program.boundary, ())
+    if is_within_budget(_needed(own, is_freed=False)):  # which is known in less time
+        return RunSizes(is_reduced=False)
+    needed = _needed(own)
     if reduced is None and not has_arrays and not is_within_budget(needed):
         return RunSizes(is_reduced=True, needed=needed)
     check_memory(needed, program.written, hint)
@@ -124,7 +128,8 @@ def _needed(small: ReducedPrograms, *, is_freed: bool = True) -> RunEstimate:
     return estimate_of_run(small.written, is_freed=is_freed) + on_devices
 
 
-def _check_budget(small: ReducedPrograms, written: ModuleOp) -> None:
+def check_budget(small: ReducedPrograms, written: ModuleOp) -> None:
+    """Check that a program may be run in reduced sizes. Raises: SdyError SDY-X151 if they are too large."""
     needed = RunEstimate(0, 0.0)
     for is_freed in (False, True):  # what takes less time to estimate is tried first
         declared = _needed(small, is_freed=is_freed)

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.compile.compiled import Compiled
 from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.both_programs import BothPrograms
 from sdy.evidence.runs.comparison import VerifiedRound, found_difference
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
 
@@ -38,11 +39,13 @@ def special_rounds(program: Compiled[Any], seed: int) -> Iterator[VerifiedRound]
 
     Raises: SdyError if the program cannot be run.
     """
+    runs = BothPrograms(program)
     for name, inputs in special_inputs(program.written, seed):
-        actual, expected = program.run_flat(inputs), program.run_on_one_device(inputs)
+        expected = runs.on_one_device(inputs)
+        actual = program.global_results(runs.on_devices(inputs))
         kinds = [_differs_in_kind(*pair) for pair in zip(actual, expected, strict=True)]
         if any(each.any() for each in kinds):
-            varied = [program.run_on_one_device(_changed(inputs, [seed, run])) for run in range(CHANGED_RUNS)]
+            varied = [runs.on_one_device(_changed(inputs, [seed, run])) for run in range(CHANGED_RUNS)]
             for place, (differs, result) in enumerate(zip(kinds, expected, strict=True)):
                 for other in varied:
                     differs &= ~_differs_in_kind(other[place], result)

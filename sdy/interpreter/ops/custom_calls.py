@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
@@ -22,7 +23,7 @@ from sdy.dialects.stablehlo.call_targets import (
     names_of_call,
     ragged_all_to_all_groups,
 )
-from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of
+from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of, is_lapack_call
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, layout_of
@@ -203,11 +204,22 @@ def _results(function: Callable[..., object], op: CustomCallOp, arrays: Arrays) 
     return found
 
 
+def _known(op: CustomCallOp) -> Callable[[CustomCallOp], Kernel] | None:
+    return next((TARGETS[name] for name in names_of_call(op) if name in TARGETS), None)
+
+
+def is_opaque(op: Operation) -> TypeIs[CustomCallOp]:
+    """Return whether an op is a call without a kernel and without effects: it is some function of its operands."""
+    if not isinstance(op, CustomCallOp) or is_lapack_call(op) or op.called_computations or _known(op) is not None:
+        return False
+    return not (op.has_side_effect and op.has_side_effect.value.data)
+
+
 @KERNELS.of(CustomCallOp)
 def custom_call(op: CustomCallOp) -> Kernel:
     """Return the kernel of the target. Raises: SdyError SDY-X003 if it is unknown."""
     target = op.call_target_name.data
-    known = next((TARGETS[name] for name in names_of_call(op) if name in TARGETS), None)
+    known = _known(op)
     kernel = lapack_call(op) if known is None else known(op)
     if kernel is None:
         names = ", ".join(f"@{name}" for name in TARGETS)

@@ -23,7 +23,7 @@ from sdy.dialects.stablehlo import contraction, linalg, random, shape
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.enums import ComparisonType, FftType
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
-from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex
 from sdy.interpreter.arrays.field_types import (
@@ -273,22 +273,26 @@ def _substituted(context: KernelContext, matrix: Array, known: Array, *, is_lowe
 @KERNELS.of(linalg.CholeskyOp)
 def cholesky(op: linalg.CholeskyOp) -> Kernel:
     """Return pseudo-random numbers, functions of all elements of a matrix: only batch dims are sharded."""
-    return _of_all_elements(op)
+    return _of_all_elements(op, max(rank_of(op.operands[0]) - 2, 0))
 
 
 @KERNELS.of(CustomCallOp)
-def factorization(op: CustomCallOp) -> Kernel:
-    """Return pseudo-random numbers, functions of all elements of its matrices, for a call of LAPACK."""
-    return _of_all_elements(op)
+def custom_call(op: CustomCallOp) -> Kernel:
+    """Return pseudo-random numbers for a call of LAPACK, or one without a kernel.
+
+    The former are functions of all elements of a matrix, the latter of all elements of their operands.
+    """
+    return _of_all_elements(op, max(rank_of(op.operands[0]) - 2, 0) if is_lapack_call(op) else 0)
 
 
-def _of_all_elements(op: Operation) -> Kernel:
-    batch_rank = max(rank_of(op.operands[0]) - 2, 0)
+def _of_all_elements(op: Operation, batch_rank: int) -> Kernel:
     results = [(shape_of(each)[batch_rank:], dtype_of_type(each.type)) for each in op.results]
+    stated = sorted({**op.properties, **op.attributes}.items())
+    name = "".join(f" {key} = {each}" for key, each in stated if not key.startswith(("sdy.", "mhlo.sharding")))
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         field, rank = field_of(context), context.rank + batch_rank
-        digests = field.seed(str(op.attributes.get("call_target_name", op.name)))
+        digests = field.seed(op.name + name)
         for array in arrays:
             columns = parts_of(array) if is_field(array.dtype) else (array.astype(np.float64),)
             for column in columns:

@@ -4,8 +4,8 @@
     after   %0 = stablehlo.add %a, %b : tensor<4x!sdy.field>
 
 Constants stay as they are written: their op converts them. Ops that depend on the format of their elements
-(`bitcast_convert`, those of quantized elements, and custom calls other than those of LAPACK) keep their types: operands
-are converted before, and results after.
+(`bitcast_convert`, those of quantized elements, and custom calls with a kernel, but for LAPACK) keep their types:
+operands are converted before, and results after.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
 from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import BitcastConvertOp
 from sdy.interpreter.arrays.field_types import field_type
+from sdy.interpreter.ops.custom_calls import is_opaque
 from sdy.interpreter.quantized import has_quantized
 from sdy.passes.rewriting.insertion import erase, insert, insert_before, redirect_other_uses
 
@@ -78,7 +79,7 @@ def _replaced(value_type: Attribute) -> Attribute:
 
 def _depends_on_format(op: Operation) -> bool:
     if isinstance(op, CustomCallOp):
-        return not is_lapack_call(op)
+        return not is_lapack_call(op) and not is_opaque(op)
     if has_fact(type(op), Contraction) and _has_floats(op.operands[0]) != _has_floats(op.results[0]):
         return True  # products of floats that are rounded to integers
     return isinstance(op, BitcastConvertOp) or has_quantized(op) or op.dialect_name() not in _KNOWN
@@ -89,7 +90,12 @@ def _has_floats(value: SSAValue) -> bool:
 
 
 def computes_floats(op: Operation) -> bool:
-    """Return whether an op computes floats itself, in a kernel of a user or outside of the program."""
+    """Return whether an op computes floats itself, in a kernel of a user or outside of the program.
+
+    Numbers of a field stand for the results of an opaque call, but show nothing where they differ.
+    """
+    if is_opaque(op):
+        return True
     if isinstance(op, BitcastConvertOp) or not _depends_on_format(op):
         return False
     if isinstance(op, CustomCallOp) and op.call_target_name.data in IDENTITY_CALLS:

@@ -6,17 +6,21 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sdy.compile.compiled import Compiled
 from sdy.cost.flops import unpriced_remark
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span, render
 from sdy.passes.export.optimize.remark_codes import SAVINGS
-from sdy.program.pipeline import MESH_TENSOR, Pipeline
 from sdy.program.program import Program
 from sdy.tools.command_line.files import read_text
 
+if TYPE_CHECKING:
+    from sdy.program.pipeline import Pipeline
+
 T = TypeVar("T")
+
+MESH_TENSOR = "!mpmd.mesh_tensor"  # in the text of each program with values on meshes
 
 VERBOSE_HELP = "list all entries, not one for several that differ only in names and lines"
 
@@ -47,6 +51,8 @@ def with_program_and_text(
     text = read_text(file)
     try:
         if use_pipeline is not None and MESH_TENSOR in text:
+            from sdy.program.pipeline import Pipeline  # imported here, because few programs have several meshes
+
             return use_pipeline(Pipeline.from_text(text, file), text)
         program = Program.from_text(text, file)
         remark = unpriced_remark(program.module) if is_priced else None

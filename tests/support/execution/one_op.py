@@ -110,7 +110,7 @@ def _shards(array: Array, place: TensorPlacement, mesh: Mesh) -> DeviceArray:
 
 def is_proved(local: str, whole: str, boundary: ProgramPlacement) -> bool:
     """Return whether the local program is proved."""
-    return prove_by_lemmas(_parsed(whole), _parsed(local), boundary).is_proved
+    return prove_by_lemmas(_parsed(whole), _parsed(local), boundary).proof.is_proved
 
 
 def is_the_same(local: str, whole: str, boundary: ProgramPlacement) -> bool:

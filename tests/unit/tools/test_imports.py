@@ -47,3 +47,11 @@ def test_commands_with_plain_output_import_no_packages_for_tables_and_arrays(
     imported = done.stdout.rpartition("imported: ")[2].split()
     assert "xdsl" in imported
     assert not {"rich", "pygments", "numpy", "jax", "lark"}.intersection(imported)
+
+
+def test_verify_imports_nothing_for_several_meshes_or_proofs() -> None:
+    script = "import sys, sdy.tools.verify; print(*(name for name in sys.modules if name.startswith('sdy.')))"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=120)
+    imported = set(done.stdout.split())
+    assert "sdy.evidence.runs.verification" in imported
+    assert not {"sdy.program.pipeline", "sdy.mpmd.passes.pipelines", "sdy.evidence.proof.prove"} & imported

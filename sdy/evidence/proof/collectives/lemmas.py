@@ -17,12 +17,12 @@ from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxe
 from sdy.evidence.proof.collectives.windows import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.evidence.proof.compute import Computation, computed
 from sdy.evidence.proof.contributions import combined, neutral_element
-from sdy.evidence.proof.device_values import note_part, part_of, put_together, starts
 from sdy.evidence.proof.factors import Factors, number, reduced_along
 from sdy.evidence.proof.known import DTYPES, as_known, as_view, combined_copies
 from sdy.evidence.proof.offsets import Groups, at
 from sdy.evidence.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.evidence.proof.reshapes import cleaned
+from sdy.evidence.proof.shards import starts
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.views import slice_along
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, ops_around, returned_by, shape_of
@@ -146,17 +146,13 @@ def manual_computation(walk: Walk, op: Operation, operands: list[Relation]) -> l
         for dim, (extent, axes) in enumerate(zip(shape_of(argument), manual_axes(sharding, manual), strict=True)):
             if axes:
                 part = slice_along(part, dim, starts(axes, mesh, extent), extent)
-        arguments.append(part_of(walk, part))
+        arguments.append(part)
     walk.block(op.body.block, arguments)
     return _results(walk, op)
 
 
 def _results(walk: Walk, op: ManualComputationOp) -> list[Relation]:
-    """Return the results of a manual computation whose body was walked.
-
-    Where the windows that devices return do not follow each other, the results are put together as what the devices
-    return. Raises: NotProvedError if copies may differ.
-    """
+    """Return the results of a manual computation whose body was walked. Raises: NotProvedError if copies may differ."""
     results: list[Relation] = []
     meshes = visible_meshes(op)
     for position, value in enumerate(returned_by(op.body)):
@@ -165,19 +161,8 @@ def _results(walk: Walk, op: ManualComputationOp) -> list[Relation]:
             results.append(Unknown(shape_of(result)))
             continue
         mesh, axes_of_dims = mesh_of(walk, sharding, meshes), manual_axes(sharding, op.manual_axes.data)
-        places = [starts(axes, mesh, size) for axes, size in zip(axes_of_dims, relation.shape, strict=True)]
         groups = {dim: groups_along(axes, mesh) for dim, axes in enumerate(axes_of_dims) if axes}
-        copies = _copies(walk, op, mesh)
-        try:
-            found = _returned(walk, relation, groups, copies)
-        except NotProvedError:
-            found = put_together(walk, relation, places, copies, result)
-        results.append(found)
-        if isinstance(found, View):
-            window: View | Known = found
-            for dim in groups:
-                window = slice_along(window, dim, places[dim], relation.shape[dim])
-            note_part(walk, window, relation)
+        results.append(_returned(walk, relation, groups, _copies(walk, op, mesh)))
     return results
 
 

@@ -185,6 +185,7 @@ class ProofOutcome(TypedDict):
     ops_proved: Annotated[int, "for any size"]
     ops_checked: Annotated[int, "in reduced sizes, in exact numbers"]
     check: Annotated[str | None, "how they were checked"]
+    borders: Annotated[int, "values after checked ops that the runs compared, and from which the proof goes on"]
     lemmas: Annotated[dict[str, int], "how often each lemma was used"]
     failures: list[Failure]
     gaps: Annotated[list[Failure], "the first ops that are checked, not proved"]

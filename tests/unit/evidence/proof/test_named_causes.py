@@ -49,9 +49,8 @@ def test_the_cause_in_a_loop_is_named(op: str, cause: str) -> None:
         for each in ("tensor<4096x512xf32>", "tensor<2048x512xf32>")
     ]
     whole, local = (parse_module(each, "program.mlir") for each in texts)
-    messages = [
-        each.message for each in prove_by_lemmas(whole, local, ProgramPlacement(mesh, (sharded,), (sharded,))).failures
-    ]
+    proof = prove_by_lemmas(whole, local, ProgramPlacement(mesh, (sharded,), (sharded,))).proof
+    messages = [each.message for each in proof.failures]
     assert len(messages) == 2
     assert messages[0].startswith(cause)
     assert messages[1].startswith("result 0 is not proved: ")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sdy
+from sdy.evidence.runs.verification import Verdict
 from sdy.ir import print_module
 from sdy.tools.main import main
 
@@ -26,6 +27,13 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 
 def test_the_same_call_is_proved() -> None:
     assert repr(sdy.Program.from_text(TEXT.replace("EFFECT", "")).prove()).startswith("Proof(proved")
+
+
+def test_the_same_call_is_the_same_function() -> None:
+    program = sdy.Program.from_text(TEXT.replace("EFFECT", ""))
+    found = program.verify().verification
+    assert found.verdict is Verdict.SAME
+    assert found.not_reached == ("the kernel of @attend, which is taken for a function of its operands",)
 
 
 def test_a_call_with_side_effects_is_not() -> None:

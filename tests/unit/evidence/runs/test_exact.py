@@ -140,6 +140,20 @@ def test_each_branch_is_taken(op: str) -> None:
     assert verified(CASE, **{f"stablehlo.{op}": "stablehlo.tanh"}).verdict is Verdict.DIFFERS
 
 
+def test_a_lost_bound_of_a_number_is_seen_in_each_seed() -> None:
+    text = """func.func @main(%n: tensor<i32>, %m: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.maximum %n, %c : tensor<i32>
+  %1 = stablehlo.minimum %m, %c : tensor<i32>
+  return %0, %1 : tensor<i32>, tensor<i32>
+}"""
+    program = sdy.Program.from_text(text).partition()
+    for returned in ("%n, %1", "%0, %c", "%c, %1", "%0, %m"):
+        wrong = replace(program, local=parse_module(text.replace("return %0, %1", f"return {returned}"), "local.mlir"))
+        found = [verify_sizes_as_they_are(wrong, seed).verdict for seed in range(4)]
+        assert set(found) == {Verdict.DIFFERS}, returned
+
+
 def test_choices_are_combined_while_they_are_few() -> None:
     draws = Draws(parse_module(CASE), 0)
     pairs = {(int(draw.inputs[0]), bool(draw.inputs[1])) for draw in draws}
