@@ -19,6 +19,7 @@ from sdy.compile.origin import Origin
 from sdy.compile.signature import FlatSignature
 from sdy.cost.hardware import Hardware
 from sdy.dialects.facts.traits import is_terminator
+from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.sdy.ops import MeshOp
@@ -79,6 +80,7 @@ class Layout:
     solution: Solution
 
 
+@garbage_collection_paused()
 def layout_on(
     program: OneMicrobatch, mesh: Mesh, hardware: Hardware, free_bytes: float, seconds: float
 ) -> Layout | None:
@@ -110,6 +112,7 @@ def with_shardings_of(layout: Layout, program: OneMicrobatch) -> ModuleOp:
     return module
 
 
+@garbage_collection_paused()
 def layer_costs(module: ModuleOp, program: OneMicrobatch, mesh: Mesh, hardware: Hardware) -> list[LayerCost]:
     """Return the costs of the first, the middle and the last layer of a module with shardings."""
     return [_Layer(module, program, mesh, hardware, layer).cost() for layer in range(3)]

@@ -20,7 +20,6 @@ from sdy.report.tables.pipeline_tables import chart, pipeline_tables
 from sdy.report.tables.program_tables import bytes_text
 from sdy.search.pipelines.pipeline_request import PipelineRequest
 from sdy.search.pipelines.pipeline_search import PipelineResult, mesh_of_stage, search_pipeline
-from sdy.search.pipelines.stage_timeline import SCHEDULES
 from sdy.search.plans.plan_code import leaf_specs, rules_lines, rules_of
 
 
@@ -211,7 +210,6 @@ class PipelinePlan(Reported):
             "mesh_of_stage": list(self.mesh_of_stage),
             "microbatches": self.microbatches,
             "schedule": self.schedule,
-            "schedules_compared": list(SCHEDULES),
             "recomputing": list(self.recomputing),
             "in_shardings": self.in_shardings,
             "rules": self.rules,

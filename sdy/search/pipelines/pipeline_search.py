@@ -252,7 +252,8 @@ class _PipelineSearch:
 
     def _simulate(self, stages: int, priced: PricedLayers) -> None:
         """Simulate the schedules: with all divisions into stages if they are few, or else with balanced stages."""
-        for schedule, chunks in SCHEDULES.items():
+        pairs = [(schedule, chunks) for schedule, numbers in SCHEDULES.items() for chunks in numbers]
+        for schedule, chunks in pairs:
             count = stages * chunks
             if count > self.found.count or self._is_beaten(priced.bound(stages)):
                 continue

@@ -15,8 +15,15 @@ from sdy.mpmd.schedules.builtin import Unit
 from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS, splits_backward
 from sdy.search.pipelines.layer_costs import LayerCost
 
-# The schedules that are compared, with the number of stages of each mesh.
-SCHEDULES = {"GPipe": 1, "1F1B": 1, "ZB-H1": 1, "ZB-H2": 1, "Interleaved1F1B": 2, "DualPipeV": 2}
+# The schedules that are compared, with the numbers of stages of each mesh.
+SCHEDULES = {
+    "GPipe": (1,),
+    "1F1B": (1,),
+    "ZB-H1": (1,),
+    "ZB-H2": (1,),
+    "Interleaved1F1B": (2, 4, 8),
+    "DualPipeV": (2,),
+}
 
 
 @dataclass(frozen=True)

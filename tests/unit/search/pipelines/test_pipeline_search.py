@@ -70,7 +70,8 @@ def all_pipelines(plan: PipelinePlan) -> list[tuple[float, int]]:
     """Return the seconds and the peak bytes of all pipelines without recomputation."""
     found: list[tuple[float, int]] = []
     for meshes, priced in plan.result.priced:
-        for schedule, chunks in SCHEDULES.items():
+        pairs = [(schedule, chunks) for schedule, numbers in SCHEDULES.items() for chunks in numbers]
+        for schedule, chunks in pairs:
             for cut in all_cuts(LAYERS, meshes * chunks):
                 timeline = timeline_of(priced, meshes, schedule, cut, frozenset(), plan.request.hardware)
                 found.append((timeline.seconds, max(timeline.peak_bytes)))
