@@ -11,7 +11,7 @@ depends on the values of all layers that it passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
@@ -86,6 +86,17 @@ def equal_layers(module: ModuleOp) -> EqualLayers:
     return _Placement(copy, block, found).placed()
 
 
+def producers(values: Iterable[SSAValue], is_among: Callable[[Operation], bool]) -> set[Operation]:
+    """Return the ops that compute values, and those that compute their operands, as long as they are among some."""
+    found, pending = set[Operation](), [value.owner for value in values]
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Operation) and op not in found and is_among(op):
+            found.add(op)
+            pending += [value.owner for value in used_from_outside(op)]
+    return found
+
+
 def _forward_layers(ops: Sequence[Operation]) -> RepeatedLayers | None:
     """Return the first long run of equal ops in which each layer uses results of the one before."""
     structure = StructuralHash()
@@ -125,7 +136,7 @@ class _Placement:
             for op in run:
                 self._place_forward(op, layer)
         self._set_levels(carried)
-        for op in self._producers([parameter[0] for parameter in carried]):
+        for op in producers((parameter[0] for parameter in carried), lambda op: op not in self.layer_of):
             self._place_forward(op, 0)
         rest = list(self._rest(ops))
         self._place_rest(rest)
@@ -156,15 +167,6 @@ class _Placement:
             if len(set(parameter)) == len(parameter):
                 for layer, value in enumerate(parameter):
                     self.levels.setdefault(value, layer)
-
-    def _producers(self, values: Sequence[SSAValue]) -> Iterator[Operation]:
-        """Yield the ops outside of the layers that compute values."""
-        pending = [value.owner for value in values if isinstance(value.owner, Operation)]
-        while pending:
-            op = pending.pop()
-            if op not in self.layer_of:
-                yield op
-                pending += [value.owner for value in used_from_outside(op) if isinstance(value.owner, Operation)]
 
     def _rest(self, ops: Sequence[Operation]) -> Iterator[Operation]:
         """Yield the other ops that depend on a layer, in order."""

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from sdy.compile.compiled import compiled
 from sdy.compile.options import CompileOptions
@@ -21,8 +20,7 @@ from sdy.cost.hardware import Hardware
 from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_block, main_function
-from sdy.dialects.ir.walk import ops_in
-from sdy.dialects.sdy.ops import MeshOp
+from sdy.dialects.ir.walk import ancestor_in, ops_in
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding, sharding_of
 from sdy.dialects.stablehlo.elementwise import AddOp
@@ -31,8 +29,8 @@ from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.passes.export.layers.structural_hash import used_from_outside
-from sdy.passes.rewriting.insertion import insert
-from sdy.search.pipelines.one_microbatch import OneMicrobatch, Phase, function_module
+from sdy.search.pipelines.equal_layers import producers
+from sdy.search.pipelines.one_microbatch import Extraction, OneMicrobatch, Phase
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import Goal, SearchRequest
@@ -139,7 +137,7 @@ class _Layer:
         sent_back = [value for value in self._leaving(backward) if self._is_used(value, self.layer - 1, Phase.BACKWARD)]
         kept = [value for value in self._leaving(forward) if self._is_used(value, self.layer, Phase.BACKWARD)]
         gradients = [value for value in self._leaving(backward) if self._is_used(value, self.layer, Phase.UPDATE)]
-        needed = self._needed_for(sent_back, backward)
+        needed = list(producers(sent_back, set(backward).__contains__))
         split = self._phase_cost(needed, []) if needed and len(needed) < len(backward) else None
         whole = self._phase_cost(backward, gradients)
         arguments = self._arguments([*forward, *backward, *update])
@@ -168,12 +166,7 @@ class _Layer:
 
     def _users(self, value: SSAValue) -> Iterator[Operation]:
         """Yield the ops of the main function that use a value, in their regions too."""
-        block = main_block(self.module)
-        for use in value.uses:
-            op = use.operation
-            while op.parent is not block and (parent := op.parent_op()) is not None:
-                op = parent
-            yield op
+        return (ancestor_in(main_block(self.module), use.operation) for use in value.uses)
 
     def _is_used(self, value: SSAValue, layer: int, phase: Phase) -> bool:
         return any(self._places.get(user) == (layer, phase) for user in self._users(value))
@@ -184,25 +177,9 @@ class _Layer:
 
     def _with_shared(self, ops: Sequence[Operation]) -> list[Operation]:
         """Return ops with those that are computed wherever they are used, in order."""
-        found, pending = set[Operation](ops), list(ops)
-        while pending:
-            for value in used_from_outside(pending.pop()):
-                owner = value.owner
-                if isinstance(owner, Operation) and owner not in self._places and owner not in found:
-                    found.add(owner)
-                    pending.append(owner)
+        used = (value for op in ops for value in used_from_outside(op))
+        found = {*ops, *producers(used, lambda op: op not in self._places)}
         return [op for op in ops_in(main_block(self.module)) if op in found]
-
-    def _needed_for(self, values: Sequence[SSAValue], ops: Sequence[Operation]) -> list[Operation]:
-        """Return those of some ops that compute values."""
-        own, found = set(ops), set[Operation]()
-        pending = [value.owner for value in values]
-        while pending:
-            op = pending.pop()
-            if isinstance(op, Operation) and op in own and op not in found:
-                found.add(op)
-                pending += [value.owner for value in used_from_outside(op)]
-        return [op for op in ops if op in found]
 
     def _phase_cost(self, ops: Sequence[Operation], sums: Sequence[SSAValue]) -> PhaseCost:
         """Return the cost of ops as a program, which adds some of its results to those of earlier microbatches."""
@@ -214,32 +191,17 @@ class _Layer:
         return PhaseCost(cost.seconds, max(0, cost.peak_bytes - edges))
 
     def _extracted(self, ops: Sequence[Operation], sums: Sequence[SSAValue]) -> ModuleOp:
-        block = Block()
-        copies: dict[SSAValue, SSAValue] = {}
-        arguments: list[SSAValue] = []
-
-        def argument(value: SSAValue) -> SSAValue:
-            arguments.append(value)
-            return block.insert_arg(value.type, len(block.args))
-
+        found = Extraction()
         for op in self._with_shared(ops):
-            for value in used_from_outside(op):
-                if value not in copies:
-                    copies[value] = argument(value)
-            block.add_op(op.clone(copies))
+            found.add(op)
         results = self._leaving(ops)
-        returned: list[SSAValue] = []
-        for value in results:
-            copy = copies[value]
-            if value in sums:
-                add = AddOp.create(operands=[copy, argument(value)], result_types=[value.type])
-                block.add_op(add)
-                copy = add.results[0]
-            returned.append(copy)
-        module = function_module(block, returned)
-        insert(MeshOp(MESH_NAME, self.mesh), InsertPoint.at_start(module.body.block), module.location)
-        for value, argument_of in zip(arguments, block.args, strict=True):
-            set_sharding(argument_of, self._sharding(value))
+        for value in (each for each in results if each in sums):
+            add = AddOp.create(operands=[found.copies[value], found.argument(value)], result_types=[value.type])
+            found.block.add_op(add)
+            found.copies[value] = add.results[0]
+        module = found.module([found.copies[value] for value in results], self.mesh)
+        for value, argument in zip(found.arguments, found.block.args, strict=True):
+            set_sharding(argument, self._sharding(value))
         for index, value in enumerate(results):
             set_function_result_sharding(main_function(module), index, self._sharding(value))
         return module

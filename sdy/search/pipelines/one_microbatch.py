@@ -25,7 +25,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr, DenseType
 from sdy.dialects.facts.traits import collective_kind, is_terminator, terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
 from sdy.dialects.ir.symbols import MAIN, main_block, main_function
-from sdy.dialects.ir.walk import ops_in, pre_order
+from sdy.dialects.ir.walk import of_class, ops_in, pre_order
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding
@@ -36,7 +36,7 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.passes.export.layers.structural_hash import used_from_outside
 from sdy.passes.rewriting.insertion import erase, insert, replace_op
-from sdy.search.pipelines.equal_layers import EqualLayers
+from sdy.search.pipelines.equal_layers import EqualLayers, producers
 from sdy.search.searched_module import MESH_NAME
 
 AXIS = "microbatch"
@@ -89,60 +89,69 @@ def three_layers(layers: EqualLayers) -> ThreeLayers:
 
 
 @dataclass(slots=True)
-class _Reduction:
-    layers: EqualLayers
-    middle: int
+class Extraction:
+    """A program of some ops of another one. `arguments` has the values of the other one that become its arguments."""
+
+    block: Block = field(default_factory=Block)
     copies: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     arguments: list[SSAValue] = field(default_factory=list[SSAValue])
-    block: Block = field(default_factory=Block)
 
-    def reduced(self) -> ThreeLayers:
-        layers, old = self.layers, main_function(self.layers.module)
-        kept = (0, self.middle, layers.count - 1)
-        same = dict(self._same_values())
-        ops = [op for op in ops_in(old.body.block) if not is_terminator(op)]
-        needed = self._needed(ops, kept)
-        for op in (each for each in ops if each in needed):
-            for value in used_from_outside(op):
-                source = value
-                while source not in self.copies and source in same:
-                    source = same[source]
-                self.copies[value] = self.copies[source] if source in self.copies else self._argument(value)
-            copy = op.clone(self.copies)
-            layer = layers.layer_of.get(op)
-            place = _ANYWHERE if layer is None else kept.index(layer)
-            phase = Phase.FORWARD if layer is None or op in layers.forward else Phase.BACKWARD
-            copy.location = FileLineColLoc(StringAttr(_PLACES), IntAttr(place), IntAttr(phase))
-            self.block.add_op(copy)
-        returned = [self.copies[value] for value in terminator_of(old.body).operands if value.owner in needed]
-        for layer in kept:
-            for value in layers.inputs[layer]:
-                copy = self.copies[value]
-                rank = len(static_shape(copy.type) or ())
-                dims = (DimSharding((AxisRef(AXIS),)), *[_OPEN] * (rank - 1))
-                set_sharding(copy, TensorSharding(MESH_NAME, dims))
-        return ThreeLayers(
-            function_module(self.block, returned), list(self._originals()), self.batches(), layers.trains
-        )
-
-    def batches(self) -> tuple[int, ...]:
-        """Return the sizes of the batch in the inputs of a layer."""
-        return tuple((static_shape(value.type) or (1,))[0] for value in self.layers.inputs[0])
-
-    def _argument(self, value: SSAValue) -> SSAValue:
+    def argument(self, value: SSAValue) -> SSAValue:
+        """Return a new argument for a value."""
         self.arguments.append(value)
         return self.block.insert_arg(value.type, len(self.block.args))
 
-    def _needed(self, ops: Sequence[Operation], kept: Sequence[int]) -> set[Operation]:
-        """Return the ops of the layers that are kept, and the ops that belong to no layer but are used there."""
-        found = set[Operation]()
-        used = set[SSAValue]()
-        for op in reversed(ops):
-            layer = self.layers.layer_of.get(op)
-            if layer in kept or (layer is None and not used.isdisjoint(op.results)):
-                found.add(op)
-                used.update(used_from_outside(op))
-        return found
+    def add(self, op: Operation, same: Mapping[SSAValue, SSAValue] | None = None) -> Operation:
+        """Add a copy of an op. Operands that were not computed are those that are the same, or become arguments."""
+        for value in used_from_outside(op):
+            source = value
+            while source not in self.copies and same is not None and source in same:
+                source = same[source]
+            self.copies[value] = self.copies[source] if source in self.copies else self.argument(value)
+        copy = op.clone(self.copies)
+        self.block.add_op(copy)
+        return copy
+
+    def module(self, returned: Sequence[SSAValue], mesh: Mesh | None = None) -> ModuleOp:
+        """Return the module, whose main function returns some values of its block, with a mesh."""
+        self.block.add_op(ReturnOp(*returned))
+        types = FunctionType.from_lists([each.type for each in self.block.args], [each.type for each in returned])
+        module = ModuleOp([FuncOp(MAIN, types, Region(self.block))])
+        return module if mesh is None else with_mesh(module, mesh)
+
+
+def with_mesh(module: ModuleOp, mesh: Mesh) -> ModuleOp:
+    """Add a mesh to a module, and return it."""
+    insert(MeshOp(MESH_NAME, mesh), InsertPoint.at_start(module.body.block), module.location)
+    return module
+
+
+@dataclass(slots=True)
+class _Reduction:
+    layers: EqualLayers
+    middle: int
+    found: Extraction = field(default_factory=Extraction)
+
+    def reduced(self) -> ThreeLayers:
+        layers, old = self.layers, main_function(self.layers.module)
+        kept, same = (0, self.middle, layers.count - 1), dict(self._same_values())
+        ops = [op for op in ops_in(old.body.block) if not is_terminator(op)]
+        own = [op for op in ops if layers.layer_of.get(op) in kept]
+        used = (value for op in own for value in used_from_outside(op))
+        needed = {*own, *producers(used, lambda op: op not in layers.layer_of)}
+        for op in (each for each in ops if each in needed):
+            layer = layers.layer_of.get(op)
+            place = _ANYWHERE if layer is None else kept.index(layer)
+            phase = Phase.FORWARD if layer is None or op in layers.forward else Phase.BACKWARD
+            self.found.add(op, same).location = FileLineColLoc(StringAttr(_PLACES), IntAttr(place), IntAttr(phase))
+        copies = self.found.copies
+        for value in (copies[each] for layer in kept for each in layers.inputs[layer]):
+            rank = len(static_shape(value.type) or ())
+            dims = (DimSharding((AxisRef(AXIS),)), *[_OPEN] * (rank - 1))
+            set_sharding(value, TensorSharding(MESH_NAME, dims))
+        module = self.found.module([copies[each] for each in terminator_of(old.body).operands if each.owner in needed])
+        batches = tuple((static_shape(value.type) or (1,))[0] for value in layers.inputs[0])
+        return ThreeLayers(module, list(self._originals()), batches, layers.trains)
 
     def _same_values(self) -> Iterator[tuple[SSAValue, SSAValue]]:
         """Yield pairs of a value of a layer that is left out, and the one of a layer that is kept in its place."""
@@ -170,20 +179,13 @@ class _Reduction:
     def _originals(self) -> Iterator[Sequence[BlockArgument]]:
         by_layer = self.layers.arguments_by_layer()
         middle = by_layer[1:-1]
-        for value in self.arguments:
+        for value in self.found.arguments:
             if not isinstance(value, BlockArgument):
                 yield ()
                 continue
             number = next((at for at, each in enumerate(by_layer[self.middle]) if each is value), None)
             alike = [] if number is None else [each[number] for each in middle if number < len(each)]
             yield alike if alike and all(each.type == value.type for each in alike) else (value,)
-
-
-def function_module(block: Block, returned: Sequence[SSAValue]) -> ModuleOp:
-    """Return a module whose main function has a block, and returns some of its values."""
-    block.add_op(ReturnOp(*returned))
-    types = FunctionType.from_lists([each.type for each in block.args], [each.type for each in returned])
-    return ModuleOp([FuncOp(MAIN, types, Region(block))])
 
 
 def one_microbatch(layers: ThreeLayers, microbatches: int) -> OneMicrobatch | None:
@@ -194,18 +196,13 @@ def one_microbatch(layers: ThreeLayers, microbatches: int) -> OneMicrobatch | No
     """
     if any(batch % microbatches for batch in layers.batches):
         return None
-    module = copy_with_regions(layers.module)
-    insert(
-        MeshOp(MESH_NAME, Mesh((MeshAxis(AXIS, microbatches),))),
-        InsertPoint.at_start(module.body.block),
-        module.location,
-    )
+    module = with_mesh(copy_with_regions(layers.module), Mesh((MeshAxis(AXIS, microbatches),)))
     options = CompileOptions(optimize_communication=False)
     local = compiled(module, Origin("", FlatSignature()), options).local
     for op in ops_in(main_block(local)):
         if isinstance(op, DeviceIdOp):
             replace_op(op, _zero_like(op))  # the first microbatch stands for all
-    places = _Phases(main_block(local)).found()
+    places = _places(main_block(local))
     numbered: dict[int, tuple[int, Phase]] = {}
     for number, op in enumerate(pre_order(local)):
         op.location = FileLineColLoc(StringAttr(AXIS), IntAttr(number), IntAttr(0))
@@ -221,43 +218,31 @@ def _zero_like(op: DeviceIdOp) -> ConstantOp:
     return ConstantOp.create(result_types=[found], properties={"value": DenseElementsAttr.from_values(found, [0])})
 
 
-@dataclass(slots=True)
-class _Phases:
-    block: Block
-    updates: set[Operation] = field(default_factory=set[Operation])  # what depends on a sum over microbatches
-    constant: set[Operation] = field(default_factory=set[Operation])  # what depends on no argument
-
-    def found(self) -> dict[Operation, tuple[int, Phase]]:
-        """Return the layer and phase of ops, and erase the sums over microbatches, on which updates depend."""
-        found: dict[Operation, tuple[int, Phase]] = {}
-        sums: list[AllReduceOp] = []
-        for op in [each for each in ops_in(self.block) if not is_terminator(each)]:
-            layer, phase = _place(op)
-            if all(value.owner in self.constant for value in used_from_outside(op)):
-                self.constant.add(op)  # layers may share it
-                continue
-            is_update = any(value.owner in self.updates for value in used_from_outside(op))
-            if isinstance(op, AllReduceOp) and layer != _ANYWHERE:
-                sums.append(op)
-                is_wrong = is_update
-                self.updates.add(op)
-            else:
-                is_wrong = collective_kind(type(op)) is not None and not isinstance(op, AllReduceOp)
-                is_wrong = is_wrong or (is_update and phase is Phase.FORWARD and layer != _ANYWHERE)
-                if isinstance(op, AllReduceOp):
-                    sums.append(op)
-                elif is_update:
-                    self.updates.add(op)
-                    found[op] = layer, Phase.UPDATE
-                elif layer != _ANYWHERE:
-                    found[op] = layer, phase
-            if is_wrong:
-                raise SdyError(_needs_all(op))
-        for op in sums:
-            for result, operand in zip(op.results, op.inputs, strict=True):
-                replace_uses(result, operand)
-            erase(op)
-        return found
+def _places(block: Block) -> dict[Operation, tuple[int, Phase]]:
+    """Return the layer and phase of ops, and erase the sums over microbatches, on which updates depend."""
+    found: dict[Operation, tuple[int, Phase]] = {}
+    updates, constant = set[Operation](), set[Operation]()  # what depends on a sum, and what depends on no argument
+    ops = [op for op in ops_in(block) if not is_terminator(op)]
+    for op in ops:
+        layer, phase = _place(op)
+        owners = {value.owner for value in used_from_outside(op)}
+        if owners <= constant:
+            constant.add(op)  # layers may share it
+            continue
+        is_update, is_sum = not owners.isdisjoint(updates), isinstance(op, AllReduceOp)
+        is_known = layer != _ANYWHERE
+        needs_others = is_update and is_known and (is_sum or phase is Phase.FORWARD)
+        if needs_others or (collective_kind(type(op)) is not None and not is_sum):
+            raise SdyError(_needs_all(op))
+        if is_update or (is_sum and is_known):
+            updates.add(op)
+        if not is_sum and (is_known or is_update):
+            found[op] = layer, Phase.UPDATE if is_update else phase
+    for op in of_class(ops, AllReduceOp):
+        for result, operand in zip(op.results, op.inputs, strict=True):
+            replace_uses(result, operand)
+        erase(op)
+    return found
 
 
 def _place(op: Operation) -> tuple[int, Phase]:
