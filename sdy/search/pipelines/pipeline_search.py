@@ -4,7 +4,8 @@
 2. The sharding search chooses its shardings on each mesh of a stage; the phases of its layers are priced.
 3. Each schedule is simulated for each number of stages and of microbatches, the most promising ones first: with all
    divisions into stages if there are few, or with stages of balanced time, between which layers then move while that is
-   better. A mesh that would hold too much recomputes the forward phases of its stages.
+   better. A mesh that would hold too much recomputes the forward phases of its stages. If the best pipeline needs that,
+   or none fits, shardings that need half the memory are tried, and half of that.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from sdy.search.search_end import SearchEnd
 SHARE_OF_SHARDINGS = 0.5  # of the time
 PRICED_MESHES = 2  # of each number of stages, those with the best shardings
 ALL_CUTS = 64  # up to so many divisions into stages, all are tried
+MOST_LAYOUTS = 3  # on a mesh, each with half the memory of the one before, while memory is what limits
 REFINED = 6  # candidates whose layers move from stage to stage
 
 
@@ -187,18 +189,28 @@ class _PipelineSearch:
 
     def _compare(self, meshes: Mapping[int, Sequence[Mesh]], end: float) -> None:
         """Price the layers and simulate them, the most promising ones first, until nothing is left or time is up."""
-        layouts = dict(self._layouts(meshes, end))
-        pending = [
-            (stages, layouts[mesh], count)
-            for stages, on in meshes.items()
-            for mesh in sorted(layouts.keys() & set(on), key=lambda each: layouts[each].solution.cost)[:PRICED_MESHES]
-            for count in self._programs
-        ]
+        layouts: dict[Mesh, Layout] = {}
         with stopping_at(end):
-            while pending:
-                chosen = min(pending, key=self._promise)
-                pending.remove(chosen)
-                self._simulate(*self._price(*chosen))
+            for turn in range(MOST_LAYOUTS):
+                layouts = dict(self._layouts(meshes, layouts, end))
+                costs = {mesh: layout.solution.cost for mesh, layout in layouts.items()}
+                pending = [
+                    (stages, layouts[mesh], count)
+                    for stages, on in meshes.items()
+                    for mesh in sorted(costs.keys() & set(on), key=costs.__getitem__)[:PRICED_MESHES]
+                    for count in self._programs
+                ]
+                while pending:
+                    chosen = min(pending, key=self._promise)
+                    # If nothing fits on any mesh, shardings that need less memory come first.
+                    is_seen = self._promise(chosen)[0] > 0
+                    if is_seen and turn < MOST_LAYOUTS - 1 and not self._is_beaten(inf):
+                        break
+                    pending.remove(chosen)
+                    self._simulate(*self._price(*chosen))
+                best = min(self._candidates, key=self._rank)
+                if not (self._rank(best)[0] or best.recomputing):
+                    break
             for candidate in sorted(self._candidates, key=self._rank)[:REFINED]:
                 self._move_layers(candidate)
 
@@ -231,10 +243,13 @@ class _PipelineSearch:
         self._priced.append((stages, found))
         return stages, found
 
-    def _layouts(self, meshes: Mapping[int, Sequence[Mesh]], end: float) -> Iterator[tuple[Mesh, Layout]]:
+    def _layouts(
+        self, meshes: Mapping[int, Sequence[Mesh]], looser: Mapping[Mesh, Layout], end: float
+    ) -> Iterator[tuple[Mesh, Layout]]:
         """Yield the shardings on each mesh, those of few axes first, until a share of the time is over.
 
-        They are those of the smallest microbatch: what its batch can be divided by, those of larger ones can.
+        They are those of the smallest microbatch: what its batch can be divided by, those of larger ones can. Where
+        `looser` has shardings, they need half as much memory.
         """
         different = sorted({mesh for on in meshes.values() for mesh in on}, key=lambda mesh: len(mesh.axes))
         seconds = SHARE_OF_SHARDINGS * max(0.0, end - monotonic())
@@ -245,7 +260,8 @@ class _PipelineSearch:
                 break
             note_step(f"choose shardings on the mesh {mesh}")
             share = max(0.0, limit - monotonic()) / (len(different) - number)
-            layout = layout_on(program, mesh, self.request.hardware, inf, share)
+            free = looser[mesh].solution.peak_bytes / 2 if mesh in looser else inf
+            layout = layout_on(program, mesh, self.request.hardware, free, share)
             if layout is not None:
                 has_any = True
                 yield mesh, layout

@@ -166,22 +166,20 @@ class StageTimeline:
         return layers[-1].sent if kind == "F" else layers[0].sent_back
 
     def _ends(self, kind: str, stage: int) -> tuple[str, str]:
-        target = stage + 1 if kind == "F" else stage - 1
-        return f"m{self.stages[stage].mesh}", f"m{self.stages[target].mesh}"
+        return self._mesh(stage), self._mesh(stage + 1 if kind == "F" else stage - 1)
 
     def _task(self, work: Work, numbers: dict[Work, int]) -> Task:
         kind, stage, microbatch = work
         if kind.startswith("T"):
             needs = (numbers[Work(kind[1:], stage, microbatch)],)
-            source, target = self._ends(kind[1:], stage)
-            return Task(f"{source} to {target}", self._links[kind[1:], stage], needs, is_in_order=False)
+            return Task(self._place(work), self._links[kind[1:], stage], needs, is_in_order=False)
         needed = {"F": [("F", stage - 1)], "A": [("F", stage), ("A", stage + 1)], "W": [("A", stage)], "U": []}[kind]
         needs = tuple(
             numbers[Work("T" + each if (each, at) in self._links and at != stage else each, at, microbatch)]
             for each, at in needed
             if 0 <= at < len(self.stages)
         )
-        return Task(f"m{self.stages[stage].mesh}", self._seconds(kind, stage), needs)
+        return Task(self._mesh(stage), self._seconds(kind, stage), needs)
 
     def _seconds(self, kind: str, number: int) -> float:
         stage = self.stages[number]
@@ -230,27 +228,26 @@ class StageTimeline:
             yield arrival.start, last.end, sum(self._sizes("A", number + 1))
 
     def _slot(self, work: Work, run: TaskRun) -> PipelineSlot:
-        kind, stage, microbatch = work
-        waits_for = "" if run.waited_for is None else self._text(self.works[run.waited_for])
-        if kind.startswith("T"):
-            place = " to ".join(self._ends(kind[1:], stage))
-            return PipelineSlot(place, "T", "transfer", microbatch, None, run.start, run.end, waits_for)
-        label, number = self._label(work)
-        return PipelineSlot(
-            f"m{self.stages[stage].mesh}", label, f"stage{stage}", number, stage, run.start, run.end, waits_for
-        )
-
-    def _label(self, work: Work) -> tuple[str, int | None]:
-        if work.kind == "U":
-            return "-", None
-        is_whole = work.kind == "A" and not self._is_split(work.stage)
-        return "B" if is_whole else work.kind, work.microbatch
-
-    def _text(self, work: Work) -> str:
-        if work.kind.startswith("T"):
-            return f"the transfer {' to '.join(self._ends(work.kind[1:], work.stage))}"
         kind, number = self._label(work)
-        return f"{kind}{'' if number is None else number} on m{self.stages[work.stage].mesh}"
+        cause = None if run.waited_for is None else self.works[run.waited_for]
+        waits_for = "" if cause is None else f"{''.join(map(str, self._label(cause)))} on {self._place(cause)}"
+        name = "transfer" if kind == "T" else f"stage{work.stage}"
+        microbatch = None if number == "" else int(number)
+        return PipelineSlot(self._place(work), kind, name, microbatch, work.stage, run.start, run.end, waits_for)
+
+    def _place(self, work: Work) -> str:
+        """Return the mesh of work, or the link of a transfer."""
+        return " to ".join(self._ends(work.kind[1:], work.stage)) if work.kind[1:] else self._mesh(work.stage)
+
+    def _mesh(self, stage: int) -> str:
+        return f"m{self.stages[stage].mesh}"
+
+    def _label(self, work: Work) -> tuple[str, str]:
+        """Return the kind of a slot, and its microbatch if there is one."""
+        if work.kind == "U":
+            return "-", ""
+        is_whole = work.kind == "A" and not self._is_split(work.stage)
+        return "B" if is_whole else work.kind[0], str(work.microbatch)
 
 
 def _ordered(schedule: str, units: Sequence[Unit], meshes: int) -> list[Unit]:

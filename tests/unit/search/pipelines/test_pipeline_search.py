@@ -44,11 +44,11 @@ def step(weights: Weights, x: jax.Array) -> Weights:
     return updated(weights, jax.grad(loss)(weights, x))
 
 
-def shapes(rows: int = ROWS, layers: int = LAYERS) -> tuple[Weights, Any]:
+def shapes(rows: int = ROWS, layers: int = LAYERS, width: int = WIDTH) -> tuple[Weights, Any]:
     def shape(*sizes: int) -> Any:
         return jax.ShapeDtypeStruct(sizes, jnp.bfloat16)
 
-    return [{"up": shape(WIDTH, 4 * WIDTH), "down": shape(4 * WIDTH, WIDTH)} for _ in range(layers)], shape(rows, WIDTH)
+    return [{"up": shape(width, 4 * width), "down": shape(4 * width, width)} for _ in range(layers)], shape(rows, width)
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +97,16 @@ def test_memory_changes_the_choice(program: sdy.Program[Any], plan: PipelinePlan
     fitting = [seconds for seconds, peak in all_pipelines(other) if peak <= free]
     assert other.cost.seconds <= min(fitting, default=other.cost.seconds)
     assert other.bound <= other.cost.seconds
+
+
+def test_weights_are_sharded_if_memory_is_short() -> None:
+    program = sdy.from_jax(jax.jit(step), *shapes(rows=1 << 13, width=512))
+    plan = program.search(stages=2, microbatches=16, mesh="x=4", on="h100")
+    free = 0.5 * plan.cost.peak_bytes
+    other = program.search(stages=2, microbatches=16, mesh="x=4", on="h100", memory=free)
+    assert set(plan.rules.values()) == {"P()"}
+    assert "P(None, 'x')" in other.rules.values()
+    assert other.cost.peak_bytes <= free
 
 
 def test_with_too_little_memory_stages_recompute_and_the_plan_says_that_nothing_fits(program: sdy.Program[Any]) -> None:
