@@ -189,7 +189,7 @@ class StageTimeline:
             case "A":
                 return stage.input_gradients if self._is_split(number) else stage.backward
             case "W":
-                return stage.backward - stage.input_gradients
+                return max(0.0, stage.backward - stage.input_gradients)
             case _:
                 return sum(each.update.seconds for each in stage.layers)
 
