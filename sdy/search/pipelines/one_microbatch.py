@@ -166,14 +166,14 @@ class _Reduction:
                 yield from zip(source, target, strict=True)
 
     def _passed_back(self, layer: int) -> list[SSAValue]:
-        """Return the values of a layer that earlier ones use in the backward pass."""
+        """Return the values of a layer, except scalars, that the one before uses in the backward pass."""
         layer_of, forward = self.layers.layer_of, self.layers.forward
         return [
             result
             for op, found in layer_of.items()
             if found == layer and op not in forward
             for result in op.results
-            if any(layer_of.get(use.operation, layer) < layer for use in result.uses)
+            if static_shape(result.type) and any(layer_of.get(use.operation) == layer - 1 for use in result.uses)
         ]
 
     def _originals(self) -> Iterator[Sequence[BlockArgument]]:

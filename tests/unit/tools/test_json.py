@@ -32,15 +32,16 @@ WRONG = """func.func @main(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> tensor<4
   return %0 : tensor<4x4xf32>
 }
 """
-LAYERS = """func.func @main(%x0: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
-"""
-for number in range(4):
-    LAYERS += f"""  %d{number} = stablehlo.dot_general %x{number}, %w, contracting_dims = [1] x [0]
+LAYER = """  %d{0} = stablehlo.dot_general %x{0}, %w, contracting_dims = [1] x [0]
       : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %t{number} = stablehlo.tanh %d{number} : tensor<64x64xf32>
-  %x{number + 1} = stablehlo.add %t{number}, %x{number} : tensor<64x64xf32>
+  %t{0} = stablehlo.tanh %d{0} : tensor<64x64xf32>
+  %x{1} = stablehlo.add %t{0}, %x{0} : tensor<64x64xf32>
 """
-LAYERS += "  return %x4 : tensor<64x64xf32>\n}\n"
+LAYERS = (
+    "func.func @main(%x0: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {\n"
+    + "".join(LAYER.format(number, number + 1) for number in range(4))
+    + "  return %x4 : tensor<64x64xf32>\n}\n"
+)
 
 # The arguments of each case, with files in braces, and its exit code.
 CASES: dict[str, tuple[str, int]] = {

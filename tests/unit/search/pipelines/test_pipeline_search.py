@@ -169,6 +169,25 @@ def test_a_program_without_a_backward_pass_is_divided() -> None:
     assert plan.to_json()["schedule"] in ("GPipe", "Interleaved1F1B")
 
 
+def test_gradients_flow_back_if_the_first_and_the_last_layer_share_a_weight_and_gradients_are_clipped() -> None:
+    def tied(weights: Weights, x: jax.Array) -> jax.Array:
+        return jnp.mean((loss_input(weights, x @ weights[0]["up"][:, :WIDTH]) @ weights[0]["up"]) ** 2)
+
+    def loss_input(weights: Weights, x: jax.Array) -> jax.Array:
+        return _chain(layer, weights[1:], x)
+
+    def tied_step(weights: Weights, x: jax.Array) -> Weights:
+        found = jax.grad(tied)(weights, x)
+        norm = sum(jnp.sum(each * each) for each in jax.tree.leaves(found))
+        return updated(weights, jax.tree.map(lambda each: each / norm, found))
+
+    plan = sdy.from_jax(jax.jit(tied_step), *shapes(layers=6)).search(stages=2, microbatches=4, mesh="x=2", on="h100")
+    first, middle, last = plan.result.best.priced.costs
+    assert first.sent == middle.sent
+    assert len(middle.sent_back) == len(last.sent_back) == 1
+    assert not first.sent_back
+
+
 def mean_over_batch(x: jax.Array, w: dict[str, jax.Array]) -> jax.Array:
     return layer(x - jnp.mean(x, axis=0), w)
 
