@@ -7,9 +7,9 @@ from its mesh to the other one is free. Source: docs/spec/08, 5.4 and 5.5.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -29,6 +29,7 @@ from sdy.mpmd.passes.export.memory import is_donated
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, SplitType
 
 SecondsOf = Callable[[FragmentInfo], float]
+MemoryCurve = tuple[tuple[float, int], ...]  # times, and the bytes alive from then on
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class MeshCost:
     bubble: float
     waits_for_transfers: float
     peak_bytes: int
-    memory: tuple[tuple[float, int], ...]
+    memory: MemoryCurve
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +152,14 @@ class _Simulation:
     def cost(self) -> PipelineCost:
         slots = tuple(map(self._slot, self._ops, self._runs))
         names = [named.name for named in self._program.layout.topology.data]
-        meshes = tuple(self._mesh(name) for name in names if any(slot.place == name for slot in slots))
+        memory = {name: self._memory(name) for name in names if any(slot.place == name for slot in slots)}
         between: dict[tuple[str, str], int] = defaultdict(int)
         for op in self._ops:
             if isinstance(op, TransferOp):
                 sent = sum(round(each.bytes) for each in self._messages(op) if each.source != each.target)
                 between[op.source_type.mesh, op.target_type.mesh] += sent
-        path = tuple(f"{slots[number].label} on {slots[number].place}" for number in critical_path(self._runs))
         machine = "given times" if self._hardware is None else self._hardware.name
-        end = max((run.end for run in self._runs), default=0.0)
-        return PipelineCost(machine, end, slots, meshes, dict(between), path)
+        return cost_of_slots(machine, slots, self._runs, memory, dict(between))
 
     def _task(self, op: FragmentCallOp | TransferOp) -> Task:
         owners = (each.owner for each in op.operands)
@@ -220,38 +219,17 @@ class _Simulation:
         is_data = any(operand.owner is other for operand in op.operands)
         return f"{'the result of ' if is_data else ''}{kind_of(info)}{counter} on {other.mesh}"
 
-    def _mesh(self, name: str) -> MeshCost:
-        numbers = [number for number, op in enumerate(self._ops) if isinstance(op, FragmentCallOp) and op.mesh == name]
-        runs = [self._runs[number] for number in numbers]
-        waiting = 0.0
-        for before, after in pairwise(runs):
-            cause = after.waited_for
-            if after.start > before.end and cause is not None and isinstance(self._ops[cause], TransferOp):
-                waiting += after.start - max(before.end, self._runs[cause].start)
-        memory = self._memory(name, numbers)
-        busy = sum(run.end - run.start for run in runs)
-        peak = max((count for _, count in memory), default=0)
-        return MeshCost(name, len(runs), busy, idle_seconds(runs), waiting, peak, memory)
-
-    def _memory(self, name: str, fragments: Sequence[int]) -> tuple[tuple[float, int], ...]:
+    def _memory(self, name: str) -> MemoryCurve:
         """Return the bytes alive on a device of a mesh, from each time on at which they change."""
-        changes: dict[float, int] = defaultdict(int)
+        held: list[tuple[float, float, int]] = []
         for value in (*self._block.args, *(result for op in self._ops for result in op.results)):
             found = mesh_type(value.type)
             if found.mesh == name and not found.is_on_host:
-                start, end = self._lifetime(value)
-                changes[start] += self._bytes(value)
-                changes[end] -= self._bytes(value)
-        for number in fragments:
-            op, run = self._ops[number], self._runs[number]
-            if isinstance(op, FragmentCallOp):
-                changes[run.start] += self._scratch.get(op.callee_name, 0)
-                changes[run.end] -= self._scratch.get(op.callee_name, 0)
-        alive, curve = 0, list[tuple[float, int]]()
-        for time in sorted(changes):
-            alive += changes[time]
-            curve.append((time, alive))
-        return tuple(curve)
+                held.append((*self._lifetime(value), self._bytes(value)))
+        for op, run in zip(self._ops, self._runs, strict=True):
+            if isinstance(op, FragmentCallOp) and op.mesh == name:
+                held.append((run.start, run.end, self._scratch.get(op.callee_name, 0)))
+        return memory_curve(held)
 
     def _lifetime(self, value: SSAValue) -> tuple[float, float]:
         """Return from when to when a value is alive: to the end if it is returned, or an argument that stays."""
@@ -265,6 +243,39 @@ class _Simulation:
         assert isinstance(value.owner, Operation)
         run = self._runs[self._numbers[value.owner]]
         return run.start, end if is_returned else max(run.end, last)
+
+
+def memory_curve(held: Iterable[tuple[float, float, int]]) -> MemoryCurve:
+    """Return the bytes alive from each time on at which they change, for starts, ends and bytes of what is held."""
+    changes: dict[float, int] = defaultdict(int)
+    for start, end, size in held:
+        changes[start] += size
+        changes[end] -= size
+    times = sorted(changes)
+    return tuple(zip(times, accumulate(changes[time] for time in times), strict=True))
+
+
+def cost_of_slots(
+    machine: str,
+    slots: Sequence[PipelineSlot],
+    runs: Sequence[TaskRun],
+    memory: Mapping[str, MemoryCurve],
+    bytes_between: dict[tuple[str, str], int],
+) -> PipelineCost:
+    """Return the cost of a pipeline whose slots are `runs`; `memory` has the bytes alive on each mesh."""
+    meshes: list[MeshCost] = []
+    for name, curve in memory.items():
+        own = [run for slot, run in zip(slots, runs, strict=True) if slot.place == name]
+        waiting = 0.0
+        for before, after in pairwise(own):
+            cause = after.waited_for
+            if after.start > before.end and cause is not None and slots[cause].kind == "T":
+                waiting += after.start - max(before.end, runs[cause].start)
+        busy, peak = sum(run.end - run.start for run in own), max((count for _, count in curve), default=0)
+        meshes.append(MeshCost(name, len(own), busy, idle_seconds(own), waiting, peak, curve))
+    path = tuple(f"{slots[number].label} on {slots[number].place}" for number in critical_path(runs))
+    end = max((run.end for run in runs), default=0.0)
+    return PipelineCost(machine, end, tuple(slots), tuple(meshes), bytes_between, path)
 
 
 def kind_of(info: FragmentInfo) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from sdy.report.answer import Answer
     from sdy.report.explanation.explainer import Explainer
     from sdy.report.html.page import InlinePage
+    from sdy.search.pipelines.pipeline_plan import PipelinePlan
+    from sdy.search.pipelines.pipeline_request import Counts
     from sdy.search.plans.apply_tactics import AppliedTactics, Step
     from sdy.search.plans.plan import ShardingPlan
 
@@ -284,6 +286,7 @@ class Program(WrittenProgram[R]):
                     fixed.append(again)
         return program, fixed
 
+    @overload
     def search(
         self,
         *,
@@ -297,7 +300,37 @@ class Program(WrittenProgram[R]):
         overlap: bool = False,
         constraints: int | None = None,
         time_limit: float | None = None,
-    ) -> ShardingPlan[Program[R]]:
+    ) -> ShardingPlan[Program[R]]: ...
+
+    @overload
+    def search(
+        self,
+        *,
+        stages: Counts,
+        microbatches: Counts | None = None,
+        mesh: str | None = None,
+        devices: int | None = None,
+        on: str | Hardware = DEFAULT_MACHINE,
+        memory: float | str | None = None,
+        time_limit: float | None = None,
+    ) -> PipelinePlan: ...
+
+    def search(
+        self,
+        *,
+        mesh: str | None = None,
+        devices: int | None = None,
+        on: str | Hardware = DEFAULT_MACHINE,
+        memory: float | str | None = None,
+        minimize: str = "time",
+        fix: Mapping[str, object] | None = None,
+        from_scratch: bool = False,
+        overlap: bool = False,
+        constraints: int | None = None,
+        time_limit: float | None = None,
+        stages: Counts | None = None,
+        microbatches: Counts | None = None,
+    ) -> ShardingPlan[Program[R]] | PipelinePlan:
         """Search for the best shardings of arguments, results and, where it pays, of values inside.
 
         `mesh` is a text such as `"data=16,model=4"`, by default the mesh of the program; with `devices`, all meshes of
@@ -307,14 +340,27 @@ class Program(WrittenProgram[R]):
         runs while ops compute. At most `constraints` values inside get a sharding constraint: with 0, the plan is one
         for arguments and results alone. `time_limit` is in seconds, by default 60. The plan of a JAX program of at most
         1,500 ops is also compiled with XLA, in a third of the time limit, if that is at least 30 seconds.
+
+        With `stages`, search for a pipeline instead: how many meshes (`"2,4,8"`), which layers are on each, its mesh
+        and shardings, the schedule, and which stages compute forward phases again. `microbatches` are the numbers to
+        try, by default `"4..64"`, each twice the one before. `mesh` is then that of each stage, and `devices` counts
+        those of all. The plan ignores annotations of the program.
         Raises: SdyError SDY-T250 if HiGHS is needed and not installed, SDY-T251 if ops depend on the mesh, SDY-T252 if
-        an option is malformed, SDY-T253 if neither the program nor the call names a mesh.
+        an option is malformed, SDY-T253 if neither the program nor the call names a mesh. Of a pipeline, SDY-T263 if
+        the program has no equal layers, SDY-T264 if its batch cannot be divided, SDY-T265 if its layers cannot.
         """
         from sdy.cost.machines.file import resolve_hardware
         from sdy.search.plans.search_plan import plan_tried_in_xla
         from sdy.search.search_request import SECONDS, search_request
 
         hardware = resolve_hardware(on)
+        if stages is not None or microbatches is not None:
+            from sdy.search.pipelines.pipeline_plan import pipeline_plan
+            from sdy.search.pipelines.pipeline_request import pipeline_request
+
+            others = minimize != "time" or fix or from_scratch or overlap or constraints is not None
+            counts, limits = (stages, microbatches), (mesh, devices, memory, time_limit)
+            return pipeline_plan(self, pipeline_request(hardware, *counts, *limits, has_others=bool(others)))
         options = mesh, devices, memory, minimize, fix, SECONDS if time_limit is None else time_limit
         names = [axis.name for each in meshes_of(self.module).values() for axis in each.axes]
         chosen = {"from_scratch": from_scratch, "overlap": overlap}

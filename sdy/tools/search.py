@@ -17,6 +17,7 @@ from sdy.program.sweep import SECONDS as SWEEP_SECONDS
 from sdy.program.sweep import sweep
 from sdy.report.html.sweep_page import sweep_page
 from sdy.report.sweep_points import Sweep
+from sdy.search.pipelines.pipeline_plan import PipelinePlan
 from sdy.search.plans.plan import ShardingPlan
 from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_reports
@@ -40,11 +41,16 @@ the shardings that a search finds, and with those of the program, whose axes get
 with ops that depend on the mesh, such as manual computations, is priced on the meshes that it is written for. The
 points run in parallel processes. Ctrl-C prints those that are done.
 
+With --stages, search for a pipeline of a program with equal layers: the number of meshes, the layers, the mesh and the
+shardings of each stage, the number of microbatches, the schedule, and the stages that compute forward phases again.
+
 {SEVERAL_FILES}
 
 Machines: {", ".join(HARDWARE)}, or a TOML file that describes one (docs/costs.md).
 Large programs need the solver HiGHS: pip install 'sdy[search]'.
 """
+
+ONE_MESH = "minimize", "fix", "from_scratch", "overlap", "explain", "constraints"  # options of a search on one mesh
 
 
 def parser() -> ArgumentParser:
@@ -82,6 +88,12 @@ def parser() -> ArgumentParser:
         help=f"(default: {SECONDS:g}; with --sweep, {SWEEP_SECONDS:g} for each search)",
     )
     parser.add_argument("--explain", action="store_true", help="show what the best plan without each axis would cost")
+    parser.add_argument("--stages", metavar="N,...", help="search for a pipeline on so many meshes, such as 2,4,8")
+    parser.add_argument(
+        "--microbatches",
+        metavar="N,...",
+        help="with --stages: the numbers of microbatches to try; 4..64 doubles from 4 on (default: 4..64)",
+    )
     parser.add_argument("--sweep", action="store_true", help="compare all meshes of --devices, on all machines")
     add_processes_argument(parser, "with --sweep: ")
     parser.add_argument(
@@ -98,13 +110,17 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> int:
     """Search each program, or compare all meshes."""
     if arguments.sweep:
-        unused = "mesh", "minimize", "fix", "from_scratch", "overlap", "explain", "constraints"
+        unused = *ONE_MESH, "mesh", "stages", "microbatches"
         check_not_given(arguments, "cannot be given with --sweep", *unused)
         if arguments.devices is None:
             raise SdyError(Diagnostic("SDY-T204", "--sweep requires --devices"))
     else:
         check_not_given(arguments, "requires --sweep", "processes")
-    run_file = _sweep if arguments.sweep else _search
+    if arguments.stages is not None:
+        check_not_given(arguments, "cannot be given with --stages", *ONE_MESH, "output")
+    else:
+        check_not_given(arguments, "requires --stages", "microbatches")
+    run_file = _sweep if arguments.sweep else _search if arguments.stages is None else _search_pipeline
     return run_files(arguments, run_file, for_one_file=("output",), is_json=arguments.json)
 
 
@@ -134,6 +150,26 @@ def _search(arguments: Namespace) -> int:
     print_reports(arguments, document, *(each.report() for each in (plan, *explained.values())))
     if arguments.output is not None:
         write_text(arguments.output, str(plan.program))
+    return SUCCESS
+
+
+def _search_pipeline(arguments: Namespace) -> int:
+    """Search for a pipeline, and print the plan."""
+
+    def search(program: Program, _: str) -> PipelinePlan:
+        return program.search(
+            stages=arguments.stages,
+            microbatches=arguments.microbatches,
+            mesh=arguments.mesh,
+            devices=arguments.devices,
+            on=arguments.on,
+            memory=arguments.memory,
+            time_limit=arguments.time_limit,
+        )
+
+    with interrupted_by_termination():
+        plan = with_program_and_text(arguments, search, is_priced=True)
+    print_reports(arguments, plan.to_json(), plan.report(get_terminal_size().columns))
     return SUCCESS
 
 

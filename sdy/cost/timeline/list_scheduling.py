@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -66,10 +67,8 @@ def list_schedule(tasks: Sequence[Task]) -> list[TaskRun]:
 
 def idle_seconds(runs: Sequence[TaskRun]) -> float:
     """Return how long a resource waits between its first and its last task: its bubble."""
-    if not runs:
-        return 0.0
-    span = max(run.end for run in runs) - min(run.start for run in runs)
-    return span - sum(run.end - run.start for run in runs)
+    ordered = sorted(runs, key=lambda run: run.start)
+    return sum(after.start - before.end for before, after in pairwise(ordered))
 
 
 def critical_path(runs: Sequence[TaskRun]) -> list[int]:

@@ -190,6 +190,17 @@ TOOLS: dict[str, Code] = {
         "One of several parallel processes ended before its result.",
         "Run one process at a time, with `--processes=1`: memory may have been full.",
     ),
+    "SDY-T263": Code(
+        "A search for a pipeline found no equal layers in the program, which stages could divide.",
+        "Write three layers at least, one after the other and not in a loop, each with the same ops and shapes.",
+    ),
+    "SDY-T264": Code(
+        "The batch of a program cannot be divided into microbatches.",
+        "Choose other numbers of microbatches; see that each element of the batch is computed independently.",
+    ),
+    "SDY-T265": Code(
+        "Neither the layers nor the devices can be divided by any number of stages that was given.",
+        "Choose numbers of stages that divide the number of devices, at most as many as there are layers.",
     "SDY-T266": Code(
         "A plan shards a logical axis along different mesh axes in different leaves.",
         "Give the dims different names, or use the rules of the plan for paths.",

@@ -52,7 +52,7 @@ def plan_code(mesh: Mesh, arguments: Leaves, results: Leaves) -> list[str]:
     passed = ", ".join(f'"{name}": {name}' for name in trees)
     given = [f"    in_shardings={_tuple([_placed(name) for name in trees])},"]
     lines = [
-        *_rules_lines("rules", arguments),
+        *rules_lines("rules", arguments),
         f"mesh = jax.make_mesh({sizes}, {axes}, (jax.sharding.AxisType.Auto,) * {len(mesh.axes)})",
         f"placed = sdy.shardings({{{passed}}}, rules, mesh)",
     ]
@@ -62,7 +62,7 @@ def plan_code(mesh: Mesh, arguments: Leaves, results: Leaves) -> list[str]:
         if outputs is None and len(specs) == 1:
             outputs = f"jax.NamedSharding(mesh, {_double_quoted(specs[0])})"
         if outputs is None:
-            lines += _rules_lines("out_rules", results)
+            lines += rules_lines("out_rules", results)
             lines.append(f'result = {{"result": jax.eval_shape(step, {", ".join(trees)})}}')
             outputs = 'sdy.shardings(result, out_rules, mesh)["result"]'
         given.append(f"    out_shardings={outputs},")
@@ -108,7 +108,8 @@ def _by_tree(leaves: Leaves) -> dict[str, dict[str, str]]:
     return found
 
 
-def _rules_lines(name: str, leaves: Leaves) -> list[str]:
+def rules_lines(name: str, leaves: Leaves) -> list[str]:
+    """Return the lines of Python that define rules for leaves."""
     rules = (f"    {pattern!r}: {spec}," for pattern, spec in rules_of(leaves).items())
     return [f"{name} = {{", *map(_double_quoted, rules), "}"]
 

@@ -32,6 +32,16 @@ WRONG = """func.func @main(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> tensor<4
   return %0 : tensor<4x4xf32>
 }
 """
+LAYER = """  %d{0} = stablehlo.dot_general %x{0}, %w, contracting_dims = [1] x [0]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t{0} = stablehlo.tanh %d{0} : tensor<64x64xf32>
+  %x{1} = stablehlo.add %t{0}, %x{0} : tensor<64x64xf32>
+"""
+LAYERS = (
+    "func.func @main(%x0: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {\n"
+    + "".join(LAYER.format(number, number + 1) for number in range(4))
+    + "  return %x4 : tensor<64x64xf32>\n}\n"
+)
 
 # The arguments of each case, with files in braces, and its exit code.
 CASES: dict[str, tuple[str, int]] = {
@@ -60,6 +70,7 @@ CASES: dict[str, tuple[str, int]] = {
     "search": (f"search {MATMUL} --time-limit 5", 0),
     "search in several files": (f"search {MATMUL} {SUMMED_MATMUL} --time-limit 5", 0),
     "search and explain": ("search {conflict.mlir} --explain --from-scratch", 0),
+    "search for a pipeline": ("search {layers.mlir} --stages 2 --microbatches 2 --mesh x=2 --on h100", 0),
     "sweep": (f"search --sweep {MATMUL} --devices 2 --time-limit 5", 0),
     "sweep by the old name": (f"sweep {MATMUL} --devices 2 --time-limit 5", 0),
     "apply": (f"apply {MATMUL} --search", 0),
@@ -80,6 +91,7 @@ def words(tmp_path: Path) -> Callable[[str], list[str]]:
     """Return a function from a command line to its words, with files in braces written to a folder."""
     times = "op,operand_bytes,seconds\ncopy,1073741824,7.4e-4\n"
     texts = {"times.csv": times, "contract.toml": NO_GATHERS, "conflict.mlir": CONFLICT, "wrong.mlir": WRONG}
+    texts["layers.mlir"] = LAYERS
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
 

@@ -125,3 +125,29 @@ def test_wrong_options_are_one_diagnostic(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("error:") == 1
+
+
+LAYERS = """
+func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x256xf32>) -> tensor<64x256xf32> {
+"""
+LAYER = """
+  %d{0} = stablehlo.dot_general %{1}, %{2}, contracting_dims = [1] x [0]
+      : (tensor<64x256xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
+  %t{0} = stablehlo.tanh %d{0} : tensor<64x256xf32>
+  %u{0} = stablehlo.add %t{0}, %{1} : tensor<64x256xf32>
+"""
+
+
+def test_a_pipeline_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "layers.mlir"
+    layers = "".join(LAYER.format(number + 1, "x" if number == 0 else f"u{number}", "w") for number in range(4))
+    path.write_text(f"{LAYERS}{layers}  return %u4 : tensor<64x256xf32>\n}}\n")
+    arguments = ["search", str(path), "--stages", "4", "--microbatches", "2..4", "--devices", "8", "--on", "h100"]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "4 of x=2" in text
+    assert 'pipeline_schedule="GPipe"' in text
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["layers"] == [1, 1, 1, 1]
+    assert main(["search", str(path), "--microbatches", "2", "--mesh", "x=2"]) != 0
+    assert "requires --stages" in capsys.readouterr().err

@@ -68,7 +68,7 @@ class FoldLayersPass(ModulePass):
         entries = [structure.of(each) for each in ops]
         is_folded = False
         while (part := longest_periodic(entries, self.least_ops)) and part.saved >= self.least_saved:
-            layers = _layers(ops, part)
+            layers = repeated_layers(ops, part)
             if layers is not None:
                 module.body.block.add_op(_fold(layers, names.new("layer")))
                 is_folded = True
@@ -100,7 +100,7 @@ def stored_locations(op: Operation) -> tuple[LocationAttr, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layers:
+class RepeatedLayers:
     """Equal runs of ops in a block: the ops, the values used from outside, and the results used outside."""
 
     runs: Sequence[Sequence[Operation]]
@@ -109,7 +109,7 @@ class _Layers:
     returned: Sequence[ResultRef]
 
 
-def _layers(ops: Sequence[Operation], part: Periodic) -> _Layers | None:
+def repeated_layers(ops: Sequence[Operation], part: Periodic) -> RepeatedLayers | None:
     """Return the layers of a periodic part; the first and last may be left out if their operands differ."""
     start = _best_start(ops, part)
     count = (part.end - start) // part.period
@@ -133,7 +133,7 @@ def _best_start(ops: Sequence[Operation], part: Periodic) -> int:
     return part.start + min(shifts, key=lambda shift: (crossing[shift], shift))
 
 
-def _checked(runs: Sequence[Sequence[Operation]]) -> _Layers | None:
+def _checked(runs: Sequence[Sequence[Operation]]) -> RepeatedLayers | None:
     """Return the common structure of the layers; None if they use their own results differently."""
     first = runs[0]
     own = [(number, index) for number, op in enumerate(first) for index in range(len(op.results))]
@@ -150,7 +150,7 @@ def _checked(runs: Sequence[Sequence[Operation]]) -> _Layers | None:
     counts = [uses_within[ref] for ref in own]
     leaving = {number for run in runs for number in _leaving(run, counts)}
     returned = [own[number] for number in sorted(leaving)]
-    return _Layers(runs, tuple(parameters), indices, returned) if returned else None
+    return RepeatedLayers(runs, tuple(parameters), indices, returned) if returned else None
 
 
 def _inputs(run: Sequence[Operation], own: Sequence[ResultRef]) -> tuple[list[list[OperandRef]], list[SSAValue]]:
@@ -171,7 +171,7 @@ def _results(run: Sequence[Operation]) -> list[OpResult]:
     return [result for op in run for result in op.results]
 
 
-def _fold(layers: _Layers, name: str) -> FuncOp:
+def _fold(layers: RepeatedLayers, name: str) -> FuncOp:
     """Replace the layers by calls and return their function."""
     calls = [_call(layers, number, name) for number in range(len(layers.runs))]
     first, *others = layers.runs
@@ -186,11 +186,11 @@ def _fold(layers: _Layers, name: str) -> FuncOp:
     return _function(layers, name)
 
 
-def _returned(layers: _Layers, run: Sequence[Operation]) -> list[OpResult]:
+def _returned(layers: RepeatedLayers, run: Sequence[Operation]) -> list[OpResult]:
     return [run[number].results[index] for number, index in layers.returned]
 
 
-def _call(layers: _Layers, number: int, name: str) -> CallOp:
+def _call(layers: RepeatedLayers, number: int, name: str) -> CallOp:
     """Insert the call of one layer, right before its first op."""
     run = layers.runs[number]
     call = CallOp.create(
@@ -203,7 +203,7 @@ def _call(layers: _Layers, number: int, name: str) -> CallOp:
     return call
 
 
-def _function(layers: _Layers, name: str) -> FuncOp:
+def _function(layers: RepeatedLayers, name: str) -> FuncOp:
     """Return a function with the ops of the first layer."""
     first = layers.runs[0]
     values = [parameter[0] for parameter in layers.parameters]

@@ -457,6 +457,28 @@ class AxisChoice(TypedDict):
     extra: Annotated[AnyNumber | None, "what that plan costs more, in seconds or bytes; null if there is none"]
 
 
+class PipelinePlan(TypedDict):
+    """A pipeline for a program of equal layers: the document of `sdy search --stages`."""
+
+    mesh: Annotated[dict[str, int], "the size of each axis of the mesh of a stage"]
+    meshes: Annotated[int, "the number of meshes, `m0` and so on"]
+    layers: Annotated[list[int], "the number of layers of each stage"]
+    mesh_of_stage: list[str]
+    microbatches: int
+    schedule: Annotated[str, "the name for `sdy.mpmd.make_config`"]
+    recomputing: Annotated[list[str], "the meshes that compute forward phases again"]
+    in_shardings: Annotated[dict[str, str], "the PartitionSpec of each argument on the mesh of its stage"]
+    rules: Annotated[dict[str, str], "the same as rules for paths; empty for a program that is not from JAX"]
+    bound: Annotated[AnyNumber, "seconds that no division into stages and no schedule with these shardings undercuts"]
+    free_bytes: Annotated[int, "the memory of a device that the program may use"]
+    fits: bool
+    cost: Annotated[object, "the document of `sdy cost` for a program of several meshes"]
+    compared: Annotated[int, "the number of simulated pipelines"]
+    undivided: Annotated[list[int], "numbers of microbatches that do not divide the batch"]
+    is_complete: Annotated[bool, "false if the time limit or the user ended the search"]
+    end: Annotated[str, "the reason for the end, as of a plan"]
+
+
 class PlanExplanation(TypedDict):
     """The savings by each axis of a plan, at the prices of the search's cost network."""
 
@@ -638,7 +660,7 @@ DOCUMENTS: dict[str, tuple[object, ...]] = {
     "calibrate": (Calibration,),
     "diff": (Difference,),
     "lint": (Lint, list[FileOutcome]),
-    "search": (Plan, ExplainedPlan, Sweep, list[FileOutcome]),
+    "search": (Plan, ExplainedPlan, PipelinePlan, Sweep, list[FileOutcome]),
     "apply": (AppliedTactics, list[FileOutcome]),
     "partition": (Partition, list[FileOutcome]),
     "notation": (Notation,),
