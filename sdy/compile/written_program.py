@@ -77,13 +77,14 @@ class WrittenProgram(Generic[R]):
         machine = resolve_hardware(on)
         optimized, plain = self._with_optimizer(is_on=True), self._with_optimizer(is_on=False)
         compiled = optimized.partition()
-        if compiled.textbook is None:
-            return optimized  # it sends nothing, or cannot be partitioned without the optimizer
+        if compiled.textbook is None and optimized.cost(machine).bytes_sent:
+            return optimized  # it cannot be partitioned without the optimizer, or by passes of the user alone
         latency = round(latency_in_bytes(compiled.mesh, machine.network))
         few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
         limit = plain.cost(machine)
-        candidates = [program for program in (optimized, few, plain) if program.cost(machine).is_no_slower(limit)]
-        return min(candidates, key=lambda program: program.cost(machine).seconds_in_turn)
+        candidates = (optimized, few, plain) if limit.bytes_sent else (optimized, plain)
+        no_slower = [program for program in candidates if program.cost(machine).is_no_slower(limit)]
+        return min(no_slower, key=lambda program: program.cost(machine).seconds_in_turn)
 
     def with_passes(
         self,
