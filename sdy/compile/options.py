@@ -15,12 +15,14 @@ from sdy.passes.propagation.propagate import ScheduledPass
 class CompileOptions:
     """The passes by which a module is compiled: by default, those of `sdy partition`.
 
-    Without `optimize_communication`, no op is rewritten to send fewer bytes. `propagation` propagates shardings in
+    Without `optimize_communication`, no op is rewritten to send fewer bytes. `collective_bytes` are the bytes that the
+    optimizer may send more to save a collective; by default, few. `propagation` propagates shardings in
     place of `sdy-user-priority-propagate`. `partitioning` are the passes from closed shardings to collectives on global
     tensors. `pipeline` are all passes from the program of the user to collectives on global tensors, in place of both.
     """
 
     optimize_communication: bool = True
+    collective_bytes: int | None = None
     propagation: ModulePass | None = None
     partitioning: Passes | None = None
     pipeline: Passes | None = None
@@ -40,13 +42,17 @@ class CompileOptions:
             return self.pipeline, ()
         after = self.partitioning
         if after is None:
-            after = partitioning(optimize_communication=self.optimize_communication)
+            after = partitioning(self.collective_bytes, optimize_communication=self.optimize_communication)
         return self.propagates(dedup_functions_fully=dedup_functions_fully), after
 
     def without_optimizer(self) -> CompileOptions | None:
-        """Return these options without the optimizer; None if it does not run, or passes are given in place of it."""
+        """Return these options without the optimizer; None if it does not run, or not to send as few bytes as possible.
+
+        It does not run if passes are given in place of it.
+        """
         is_optimized = self.optimize_communication and self.partitioning is None and self.pipeline is None
-        return replace(self, optimize_communication=False) if is_optimized else None
+        minimizes_bytes = is_optimized and self.collective_bytes is None
+        return replace(self, optimize_communication=False) if minimizes_bytes else None
 
     def lowers(self) -> ModulePass:
         """Return the pass from collectives on global tensors to the program of one device; layers stay folded."""

@@ -66,11 +66,25 @@ class WrittenProgram(Generic[R]):
     def optimized_for(self, on: str | Hardware) -> Self:
         """Return the program with the communication optimizer on or off, whichever is predicted to be faster.
 
-        The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine.
+        The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine. So it is
+        also tried with the latency of the machine as the price of a collective. No time of the returned program, with
+        or without overlap, is longer than without the optimizer; of several, it has the least time without overlap.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        both = (self._with_optimizer(is_on=True), self._with_optimizer(is_on=False))
-        return min(both, key=lambda program: program.cost(on).seconds_in_turn)
+        from sdy.cost.machine_layout import latency_in_bytes
+        from sdy.cost.machines.file import resolve_hardware
+
+        machine = resolve_hardware(on)
+        optimized, plain = self._with_optimizer(is_on=True), self._with_optimizer(is_on=False)
+        compiled = optimized.partition()
+        if compiled.textbook is None and optimized.cost(machine).bytes_sent:
+            return optimized  # it cannot be partitioned without the optimizer, or by passes of the user alone
+        latency = round(latency_in_bytes(compiled.mesh, machine.network))
+        few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
+        limit = plain.cost(machine)
+        candidates = (optimized, few, plain) if limit.bytes_sent else (optimized, plain)
+        no_slower = [program for program in candidates if program.cost(machine).is_no_slower(limit)]
+        return min(no_slower, key=lambda program: program.cost(machine).seconds_in_turn)
 
     def with_passes(
         self,

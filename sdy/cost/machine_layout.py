@@ -127,6 +127,13 @@ class MachineLayout:
         return switch_time(kind, result_bytes, SwitchGroup(count, -(-len(widest) // count)), switch)
 
 
+def latency_in_bytes(mesh: Mesh, network: Network) -> float:
+    """Return the bytes that a device sends in the latency of a collective among all devices of a mesh."""
+    devices = tuple(mesh.listed_devices())
+    time = MachineLayout(mesh, network).time_of(CollectiveKind.ALL_GATHER, len(devices), [devices])
+    return (len(devices) - 1) * time.latency_seconds / time.bandwidth_seconds if len(devices) > 1 else 0.0
+
+
 def devices_of_a_node(devices: int, switch: Switch) -> int:
     """Return how many devices of each node a mesh takes: equally many, so that axes lie inside of nodes or across them.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import isclose
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -93,6 +94,11 @@ class ProgramCost(TextRepr):
                 return self.seconds
             case Overlap.PERFECT:
                 return self.seconds_overlapped
+
+    def is_no_slower(self, than: ProgramCost) -> bool:
+        """Return whether no time of the program is longer than that of another one, with or without overlap."""
+        pairs = ((self.seconds_with(overlap), than.seconds_with(overlap)) for overlap in Overlap)
+        return all(own <= other or isclose(own, other) for own, other in pairs)
 
     @property
     def exposed_seconds(self) -> float:

@@ -366,3 +366,13 @@ def test_unreduced_results_are_left_to_jax() -> None:
     with jax.set_mesh(EXPLICIT), pytest.warns(sdy.JitFallbackWarning, match="SDY-X115"):
         lowered = sdy.jit(lambda a, b: jnp.einsum("ij,jk->ik", a, b, out_sharding=unreduced)).lower(a, b)
     assert "unreduced" in lowered.as_text()
+
+
+def test_xla_gets_no_product_with_a_batching_dim_of_one_element() -> None:
+    def heads(q: Any, k: Any) -> Any:
+        return jnp.einsum("bshd,bthd->bsth", q, k)
+
+    values = [array((4, 8, 2, 8), "x", None, "y", None) for _ in range(2)]
+    lowered = sdy.jit(heads).lower(*values)
+    assert "tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>" in lowered.as_text()
+    np.testing.assert_allclose(sdy.jit(heads)(*values), jax.jit(heads)(*values), rtol=1e-6)

@@ -201,6 +201,7 @@ TOOLS: dict[str, Code] = {
     "SDY-T265": Code(
         "Neither the layers nor the devices can be divided by any number of stages that was given.",
         "Choose numbers of stages that divide the number of devices, at most as many as there are layers.",
+    ),
     "SDY-T266": Code(
         "A plan shards a logical axis along different mesh axes in different leaves.",
         "Give the dims different names, or use the rules of the plan for paths.",

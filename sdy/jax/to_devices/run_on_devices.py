@@ -16,25 +16,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.module_text import make_context, print_module
+from sdy.dialects.module_text import print_module
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.call_targets import check_no_python_call
-from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.grammar.write import write_mesh
 from sdy.interpreter.arrays.element_types import dtype_of_type
+from sdy.jax.to_devices.xla_module import module_for_xla
 from sdy.model.axis import AxisList
 from sdy.model.devices.common_mesh import names_on_split_mesh, split_mesh
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import ReductionKind, TensorSharding
-from sdy.partitioner.emit.emitter import Channels
-from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
-from sdy.passes.rewriting.device_counts import last_channel
-from sdy.passes.rewriting.insertion import erase, insert_before
-from sdy.passes.run import run_passes
 
 FlatFunction = Callable[..., list[jax.Array]]
 _REDUCTIONS: dict[ReductionKind, Callable[[jax.Array, tuple[str, ...]], jax.Array]] = {
@@ -141,14 +134,6 @@ def _function_of_text(local: ModuleOp) -> FlatFunction:
     return cast(FlatFunction, replace(exported, mlir_module_serialized=artifact).call)
 
 
-def module_for_xla(local: ModuleOp) -> ModuleOp:
-    """Return a copy of a local program with the ops that XLA supports inside of a `shard_map`."""
-    module = copy_with_regions(local)
-    run_passes(make_context(), module, [ChloLegalizeToStablehloPass()], verify_each=False)
-    split_combined_collectives(module)
-    return module
-
-
 def _shape_dtype(tensor: Attribute) -> jax.ShapeDtypeStruct:
     dtype = dtype_of_type(tensor)
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
@@ -164,35 +149,6 @@ def _reduced(result: jax.Array, sharding: TensorSharding, digits: AxisList) -> j
 
 def _without_unreduced(sharding: TensorSharding) -> TensorSharding:
     return replace(sharding, unreduced=())
-
-
-def split_combined_collectives(module: ModuleOp) -> None:
-    """Replace each collective with several operands by one collective per operand, each on a separate channel.
-
-    XLA does not support collectives with several operands inside of a `shard_map`: it uses the sharding of their tuple
-    result for each of the results. XLA combines collectives again later.
-    """
-    channels = Channels(last_channel(module))
-    for op in pre_order(module):
-        if isinstance(op, CombinableOp) and len(op.result) > 1:
-            _split(op, channels)
-
-
-def _split(op: CombinableOp, channels: Channels) -> None:
-    for operand, result in zip(op.inputs, op.result, strict=True):
-        properties = dict(op.properties)
-        if op.channel_handle is not None:
-            properties["channel_handle"] = channels.next_handle()
-        single = type(op).create(
-            operands=[operand],
-            result_types=[result.type],
-            properties=properties,
-            attributes=op.attributes,
-            regions=[region.clone() for region in op.regions],
-        )
-        insert_before(op, single)
-        replace_uses(result, single.results[0])
-    erase(op)
 
 
 def named_sharding(

@@ -1,4 +1,4 @@
-"""Generate assignments for a node: those that match its neighbours, or all of them for a contraction."""
+"""Generate assignments for a node: those that match its neighbours, or all of them for a contraction or a reshape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdy.partitioner.layout_search.layout import Layout, used
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout, PartialOperands, merged
 from sdy.partitioner.layout_search.state import SearchState
 
-MAX_ASSIGNMENTS = 512  # of a contraction; if there are more, the digits of a mesh axis stay together
+MAX_ASSIGNMENTS = 512  # of an op; if there are more, the digits of a mesh axis stay together
 
 
 def candidates(state: SearchState, number: int, alone: SingleNodeChange) -> Iterator[OpLayout]:
@@ -60,7 +60,7 @@ def _resharded(state: SearchState, number: int, alone: SingleNodeChange) -> Iter
         yield kind.assignment(factor_digits)
         for other in (own, *seen):
             yield kind.assignment(merged(factor_digits, other))
-    if kind.rule.reduction or node.flops:
+    if kind.rule.reduction or node.flops or kind.has_compound_dims:
         shares = state.patterns.share and not _is_only_scattered(state, number)
         digits = range(len(state.digits.sizes)) if shares else sorted(_digits_around(state, number))
         for op_layout in all_op_layouts(kind, state, digits):

@@ -52,6 +52,9 @@ class LayoutNodeKind:
         self._op_layouts: dict[tuple[DigitTuple, ...], tuple[OpLayout, ...]] = {}
         self._op_layouts_with: dict[tuple[int, tuple[DigitTuple, ...], Assignment], tuple[OpLayout, ...]] = {}
         self.replicated_factors = frozenset({*rule.need_replication, *rule.permutation})
+        in_each = ({factor for dim in tensor for factor in dim} for tensor in rule.tensors)
+        self.batching_factors = set(range(len(rule.factor_sizes))).intersection(*in_each)
+        self.has_compound_dims = any(len(dim) > 1 for tensor in rule.tensors for dim in tensor)
 
     def op_layout(self, assignment: Assignment) -> OpLayout | None:
         """Return the op layout with an assignment; None if the op cannot run so."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sdy.partitioner.layout_search.candidates import SingleNodeChange, candidates
 from sdy.partitioner.layout_search.moves import EPSILON, Grow, delayed, flooded, single, tolerant
@@ -78,17 +79,33 @@ class _LayoutSearch:
         op_layouts = [
             each for each in candidates(state, number, alone) if not state.resources.exceeds_limits(number, each)
         ]
-        found = sorted(((alone.change(each), each) for each in op_layouts), key=lambda found: found[0])[:MAX_STARTS]
+        found = sorted(((alone.change(each), each) for each in op_layouts), key=lambda found: found[0])
         starts = [(change, MoveStart(op_layout, single)) for change, op_layout in found[:1]]
-        for rank, (_, op_layout) in enumerate(found):
-            for grow in self._growers:
-                if rank and grow is tolerant:
-                    continue  # it is the slowest, and grows to the same move from most op layouts
-                move = grow(state, number, op_layout)
-                if len(move) > 1:
-                    starts.append((state.change(move), MoveStart(op_layout, grow)))
+        for op_layout, grow in self._grown_from(number, [op_layout for _, op_layout in found]):
+            move = grow(state, number, op_layout)
+            if len(move) > 1:
+                starts.append((state.change(move), MoveStart(op_layout, grow)))
         change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
         return best if change < -EPSILON else None
+
+    def _grown_from(self, number: int, op_layouts: Sequence[OpLayout]) -> Iterator[tuple[OpLayout, Grow]]:
+        """Yield starts of larger moves. The op layouts are ordered by the cost of the move of the node alone."""
+        for grow in self._growers:
+            if grow is not tolerant:
+                yield from ((op_layout, grow) for op_layout in op_layouts[:MAX_STARTS])
+                continue
+            # It is the slowest, and grows to the same move from most op layouts. Of those along batching dims, the best
+            # is far down the list: all products of attention can be sharded so, but one alone is resharded at its ends.
+            batched = (each for each in op_layouts if _is_batched(self._state, number, each))
+            yield from ((each, grow) for each in dict.fromkeys((*op_layouts[:1], *islice(batched, 1))))
+
+
+def _is_batched(state: SearchState, number: int, op_layout: OpLayout) -> bool:
+    """Return whether a product is sharded along batching dims alone, by as many digits as now."""
+    node, factors = state.graph.nodes[number], op_layout.assignment.factors
+    used = sum(map(len, factors))
+    batched = sum(len(factors[factor]) for factor in node.kind.batching_factors)
+    return bool(node.flops) and 0 < used == batched >= sum(map(len, node.op_layout.assignment.factors))
 
 
 def _enabled_growers(state: SearchState) -> list[Grow]:

@@ -1,4 +1,4 @@
-"""Search for the cheapest moves that resolve all chains: the fewest bytes received, then the fewest collectives.
+"""Search for the cheapest moves that resolve all chains: the fewest bytes received, collectives, and bytes held.
 
 An A* search. A state is a filling of the slots; states with the same kinds of chains are equivalent. The lower bound
 counts the elements that some device must receive: those of its target shard that it does not have yet.
@@ -34,10 +34,11 @@ MAX_STATES = 2000  # visited in one search; then the best solution so far is ret
 
 
 class _Node(NamedTuple):
-    """A state in the queue, ordered by its bound. `number` decides between equal bounds."""
+    """A state in the queue, ordered by its bound, then by the sizes of all shards, `held`, and by `number`."""
 
     least_total: int
     least_steps: int
+    held: int
     number: int
     paid: int
     steps: int
@@ -95,7 +96,8 @@ class _MoveSearch:
             rest = moves_without_conflict(facts, filling)
             total = paid + facts.target_shard_size - facts.target_shard_size // facts.gathered_count(filling)
             least_steps, moves, is_done = steps + len(rest), (*moves, *rest), True
-        node = _Node(total, least_steps, self._number, paid, steps, moves, filling, is_done)
+        held = sum(facts.shard_size(move.filling) for move in moves)
+        node = _Node(total, least_steps, held, self._number, paid, steps, moves, filling, is_done)
         heappush(self._queue, node)
         return node
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.passes import ModulePass
 
@@ -44,8 +44,14 @@ def required_reshards() -> Passes:
     return InsertExplicitReshardsPass(), CanonicalizePass(("sdy-collective",)), DropShardingRulesPass()
 
 
-def partitioning(*, optimize_communication: bool = True) -> Passes:
-    """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded."""
+def partitioning(collective_bytes: int | None = None, *, optimize_communication: bool = True) -> Passes:
+    """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded.
+
+    The optimizer may send `collective_bytes` more bytes to save a collective; None: as many as it does by default.
+    """
+    optimizer = OptimizeCommunicationPass()
+    if collective_bytes is not None:
+        optimizer = replace(optimizer, step_bytes=collective_bytes)
     to_collectives = (
         UpdateNonDivisiblePass(),
         DropUnevenAxesPass(),
@@ -54,7 +60,7 @@ def partitioning(*, optimize_communication: bool = True) -> Passes:
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
         CanonicalizePass(("sdy-reshard",)),
         HoistReshardsPass(),  # before the optimizer, which then sees what a loop really sends
-        *((OptimizeCommunicationPass(), HoistReshardsPass()) if optimize_communication else ()),
+        *((optimizer, HoistReshardsPass()) if optimize_communication else ()),
         # After the optimizer, which assumes that devices compute equal values from equal values.
         ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
         PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose

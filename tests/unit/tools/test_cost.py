@@ -140,7 +140,7 @@ def test_collectives_come_by_kind_and_axes(capsys: pytest.CaptureFixture[str], m
     text = capsys.readouterr().out
     for part in (
         "collectives of sdy's partitioner on tpu_v5e",
-        'all-reduce     │ {"data"}',
+        'all-reduce │ {"data"}',
         "latency",
         "µs",
         "16,000,000,000",

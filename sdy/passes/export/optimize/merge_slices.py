@@ -7,36 +7,40 @@
     before  %1 = slice %0 [44:64]    %2 = slice %0 [0:44]    %3 = concatenate %1, %2
     after   %1 = pad %0, low = -44, high = 44    %2 = pad %0, low = 20, high = -20    %3 = select %is_before_20, %1, %2
 
-Such ops are shifts by one position, causal convolutions that are written as sums, and `jnp.roll`.
+Such ops are shifts by one position, causal convolutions that are written as sums, and `jnp.roll`. An operand of a
+concatenation may be computed from a slice element by element, such as the negated half of a rotary embedding: that is
+computed of the moved value.
 Requires: closed shardings.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple, get_args
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.dialects.func import CallOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.dialects.facts.traits import is_elementwise, linearity
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.elementwise import ConvertOp
+from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
+from sdy.dialects.stablehlo.elementwise import ConvertOp, NegateOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, ReverseOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, ShiftingOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import Emitter, Style
-from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced, zero_scalar
+from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
+from sdy.partitioner.emit.sharded_emitter import annotated, scalar_constant, select_first, sliced
 from sdy.partitioner.emit.slices import pad_edges
+from sdy.partitioner.layout_search.linearity import is_zero
 from sdy.partitioner.on_shards.regrouping import moving, regrouping
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.optimize.slice_sources import MOST_OPERANDS, slice_sources
@@ -57,11 +61,15 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A slice or pad: the value of which it takes elements, the edges of each dim, and the value that it adds."""
+    """A slice or pad: the value of which it takes elements, the edges of each dim, and the value that it adds, or zero.
+
+    `then` are elementwise ops of one operand that compute each element of the result after the move.
+    """
 
     source: SSAValue
     edges: tuple[Edges, ...]
     filler: SSAValue | None
+    then: tuple[Operation, ...] = ()
 
     @property
     def dims(self) -> list[int]:
@@ -99,14 +107,15 @@ class MergeSlicesPass(ModulePass):
 
 
 def _inline_moves(module: ModuleOp) -> bool:
-    """Inline functions that only move elements, such as that of `jnp.pad`, where their results are moved again."""
+    """Inline functions that only move elements, such as that of `jnp.pad`, next to other moves."""
     functions, found = functions_of(module), False
     for call in reversed(op_order(module).of(CallOp)):  # functions follow those that call them
         func = functions[callee_name(call)]
         repeats = (BroadcastInDimOp, ReshapeOp, ReverseOp)  # of edges, in functions that pad
         if computes_only(func, (*get_args(ShiftingOp), ReverseOp), (ConvertOp, ConstantOp, SdyConstantOp, *repeats)):
             users = [use.operation for result in call.results for use in result.uses]
-            if any(isinstance(user, ShiftingOp) for user in users):
+            producers = [_before_elementwise(operand)[0].owner for operand in call.operands]
+            if any(isinstance(each, ShiftingOp) for each in (*users, *producers)):
                 inline_call(call, func)
                 found = True
     return found
@@ -120,7 +129,8 @@ def _merge_move(op: SliceOp | PadOp, shardings: ValueShardings) -> bool:
     result, found = op.results[0], None
     merged = move_of(result)
     moved = set[int]() if merged is None else set(merged.dims)
-    while merged is not None and (inner := move_of(merged.source)) is not None:
+    while merged is not None and (pair := _with_move_before(merged)) is not None:
+        inner, merged = pair
         merged, shared = merged_moves(inner, merged), moved.intersection(inner.dims)
         if merged is None or not any(shardings.shard_count(result, dim) > 1 for dim in shared):
             break
@@ -166,11 +176,50 @@ def merged_moves(inner: Move, outer: Move) -> Move | None:
         return None  # a pad cannot remove more elements than there are
     if any(each is not fillers[0] for each in fillers):
         return None
-    return Move(inner.source, tuple(edges), fillers[0] if fillers else None)
+    return Move(inner.source, tuple(edges), fillers[0] if fillers else None, inner.then + outer.then)
+
+
+def _with_move_before(outer: Move) -> tuple[Move, Move] | None:
+    """Return the slice or pad that computes the source of another one, and that one; None if there is none.
+
+    Linear ops between them may follow both if these add zeros, of which such ops are zero.
+    """
+    value, then = _before_elementwise(outer.source)
+    inner = move_of(value)
+    if inner is None or not then:
+        return None if inner is None else (inner, outer)
+    is_linear = all(linearity(type(op)) is not None for op in then)
+    if not is_linear or not all(_is_zero(each.filler) for each in (inner, outer)):
+        return None
+    return replace(inner, filler=None, then=then), replace(outer, filler=None)
+
+
+def _is_zero(filler: SSAValue | None) -> bool:
+    """Return whether a value that is added is zero, if one is, perhaps converted as by `jnp.pad`."""
+    while filler is not None and isinstance(filler.owner, ConvertOp):
+        filler = filler.owner.operand
+    return filler is None or is_zero(filler)
+
+
+def _before_elementwise(value: SSAValue) -> tuple[SSAValue, tuple[Operation, ...]]:
+    """Return the value from which elementwise ops of one operand compute a value, and these ops."""
+    then: list[Operation] = []
+    while isinstance(value.owner, Operation) and is_elementwise(value.owner) and len(value.owner.operands) == 1:
+        then.insert(0, value.owner)
+        value = value.owner.operands[0]
+    return value, tuple(then)
 
 
 def _moved(emit: Emitter, move: Move, like: SSAValue) -> SSAValue:
-    """Emit a move, with the sharding of `like`."""
+    """Emit a move and the ops after it, with the sharding of `like`."""
+    value, sharding = _only_moved(emit, move, like), sharding_of(like)
+    for op in move.then:
+        tensor = with_shape(op.results[0], shape_of(value))
+        value = annotated(emit.value(type(op), [value], tensor, op.properties), sharding)
+    return value
+
+
+def _only_moved(emit: Emitter, move: Move, like: SSAValue) -> SSAValue:
     sharding, sizes = sharding_of(like), shape_of(move.source)
     if not any(map(any, move.edges)) and sharding_of(move.source) == sharding:
         return move.source
@@ -178,9 +227,16 @@ def _moved(emit: Emitter, move: Move, like: SSAValue) -> SSAValue:
         starts = [-low for low, _ in move.edges]
         limits = [size + high for size, (_, high) in zip(sizes, move.edges, strict=True)]
         return sliced(emit, move.source, starts, limits, sharding)
-    filler = move.filler if move.filler is not None else zero_scalar(emit, move.source)
+    filler = _zero_before(emit, move) if move.filler is None else move.filler
     low, high = ([each[side] for each in move.edges] for side in (0, 1))
     return annotated(pad_edges(emit, move.source, filler, low, high), sharding)
+
+
+def _zero_before(emit: Emitter, move: Move) -> SSAValue:
+    """Return the scalar of which the ops after a move make zero: an odd number of negations, of negative zero."""
+    is_negated = sum(isinstance(op, NegateOp) for op in move.then) % 2 > 0
+    is_float = isinstance(element_type_of(move.source), AnyFloat)
+    return scalar_constant(emit, move.source, -0.0 if is_negated and is_float else 0)
 
 
 def _merge_concatenation(op: ConcatenateOp, shardings: ValueShardings) -> bool:
@@ -220,11 +276,15 @@ def _merge_concatenation(op: ConcatenateOp, shardings: ValueShardings) -> bool:
 
 
 def _moved_along(operand: SSAValue, dim: int) -> Move:
-    """Return the slice along a dim that computes an operand, or the operand itself as one that moves nothing."""
-    own = move_of(operand)
+    """Return the slice along a dim from which an operand is computed element by element.
+
+    If there is none, return the operand itself as a slice that moves nothing.
+    """
+    value, then = _before_elementwise(operand)
+    own = move_of(value)
     if own is None or own.filler is not None or set(own.dims) - {dim}:
         return Move(operand, (Edges(0, 0),) * len(shape_of(operand)), None)
-    return own
+    return replace(own, then=then)
 
 
 def _received(move: Move, dim: int, count: int) -> int:
@@ -234,7 +294,7 @@ def _received(move: Move, dim: int, count: int) -> int:
 
 
 def _along(move: Move, dim: int, edges: Edges) -> Move:
-    return Move(move.source, (*move.edges[:dim], edges, *move.edges[dim + 1 :]), None)
+    return replace(move, edges=(*move.edges[:dim], edges, *move.edges[dim + 1 :]))
 
 
 def _is_even(source: SSAValue, result: SSAValue, dim: int, shardings: ValueShardings) -> bool:

@@ -92,9 +92,10 @@ class _Planner:
         reduction = _reduction_of(value, reshard)
         count = next((index + 1 for index, step in enumerate(steps[:2]) if isinstance(step.action, AllSlice)), 0)
         if reduction is not None and count:
-            if reduction not in self._reductions:
-                self._reductions[reduction] = _reduced_in_slices(reduction, steps[:count], ends.mesh)
-            value, steps = self._reductions[reduction], steps[count:]
+            reduced = self._reductions.get(reduction) or _reduced_in_slices(reduction, steps[:count], ends.mesh)
+            if reduced is not None:
+                self._reductions[reduction] = value = reduced
+                steps = steps[count:]
         for step in steps:
             value = insert(step_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
         return value
@@ -105,17 +106,18 @@ class _Planner:
             erase(reduction)
 
 
-def _reduced_in_slices(reduction: AllReduceOp, steps: Plan, mesh: Mesh) -> SSAValue:
+def _reduced_in_slices(reduction: AllReduceOp, steps: Plan, mesh: Mesh) -> SSAValue | None:
     """Insert ops that reduce the slices of a value; return what `steps` do to the result of `reduction`.
 
-    `steps` are a slice, perhaps after a reshape.
+    `steps` are a slice, perhaps after a reshape. None if the two split an axis in ways that have no common parts.
     """
     *reshape, last = steps
     action, axes, kind = last.action, reduction.reduction_axes.data, reduction.kind
     assert isinstance(action, AllSlice)
     assert kind is not None  # verified
     digits = digits_of([*axes, *(ref for own in action.axes for ref in own)], mesh)
-    assert digits is not None  # the mesh has digits that both the reduction and the reshard use
+    if digits is None:
+        return None
     split = reduced_slices(tuple(map(digits.inside, action.axes)), digits.inside(axes))
     before, scattered, after = (tuple(map(digits.join, own)) for own in (split.before, split.scattered, split.after))
     given = sharding_of(reduction.tensor) or fully_closed(last.sharding.mesh, 0)

@@ -56,6 +56,8 @@ CASES: list[tuple[str, tuple[int, ...], str, str, list[str]]] = [
     ),
     # Devices swap shards.
     (TWO, (8, 8), '{"a"} {"b"}', '{"b"} {"a"}', ['permute {"b"} {"a"}']),
+    # A gather and an all-to-all would send as much, and hold more.
+    (TWO, (8, 8), '{"a"} {"b"}', '{} {"a"}', ['permute {"b"} {"a"}', 'gather {"b"} {}']),
     # An axis is replaced by the target axis.
     (TWO, (8, 8), '{"a"} {}', '{"b"} {}', ['permute {"b"} {}']),
     # An idle axis makes the shards of a permute smaller, and is gathered afterwards.

@@ -113,3 +113,26 @@ func.func @even(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, 
       : (tensor<128xf32>) -> tensor<32xf32>
   return %1, %2, %4 : tensor<63xf32>, tensor<32xf32>, tensor<32xf32>
 }
+
+// The negated half of a rotary embedding is negated after it was moved, and so is its gradient, whose zeros stay zeros.
+// CHECK-LABEL: func.func @rotary
+// CHECK:      %[[SECOND:.*]] = stablehlo.pad %arg0, %{{.*}}, low = [-32], high = [32]
+// CHECK-NEXT: %[[NEGATED:.*]] = stablehlo.negate %[[SECOND]]
+// CHECK:      %[[FIRST:.*]] = stablehlo.pad %arg0, %{{.*}}, low = [32], high = [-32]
+// CHECK:      stablehlo.select %{{.*}}, %[[NEGATED]], %[[FIRST]]
+// CHECK:      %[[MINUS_ZERO:.*]] = stablehlo.constant dense<-0.000000e+00>
+// CHECK-NEXT: %[[PADDED:.*]] = stablehlo.pad %arg0, %[[MINUS_ZERO]], low = [32], high = [-32]
+// CHECK-NEXT: stablehlo.negate %[[PADDED]]
+func.func @rotary(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = stablehlo.slice %a [32:64] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<32xf32>
+  %1 = stablehlo.negate %0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<32xf32>
+  %2 = stablehlo.slice %a [0:32] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<32xf32>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<32xf32>, tensor<32xf32>) -> tensor<64xf32>
+  %4 = stablehlo.slice %a [0:32] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<32xf32>
+  %5 = stablehlo.negate %4 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<32xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %6 = stablehlo.pad %5, %z, low = [32], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+      : (tensor<32xf32>, tensor<f32>) -> tensor<64xf32>
+  return %3, %6 : tensor<64xf32>, tensor<64xf32>
+}

@@ -86,3 +86,19 @@ def test_a_sum_for_two_branches_is_scattered_once() -> None:
     partitioned = Compiled(global_module, global_module, local, boundary_of(global_module), origin)
     (found,) = partitioned.run_flat([array, np.array(True)])
     np.testing.assert_array_equal(found, array)
+
+
+SPLIT_IN_TWO_WAYS = """sdy.mesh @g = <["x"=3, "y"=6]>
+func.func @main(%a: tensor<24x4xi32> {sdy.sharding = #sdy.sharding<@g, [{}, {"y":(3)2}]>})
+    -> (tensor<24xi32> {sdy.sharding = #sdy.sharding<@g, [{"y":(1)2}]>}) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1]
+    : (tensor<24x4xi32>, tensor<i32>) -> tensor<24xi32>
+  return %0 : tensor<24xi32>
+}"""
+
+
+def test_a_sum_over_other_parts_of_an_axis_than_those_of_its_slices_is_sliced_afterwards() -> None:
+    program = Program.from_text(SPLIT_IN_TWO_WAYS)
+    assert all(outcome.agrees for outcome in program.verify())
+    assert len(ops_of(program.partition().global_module, AllReduceOp)) == 1
