@@ -111,6 +111,10 @@ def double(x: jax.Array) -> jax.Array:
     return 2 * x
 
 
+def scaled(x: jax.Array, mesh: float) -> jax.Array:
+    return x * mesh
+
+
 def test_options_of_jit_are_not_arguments_of_the_function() -> None:
     with pytest.raises(
         SdyError, match=r"double has no parameter in_shardings \[SDY-T222\]\n  hint: pass jax\.jit\(double"
@@ -118,10 +122,7 @@ def test_options_of_jit_are_not_arguments_of_the_function() -> None:
         sdy.from_jax(double, ARGUMENT, in_shardings=None)
     with pytest.raises(SdyError, match=r"double has no parameter mesh \[SDY-T222\]\n  hint: the mesh is that of the"):
         sdy.from_jax(jax.jit(double), ARGUMENT, mesh=None)
-    assert (
-        sdy.from_jax(lambda x, mesh: x * mesh, ARGUMENT, mesh=2.0).run(np.ones((8, 4), np.float32), mesh=2.0).sum()
-        == 64
-    )
+    assert sdy.from_jax(scaled, ARGUMENT, mesh=2.0).run(np.ones((8, 4), np.float32), mesh=2.0).sum() == 64
 
 
 def test_the_source_of_an_op_is_the_innermost_line_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_constraints_and_reshards_of_the_user_are_dropped_from_scratch_but_not_t
 )
 def test_what_cannot_be_searched_is_one_diagnostic(body: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(SdyError, match=re.escape(message)) as error:
-        program(body).search(on="tpu_v5e", time_limit=20, **options)  # pyright: ignore[reportArgumentType]: a table
+        program(body).search(on="tpu_v5e", time_limit=20, **options)  # pyright: ignore[reportCallIssue, reportArgumentType]: a table
     assert error.value.diagnostics[0].code == "SDY-T251"
 
 
