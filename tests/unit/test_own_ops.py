@@ -271,7 +271,7 @@ def test_a_missing_kernel_points_to_its_registration(found: dict[str, dict[str, 
     missing = found["unknown"]["verify"]
     assert missing["code"] == "SDY-X002"
     assert "kernels=" in missing["hint"]
-    assert "sdy.register_custom_call('other', kernel)" in found["other kernel"]["verify"]["hint"]
+    assert "the same function" in str(found["other kernel"]["verify"])  # a function of its operands, without a kernel
 
 
 COMMANDS = [

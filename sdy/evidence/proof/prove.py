@@ -49,10 +49,10 @@ class Border(NamedTuple):
 
 
 class Lemmas(NamedTuple):
-    """What lemmas prove, given borders, and the borders that they need.
+    """The outcome of the lemmas, given borders, and the borders that they need.
 
-    `unrelated` has the values of the main function that are no windows of values of the program, and from which results
-    follow that are not proved.
+    `unrelated` has the values of the main function that are not windows of values of the program, and from which
+    results follow that are not proved.
     """
 
     proof: Proof

@@ -108,7 +108,7 @@ class Walk:
             self.reasons.setdefault(result.op, f"it is {relation.term}, which the program does not compute")
 
     def is_open(self, relation: Relation) -> bool:
-        """Return whether a value is no window of a value that the global program has."""
+        """Return whether a value is not a window of one that the global program has."""
         return isinstance(relation, Unknown) or (isinstance(relation, View) and not self.table.is_global(relation.term))
 
     def region(self, region: Region, arguments: Sequence[Relation]) -> list[Relation]:

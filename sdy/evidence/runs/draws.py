@@ -138,7 +138,8 @@ class Draws:
         # A few draws of one number could miss a side of a bound: it is large, small, and negative in turn.
         low, high = _limits(dtype)
         is_negative = has_edges != (index % 2 > 0) and low < 0
-        return generator.integers(*((low, 0) if is_negative else (high // 2, high)), shape).astype(dtype)
+        bounds = (low, 0) if is_negative else (high // 2, high)
+        return generator.integers(*bounds, shape, np.int64 if low < 0 else np.uint64).astype(dtype)
 
 
 def random_numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:

@@ -209,8 +209,13 @@ def _known(op: CustomCallOp) -> Callable[[CustomCallOp], Kernel] | None:
 
 
 def is_opaque(op: Operation) -> TypeIs[CustomCallOp]:
-    """Return whether an op is a call without a kernel and without effects: it is some function of its operands."""
+    """Return whether an op is a call without a kernel and without effects: it is some function of its operands.
+
+    The parts of an asynchronous collective are none, since they depend on the operands of other devices.
+    """
     if not isinstance(op, CustomCallOp) or is_lapack_call(op) or op.called_computations or _known(op) is not None:
+        return False
+    if any(name.endswith(("-start", "-done")) for name in names_of_call(op)):
         return False
     return not (op.has_side_effect and op.has_side_effect.value.data)
 

@@ -78,7 +78,7 @@ def test_events_are_in_order_and_do_not_overlap_on_their_track(tmp_path: Path) -
 
 
 def test_the_trace_ends_at_the_total_time_of_the_cost(tmp_path: Path) -> None:
-    trace, cost = written_trace(tmp_path), sdy.load(FILE).cost("tpu_v5e")
+    trace, cost = written_trace(tmp_path), sdy.load(FILE).optimized_for("tpu_v5e").cost("tpu_v5e")
     tracks = slices_by_track(trace)
     end = max(event["ts"] + event["dur"] for events in tracks.values() for event in events)
     assert end == pytest.approx(cost.seconds_in_turn * 1e6, abs=2e-3)

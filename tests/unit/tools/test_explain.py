@@ -83,7 +83,7 @@ def test_collectives_are_tied_to_what_causes_them(capsys: pytest.CaptureFixture[
 def test_the_details_of_a_collective_are_indented(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(CLASH), "--collectives"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert '    line 3  %arg0: annotated [{"x"}, {}]' in lines
+    assert '    line 3  %arg1: annotated [{}, {"x"}]' in lines
     changed = "  the communication optimizer changed it: stablehlo.dot_general: resharded"
     assert any(line.startswith(changed) for line in lines)
 

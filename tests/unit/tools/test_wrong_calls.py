@@ -101,7 +101,7 @@ COMMAND_LINES: list[tuple[str, int, str, str]] = [
     ("sdy verify {program.mlir} --inputs none.npz", 2, "none.npz: No such file", "numpy.savez"),
     ("sdy verify {two_meshes.mlir}", 2, "all meshes must have the same", "meshes of equal size"),
     ("sdy verify {dynamic.mlir}", 2, "static shape", "concrete sizes"),
-    ("sdy verify {custom.mlir}", 2, "custom call @f", "known targets"),
+    ("sdy-run {custom.mlir} --args=[dense<1.0>:tensor<8x8xf32>]", 1, "custom call @f", "known targets"),
     ("sdy verify {two_functions.mlir}", 2, "expected a function named @main", "@main"),
     # user code
     ("sdy verify {program.mlir} --load", 2, "--load requires a module name", "--load=file.py"),
