@@ -22,8 +22,10 @@ from sdy.cost.flops import flops_of
 from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.program_cost import cost_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.module_text import make_context, parse_module, print_module
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
@@ -35,6 +37,7 @@ CPU_SECONDS = 5  # for one stage
 MAX_BYTES = 1 << 30  # for one stage
 MAX_OPS = 200  # that a run executes: a mutated loop may not end
 MAX_FLOPS = 10**9
+MAX_DRAWN = 1 << 26  # bytes of arguments
 SHARDS = 8
 OPTIONS = Options(ops=6, executable=True, max_devices=16)
 
@@ -107,8 +110,10 @@ def run_on_devices(program: Program) -> None:
 
 
 def stop_if_large(program: Program) -> None:
-    """Stop if products of matrices would take longer than the limit: those of integers run without BLAS."""
-    if flops_of(program.module) > MAX_FLOPS:
+    """Stop if a run would take longer than the limit: products of integers run without BLAS, inputs are drawn."""
+    types = (argument.type for argument in main_block(program.module).args)
+    drawn = sum(tensor_bytes(each) for each in types if static_shape(each) is not None)
+    if flops_of(program.module) > MAX_FLOPS or drawn > MAX_DRAWN:
         raise StoppedError
 
 
