@@ -84,10 +84,14 @@ class PipelineCandidate:
     seconds: float
     peak_bytes: tuple[int, ...]
 
-    def rank(self, free_bytes: float) -> tuple[bool, float]:
-        """Return a key that is smaller for better candidates: what fits in memory comes first."""
+    def rank(self, free_bytes: float) -> tuple[bool, float, int]:
+        """Return a key that is smaller for better candidates: what fits in memory comes first.
+
+        Of those that are equal in five digits, it is one with few axes.
+        """
         fits = max(self.peak_bytes) <= free_bytes
-        return not fits, self.seconds if fits else max(self.peak_bytes)
+        size = float(f"{self.seconds:.5g}") if fits else max(self.peak_bytes)
+        return not fits, size, len(self.priced.layout.mesh.axes)
 
     def timeline(self, hardware: Hardware) -> StageTimeline:
         """Return when each mesh works on which microbatch."""
@@ -184,7 +188,7 @@ class _PipelineSearch:
         best = min(self._candidates, key=self._rank)
         return PipelineResult(self.found, self._three, best, self._priced, self._compared, undivided, ended)
 
-    def _rank(self, candidate: PipelineCandidate) -> tuple[bool, float]:
+    def _rank(self, candidate: PipelineCandidate) -> tuple[bool, float, int]:
         return candidate.rank(self.request.free_bytes)
 
     def _compare(self, meshes: Mapping[int, Sequence[Mesh]], end: float) -> None:
@@ -281,7 +285,7 @@ class _PipelineSearch:
 
     def _is_beaten(self, bound: float) -> bool:
         """Return whether a candidate that fits takes at most as long as a bound."""
-        return any(self._rank(each) <= (False, bound) for each in self._candidates)
+        return any(self._rank(each) <= (False, bound, 0) for each in self._candidates)
 
     def _move_layers(self, candidate: PipelineCandidate) -> None:
         """Move one layer from a stage to another one, after the other, while that is better."""
