@@ -76,15 +76,17 @@ class WrittenProgram(Generic[R]):
 
         machine = resolve_hardware(on)
         optimized, plain = self._with_optimizer(is_on=True), self._with_optimizer(is_on=False)
-        compiled = optimized.partition()
-        if compiled.textbook is None and optimized.cost(machine).bytes_sent:
+        compiled, cost = optimized.partition(), optimized.cost(machine)
+        if compiled.textbook is None and cost.bytes_sent:
             return optimized  # it cannot be partitioned without the optimizer, or by passes of the user alone
-        latency = round(latency_in_bytes(compiled.mesh, machine.network))
-        few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
         limit = plain.cost(machine)
-        candidates = (optimized, few, plain) if limit.bytes_sent else (optimized, plain)
-        no_slower = [program for program in candidates if program.cost(machine).is_no_slower(limit)]
-        return min(no_slower, key=lambda program: program.cost(machine).seconds_in_turn)
+        candidates = [(cost, optimized), (limit, plain)]
+        if limit.bytes_sent:
+            latency = round(latency_in_bytes(compiled.mesh, machine.network))
+            few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
+            candidates.insert(1, (few.cost(machine), few))
+        no_slower = ((found, program) for found, program in candidates if found.is_no_slower(limit))
+        return min(no_slower, key=lambda each: each[0].seconds_in_turn)[1]
 
     def with_passes(
         self,

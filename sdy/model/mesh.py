@@ -68,6 +68,10 @@ class Mesh(CachedHash, HtmlRepr):
         ids = ", ".join(map(str, self.device_ids[:SHOWN_IDS]))
         return f"<[{', '.join(map(str, self.axes))}], device_ids=[{ids}, and {more:,} more]>"
 
+    def axes_text(self, separator: str = " ") -> str:
+        """Return the axes with their sizes: `data=4 model=2`."""
+        return separator.join(f"{axis.name}={axis.size}" for axis in self.axes)
+
     @property
     def is_empty(self) -> bool:
         """Return whether the mesh has neither axes nor device ids."""

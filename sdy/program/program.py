@@ -442,7 +442,10 @@ class Program(WrittenProgram[R]):
 
     @property
     def _textbook(self) -> Sends | None:
-        """What each device sends if ops are lowered one by one, as in `jax.jit`; None for a program not from JAX."""
+        """The bytes and collectives of each device if ops are lowered one by one, as in `jax.jit`.
+
+        None if the arguments have no names, as those of a program from JAX have.
+        """
         if not self.origin.argument_names:
             return None
         return self.partition().textbook or sends_of(self.without_optimizer().partition().local)

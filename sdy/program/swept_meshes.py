@@ -55,7 +55,7 @@ def swept_meshes(program: Program[Any], devices: int) -> SweptMeshes:
     Raises: SdyError SDY-T251 if there is none, because the program has ops that depend on the mesh; SDY-T252 if there
     are fewer than two devices.
     """
-    searched = [(_mesh_text(mesh), Origin.SEARCHED) for mesh in meshes_of_devices(devices)]
+    searched = [(mesh.axes_text(","), Origin.SEARCHED) for mesh in meshes_of_devices(devices)]
     mesh = _annotated_mesh(program)
     fixed = None if mesh is None else _fixed_sizes(program, mesh)
     annotated = [] if mesh is None else list(_resized(mesh, devices, fixed))
@@ -131,7 +131,7 @@ def _resized(mesh: Mesh, devices: int, fixed: _FixedSizes | None) -> Iterator[st
     for sizes in _ordered_factorizations(devices, len(names)):
         axes = tuple(MeshAxis(name, size) for name, size in zip(names, sizes, strict=True))
         if all(required.get(axis.name, axis.size) == axis.size for axis in axes):
-            yield _mesh_text(Mesh(axes))
+            yield Mesh(axes).axes_text(",")
 
 
 def _ordered_factorizations(count: int, length: int) -> Iterator[tuple[int, ...]]:
@@ -142,7 +142,3 @@ def _ordered_factorizations(count: int, length: int) -> Iterator[tuple[int, ...]
     for first in range(count, 0, -1):
         if count % first == 0:
             yield from ((first, *rest) for rest in _ordered_factorizations(count // first, length - 1))
-
-
-def _mesh_text(mesh: Mesh) -> str:
-    return ",".join(f"{axis.name}={axis.size}" for axis in mesh.axes)

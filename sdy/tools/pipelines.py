@@ -161,7 +161,7 @@ def meshes_table(program: CompiledPipeline) -> FittedTable:
     rows = (
         (
             named.name,
-            " ".join(f"{axis.name}={axis.size}" for axis in named.mesh.axes),
+            named.mesh.axes_text(),
             _range_text(program.layout.devices[named.name]),
             str(runs.count(named.name)),
         )

@@ -78,17 +78,12 @@ def text_with_locations(module: ModuleOp, origin: Origin[Any]) -> str:
         scope = origin.scopes.get(line or 0)
         if number and last is not None:
             place = f"{dumps(file)}:{number}:0"
-            # JAX ends the name of an op with that of the primitive.
-            named = f"{dumps(f'{scope}/{_primitive(op)}')}({place})" if scope else place
-            places.append((text.line_end(last), named))
+            name = f"{scope}/{op.name.rpartition('.')[2]}"  # JAX ends the name of an op with that of the primitive
+            places.append((text.line_end(last), f"{dumps(name)}({place})" if scope else place))
     ends = [end for _, end in text.function(text.offset(main)).arguments] if origin.argument_names else []
     names = map(partial(dumps, ensure_ascii=False), origin.argument_names)
     places += zip(ends, names, strict=True)
     return _replaced(origin.text, [Replacement(end, end, f" loc({place})") for end, place in sorted(places)])
-
-
-def _primitive(op: Operation) -> str:
-    return op.name.rpartition(".")[2]
 
 
 def _last_line(op: Operation) -> int | None:

@@ -116,5 +116,5 @@ class TermTable:
         return term in self._global_terms
 
 
-NAMED = "value"  # of an op of the program for which there is no lemma
+NAMED = "value"  # the result of an op of the program that no lemma covers
 VARYING = frozenset({"device", "local_gather"})  # they depend on the device

@@ -24,10 +24,7 @@ NO_MESH = "no mesh: the program runs on one device"
 
 def mesh_table(meshes: Mapping[str, Mesh]) -> FittedTable:
     """Return a table of the name, axes and devices of each mesh."""
-    rows = (
-        (f"@{name}", " ".join(f"{axis.name}={axis.size}" for axis in mesh.axes), _devices(mesh))
-        for name, mesh in meshes.items()
-    )
+    rows = ((f"@{name}", mesh.axes_text(), _devices(mesh)) for name, mesh in meshes.items())
     return fitted_table("mesh", ("mesh", "axes", "devices"), rows)
 
 

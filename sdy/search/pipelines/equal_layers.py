@@ -73,7 +73,7 @@ class EqualLayers:
 def equal_layers(module: ModuleOp) -> EqualLayers:
     """Return the equal layers of a program, in a copy without shardings and calls.
 
-    Raises: SdyError SDY-T263 if there are no three equal layers, one after the other.
+    Raises: SdyError SDY-T263 if fewer than three equal layers follow one another.
     """
     copy = without_shardings(module, Mesh(()))
     run_passes(make_context(), copy, [CompositeToCallPass(), InlinePass(default_pipeline="")], verify_each=False)

@@ -155,7 +155,7 @@ class PipelinePlan(Reported):
 
     def __repr__(self) -> str:
         """Return one line: the stages, their mesh, the microbatches, the schedule and the time."""
-        axes = ", ".join(f"{axis.name}={axis.size}" for axis in self.mesh.axes)
+        axes = self.mesh.axes_text(", ")
         stages = counted(len(self.layers), "stage")
         return (
             f"PipelinePlan({stages} on {self.result.best.meshes} meshes of {axes}; {self.microbatches} microbatches, "
@@ -163,9 +163,8 @@ class PipelinePlan(Reported):
         )
 
     def _tables(self) -> Sequence[FittedTable]:
-        axes = " ".join(f"{axis.name}={axis.size}" for axis in self.mesh.axes)
         rows = [
-            ("meshes", f"{self.result.best.meshes} of {axes}"),
+            ("meshes", f"{self.result.best.meshes} of {self.mesh.axes_text()}"),
             (
                 "stages",
                 " ".join(f"{mesh}:{count}" for mesh, count in zip(self.mesh_of_stage, self.layers, strict=True)),

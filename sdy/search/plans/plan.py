@@ -232,9 +232,8 @@ class ShardingPlan(Reported, Generic[P_co]):
 
     def __repr__(self) -> str:
         """Return one line: the mesh and what the plan saves."""
-        axes = ", ".join(f"{axis.name}={axis.size}" for axis in self.mesh.axes)
         times = (seconds_text(cost.seconds_in_turn) for cost in (self.before, self.cost))
-        return f"ShardingPlan({axes}; predicted time {' -> '.join(times)})"
+        return f"ShardingPlan({self.mesh.axes_text(', ')}; predicted time {' -> '.join(times)})"
 
     def _tables(self) -> Sequence[FittedTable]:
         return [_costs(self), *_rules(self), *_values(self), *_held(self)]

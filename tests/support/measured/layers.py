@@ -221,7 +221,7 @@ def rotated(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Mask:
-    """Which earlier tokens a token sees: the last `window`, or those of its chunk. A size of 0 sets no limit.
+    """A mask of attention: a token sees the last `window` tokens, or those of its chunk. A size of 0 sets no limit.
 
     `context` devices of a manual axis have two parts of the sequence each, one from its start and one from its end, so
     that all have equally much to do.
