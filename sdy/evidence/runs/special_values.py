@@ -14,14 +14,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from sdy.compile.compiled import Compiled
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.both_programs import BothPrograms
 from sdy.evidence.runs.comparison import VerifiedRound, found_difference
-from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, is_bool, is_complex, is_float
+from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, dtype_of, is_bool, is_complex, is_float
 
 Random = np.random.Generator
 Bools = NDArray[np.bool_]
@@ -30,8 +32,8 @@ IntegerValues = Callable[[Random, int, DType, Sequence[int]], Array]
 """Return `count` integers for an argument; the sequence has the sizes of the dims that the argument indexes, if any."""
 
 
-# Inputs are changed by so much, relatively and at random, to see where rounding decides a result.
-CHANGE, CHANGED_RUNS = 2.0**-16, 4
+# Inputs are changed by at least so much, relatively and at random, to see where rounding decides a result.
+LEAST_CHANGE, CHANGED_RUNS = 2.0**-16, 8
 
 
 def special_rounds(program: Compiled[Any], seed: int) -> Iterator[VerifiedRound]:
@@ -39,13 +41,13 @@ def special_rounds(program: Compiled[Any], seed: int) -> Iterator[VerifiedRound]
 
     Raises: SdyError if the program cannot be run.
     """
-    runs = BothPrograms(program)
+    runs, change = BothPrograms(program), _change(program.written)
     for name, inputs in special_inputs(program.written, seed):
         expected = runs.on_one_device(inputs)
         actual = program.global_results(runs.on_devices(inputs))
         kinds = [_differs_in_kind(*pair) for pair in zip(actual, expected, strict=True)]
         if any(each.any() for each in kinds):
-            varied = [runs.on_one_device(_changed(inputs, [seed, run])) for run in range(CHANGED_RUNS)]
+            varied = [runs.on_one_device(_changed(inputs, change, [seed, run])) for run in range(CHANGED_RUNS)]
             for place, (differs, result) in enumerate(zip(kinds, expected, strict=True)):
                 for other in varied:
                     differs &= ~_differs_in_kind(other[place], result)
@@ -69,11 +71,19 @@ def _differs_in_kind(actual: Array, expected: Array) -> Bools:
     return np.asarray((is_special & ~same) | (both_zero & (np.signbit(one) != np.signbit(other))))
 
 
-def _changed(inputs: Sequence[Array], seed: Sequence[int]) -> list[Array]:
-    """Return the inputs with their floats changed a little."""
+def _change(written: ModuleOp) -> float:
+    """Return by how much the narrowest float of a program rounds a number, relatively; at least `LEAST_CHANGE`."""
+    values = (value for op in pre_order(written) for value in (*op.results, *op.operands))
+    tensors = map(as_tensor, {value.type for value in values})
+    types = (dtype_of(each.element_type) for each in tensors if each and isinstance(each.element_type, AnyFloat))
+    return max(LEAST_CHANGE, max((float(ml_dtypes.finfo(each).eps) / 2 for each in types), default=0.0))
+
+
+def _changed(inputs: Sequence[Array], change: float, seed: Sequence[int]) -> list[Array]:
+    """Return the inputs with their floats changed by the factor `change` times a normal number, each by its own."""
     random = np.random.default_rng(seed)
     return [
-        np.multiply(array, 1 + CHANGE * random.standard_normal(array.shape)).astype(array.dtype)
+        np.multiply(array, 1 + change * random.standard_normal(array.shape)).astype(array.dtype)
         if is_float(array.dtype) or is_complex(array.dtype)
         else array
         for array in inputs

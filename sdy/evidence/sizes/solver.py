@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import prod
 
@@ -35,13 +35,11 @@ class Solver:
                 self._equations[root].append(equation)
         self._values: dict[Variable, int] = {}
         self._trail: list[Variable] = []
-        self._neighbours: dict[Variable, set[Variable]] = defaultdict(set)
-        for shape in {tuple(map(classes.root, shape)) for shape in classes.shapes}:
-            for root in shape:
-                self._neighbours[root].update(shape)
+        self._dims = {classes.root(each) for shape in classes.shapes for each in shape}
+        self._before: dict[int, Counter[int]] = defaultdict(Counter)  # sizes of dims, by the new size that they have
         self._positions: dict[Variable, tuple[Variable, ...]] = {}
         for variable, along in classes.attributes.items():
-            if (root := classes.root(variable)) not in self._neighbours:
+            if (root := classes.root(variable)) not in self._dims:
                 self._positions[root] = tuple(map(classes.root, along))
 
     def solve(self) -> dict[Variable, int]:
@@ -53,7 +51,7 @@ class Solver:
         lock_windows(classes)
         locked = [root for root in self._roots if classes.lock_reason(root) is not None]
         while True:
-            self._values, self._trail = {}, []
+            self._values, self._trail, self._before = {}, [], defaultdict(Counter)
             for root in locked:
                 self._set(root, classes.fixed(root))
             if not self._follow(locked):
@@ -111,21 +109,24 @@ class Solver:
             return False
         self._values[root] = value
         self._trail.append(root)
+        if root in self._dims:
+            self._before[value][self._classes.sizes[root]] += 1
         return True
 
     def _undo(self, mark: int) -> None:
         for root in self._trail[mark:]:
-            del self._values[root]
+            value = self._values.pop(root)
+            if root in self._dims:
+                self._before[value][self._classes.sizes[root]] -= 1
         del self._trail[mark:]
 
     def _has_collision(self, mark: int) -> bool:
-        """Return whether a size that was set since `mark` equals another one of a tensor, from which it differed."""
-        values, sizes = self._values, self._classes.sizes
-        return any(
-            values.get(other) == values[root] and sizes[other] != sizes[root]
-            for root in self._trail[mark:]
-            for other in self._neighbours[root]
-        )
+        """Return whether a dim that was set since `mark` is as large as another one, from which it differed.
+
+        A fault that confuses the two, such as a shard and its dim in programs that no line ties, would not be seen.
+        """
+        dims = (root for root in self._trail[mark:] if root in self._dims)
+        return any(len(+self._before[self._values[root]]) > 1 for root in dims)
 
     def _follow(self, changed: Sequence[Variable]) -> bool:
         """Set what follows from classes that were set; return False if something contradicts."""

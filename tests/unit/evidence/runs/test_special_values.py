@@ -125,3 +125,17 @@ def test_a_wrong_sign_of_zero_is_detected() -> None:
     assert all(each.agrees for each in special_rounds(right, 0))
     found = {each.name: each for each in special_rounds(wrong, 0)}
     assert found["negative zeros alone"].comparisons[0].problem == "at [0]: 0.0 instead of -0.0"
+
+
+def test_the_sign_of_a_sum_that_narrow_floats_round_is_no_difference() -> None:
+    text = """
+    func.func @main(%a: tensor<8192xbf16>, %b: tensor<8192xbf16>, %c: tensor<8192xbf16>) -> tensor<8192xbf16> {
+      %0 = stablehlo.add %a, %b : tensor<8192xbf16>
+      %1 = stablehlo.add %0, %c : tensor<8192xbf16>
+      %2 = stablehlo.sqrt %1 : tensor<8192xbf16>
+      return %2 : tensor<8192xbf16>
+    }"""
+    program = Program.from_text(text).partition()
+    other = str(program.local).replace("add %0, %1", "add %1, %2").replace("add %3, %2", "add %0, %3")
+    assert other != str(program.local)
+    assert all(each.agrees for each in special_rounds(replace(program, local=parse_module(other)), 0))

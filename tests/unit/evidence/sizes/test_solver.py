@@ -28,6 +28,17 @@ def test_sizes_of_one_tensor_that_differ_still_differ() -> None:
     assert sizes[columns] == 3
 
 
+def test_a_dim_does_not_become_as_large_as_a_kept_one_that_differed() -> None:
+    """A program and a local one that no line ties have such sizes: 4 of 16 elements on each device."""
+    classes = SizeClasses()
+    whole, shard = classes.new(16), classes.new(4)
+    classes.shapes += [(whole,), (shard,)]
+    classes.lock(shard, "only one of the programs has this size")
+    classes.raise_least(whole, 4)
+    sizes = Solver(classes).solve()
+    assert (sizes[whole], sizes[shard]) == (5, 4)
+
+
 def test_a_sum_with_a_constant_keeps_the_constant() -> None:
     classes = SizeClasses()
     whole, shifted = classes.new(4096), classes.new(4095)

@@ -72,6 +72,6 @@ def test_images_become_small(
     found = verify_reduced(partitioned)
     assert found.verdict is Verdict.SAME
     assert found.sizes is not None
-    assert all(each.after <= LARGE // 3 for each in found.sizes.changes if each.before == LARGE)
+    assert all(each.after <= LARGE // 2 for each in found.sizes.changes if each.before == LARGE)
     for name, faulty in islice(faulty_copies(partitioned.local, seed=1), 2 if sharding == ROWS else 0):
         assert verify_reduced(replace(partitioned, local=faulty)).verdict is not Verdict.SAME, name
