@@ -24,7 +24,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp, ReverseOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.axis_list import sharded_size
+from sdy.model.axis_list import lists_overlap, sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import UNSHARDED, TensorSharding
 from sdy.model.sharding_update import with_dim
@@ -86,13 +86,16 @@ class _Part:
     def of_sources(self, value: SSAValue) -> SSAValue | None:
         """Return the slice of what a value is made of; None if the axes divide the value, or if that is not known.
 
-        It is sliced along one dim after the other, so that slices that differ along others share the first one.
+        It is sliced along one dim after the other, so that slices that differ along others share the first one; this
+        one is sharded as the value along other dims, unless these have axes of the slice.
         """
         dim = self._more_even_dim(value)
         if dim is None:
             return None
         whole = tuple((0, size) for size in shape_of(value))
-        sharding = with_dim(sharding_of(value) or self.sharding, dim, self.sharding.dims[dim])
+        others = with_dim(sharding_of(value) or self.sharding, dim, UNSHARDED)
+        is_free = not lists_overlap(self.sharding.dims[dim].axes, [*others.axis_refs()])
+        sharding = with_dim(others, dim, self.sharding.dims[dim]) if is_free else self.sharding
         first = replace(self, sharding=sharding, spans=(*whole[:dim], self.spans[dim], *whole[dim + 1 :]))
         result = first._of_what_it_is_made_of(value)
         return None if result is None else self._along(dim, (0, self.sizes[dim])).of(result)
