@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
@@ -23,7 +24,8 @@ from sdy.dialects.stablehlo.control import CaseOp, IfOp
 from sdy.evidence.runs.both_programs import BothPrograms
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly
 from sdy.evidence.runs.draws import MOST_DRAWS, Draw, Draws
-from sdy.evidence.runs.parting import DeviceValues, ProgramValues, Suspect, suspects
+from sdy.evidence.runs.lockstep import Lockstep
+from sdy.evidence.runs.parting import DeviceValues, ProgramValues, Suspect, parting_at, suspects
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.shards import check_equal_copies, unshard
@@ -80,9 +82,26 @@ class ExactRuns:
             first = first or suspect
             if self._is_mended(suspect, draw):
                 return with_sources(suspect.diagnostic(), program.origin.source_lines)
-        if first is None or is_rewritten:
+        if is_rewritten:
             return None
+        if first is None:
+            return self._parting_in_lockstep(draw, wrong)
         return with_sources(first._replace(missing=None).diagnostic(), program.origin.source_lines)
+
+    def _parting_in_lockstep(self, draw: Draw, wrong: Sequence[int]) -> Diagnostic | None:
+        """Return at which op the programs part if the devices have no values but those of the program."""
+        program = self._runs.program
+        lockstep = Lockstep(program.written, program.local)
+        self._runs.on_one_device(draw.inputs, draw.field, lockstep.program.observe)
+        self._runs.on_devices(draw.inputs, draw.field, lockstep.devices.observe)
+        ends = [terminator_of(main_function(each).body) for each in (program.local, program.written)]
+        for index in wrong:
+            value, original = (end.operands[index] for end in ends)
+            found = lockstep.followed(value, original)
+            op = found if isinstance(found, Operation) else value.owner
+            if isinstance(op, Operation):
+                return with_sources(parting_at(op), program.origin.source_lines)
+        return None
 
     def _is_mended(self, suspect: Suspect, draw: Draw) -> bool:
         """Return whether the combination that a suspect lacks makes all results of a draw agree."""

@@ -236,6 +236,13 @@ class Suspect(NamedTuple):
         return copy
 
 
+def parting_at(op: Operation) -> Diagnostic:
+    """Return the diagnostic for an op whose result is wrong, though its operands are right."""
+    return Diagnostic(
+        PARTS, f"the programs part here: {op.name} has another value than in the original program", span_of(op)
+    )
+
+
 def suspects(values: DeviceValues, main: FuncOp, wrong: Sequence[int], mesh: Mesh, field: Field) -> Iterator[Suspect]:
     """Yield where the programs may part, given which results of `main` differ: first ones, then others to be mended."""
     returned = terminator_of(main.body).operands
