@@ -76,7 +76,8 @@ def _change(written: ModuleOp) -> float:
     values = (value for op in pre_order(written) for value in (*op.results, *op.operands))
     tensors = map(as_tensor, {value.type for value in values})
     types = (dtype_of(each.element_type) for each in tensors if each and isinstance(each.element_type, AnyFloat))
-    return max(LEAST_CHANGE, *(2.0 ** -(int(ml_dtypes.finfo(each).nmant) + 1) for each in types), 0.0)
+    infos: list[Any] = [ml_dtypes.finfo(each) for each in types]
+    return max([LEAST_CHANGE, *(float(each.eps) / 2 for each in infos)])
 
 
 def _changed(inputs: Sequence[Array], change: float, seed: Sequence[int]) -> list[Array]:
