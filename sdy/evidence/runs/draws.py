@@ -10,13 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import ceil, prod
 
 import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from sdy.dialects.facts.traits import has_region_on_elements
+from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.elementwise import MaximumOp, MinimumOp
 from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import ArrayType, input_types
+from sdy.evidence.runs.run_estimate import estimate_of_run
 from sdy.interpreter.arrays.element_types import Array, compute_dtype, is_bool, is_complex, is_float
 from sdy.interpreter.arrays.field_types import Residues, of_parts
 from sdy.interpreter.field.laws import ring_of_draw
@@ -29,6 +35,9 @@ EXPONENTIALS, LOGARITHMS = LAWS = ("laws of exponentials", "laws of logarithms")
 """Any numbers of a ring in which exp(a) * exp(b) = exp(a + b), and exp(log(a)) = a or log(a) + log(b) = log(a * b)."""
 
 LEAST_DRAWS, LEAST_LAWFUL, MOST_DRAWS = 3, 8, 24
+ENDS = 4  # values of an index at or next to the ends of a dim: -2, -1, the last one, and the one after it
+# Of a maximum, a draw shows one operand only: so many results of each are drawn. Only short runs have more draws.
+LEAST_SELECTED, MOST_FOR_SELECTIONS, SECONDS_FOR_FEW = 24, 12, 0.02
 ALL_PLACES = 12  # sizes up to which an index takes each value
 TRIPS = (0, 1, 2, 5)  # values of an argument by which a loop ends
 SMALL = 64  # small numbers are at most so many sixteenths
@@ -58,7 +67,7 @@ class Draws:
         kinds: Sequence[str] = KINDS,
         other: ModuleOp | None = None,
     ) -> None:
-        self._seed = seed
+        self._written, self._seed = written, seed
         self._kinds = kinds
         self._types = input_types(written)
         uses = argument_uses(written)
@@ -74,7 +83,17 @@ class Draws:
     @cached_property
     def count(self) -> int:
         """The number of draws in which all enumerated values occur, or the most that are made."""
-        return min(MOST_DRAWS, max(self.least, len(self._enumerated)))
+        return min(MOST_DRAWS, max(self.least, len(self._enumerated), self._chosen_by_few))
+
+    @cached_property
+    def _chosen_by_few(self) -> int:
+        """The number of draws in which few indices take each value at an end, and few maxima each operand."""
+        indices = [prod(shape) for (shape, _), use in zip(self._types, self._uses, strict=True) if use.indexed_sizes]
+        rounds = max((ceil(ENDS / _edge_count(size)) for size in indices if size > 1), default=1)
+        draws = max(len(KINDS) * rounds, _draws_of_selections(self._written))
+        if draws > LEAST_DRAWS and estimate_of_run(self._written, is_freed=False).seconds > SECONDS_FOR_FEW:
+            return LEAST_DRAWS
+        return draws
 
     @property
     def least(self) -> int:
@@ -114,14 +133,14 @@ class Draws:
             field = field_of_draw(generator, is_shuffled=kind == SHUFFLED)
         chosen = dict(zip(self._choices, self._enumerated[number % len(self._enumerated)], strict=True))
         inputs = [
-            self._drawn(generator, index, field, kind)
+            self._drawn(generator, index, field, kind, number)
             if index not in chosen
             else np.full(shape, chosen[index]).astype(dtype)
             for index, (shape, dtype) in enumerate(self._types)
         ]
         return Draw(f"{kind}, seed {self._seed}.{number}", field, tuple(inputs))
 
-    def _drawn(self, generator: np.random.Generator, index: int, field: Field, kind: str) -> Array:
+    def _drawn(self, generator: np.random.Generator, index: int, field: Field, kind: str, number: int) -> Array:
         shape, dtype = self._types[index]
         is_small, has_edges = kind == SMALL_NUMBERS, kind == SHUFFLED
         if is_float(dtype) or is_complex(dtype):
@@ -132,7 +151,8 @@ class Draws:
             return self._given[index]
         if is_bool(dtype):
             return generator.integers(0, 2, shape).astype(dtype)
-        found = _integers(generator, self._types[index], self._uses[index], is_small=is_small, has_edges=has_edges)
+        edges = number // len(KINDS) if kind == SHUFFLED else None
+        found = _integers(generator, self._types[index], self._uses[index], is_small=is_small, edges=edges)
         if found.size > 1 or is_small or self._uses[index].ends_loops or self._uses[index].indexed_sizes:
             return found
         # A few draws of one number could miss a side of a bound: it is large, small, and negative in turn.
@@ -140,6 +160,20 @@ class Draws:
         is_negative = has_edges != (index % 2 > 0) and low < 0
         bounds = (low, 0) if is_negative else (high // 2, high)
         return generator.integers(*bounds, shape, np.int64 if low < 0 else np.uint64).astype(dtype)
+
+
+def _draws_of_selections(written: ModuleOp) -> int:
+    """Return the number of draws for the maxima and minima of a program: for each one with few results, more."""
+    ops = [op for op in pre_order(written) if type(op) in (MaximumOp, MinimumOp)]
+    selections = [above if has_region_on_elements(above := op.parent_op()) else op for op in ops]
+    shapes = (static_shape(op.results[0].type) for op in selections if op is not None and op.results)
+    fewest = min((prod(shape) for shape in shapes if shape is not None), default=LEAST_SELECTED)
+    return min(MOST_FOR_SELECTIONS, ceil(LEAST_SELECTED / max(fewest, 1)))
+
+
+def _edge_count(size: int) -> int:
+    """Return how many of the indices of an array are at or beyond an end: at most half of them if they are few."""
+    return max(size // 8, min(ENDS, size // 2))
 
 
 def random_numbers(generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool) -> Residues:
@@ -172,9 +206,12 @@ def _representable(numbers: Sequence[int], dtype: np.dtype[np.generic]) -> tuple
 
 
 def _integers(
-    generator: np.random.Generator, kind: ArrayType, use: ArgumentUse, *, is_small: bool, has_edges: bool
+    generator: np.random.Generator, kind: ArrayType, use: ArgumentUse, *, is_small: bool, edges: int | None
 ) -> Array:
-    """Draw integers: indices mostly inside of the dims that they index, others from 0 to 7 or from their whole type."""
+    """Draw integers: indices inside of the dims that they index, others from 0 to 7 or from their whole type.
+
+    In the draws that are numbered by `edges`, some indices are at or beyond the ends, by turns.
+    """
     shape, dtype = kind
     low, high = _limits(dtype)
     # Labels are compared with positions of a dim, which may have no more than two elements in reduced sizes.
@@ -183,11 +220,13 @@ def _integers(
         return small.astype(dtype)
     if use.indexed_sizes:
         # An index out of range may make a mean NaN, which hides other differences: only shuffled draws have some.
-        sizes = generator.choice(np.array(sorted(use.indexed_sizes)), shape) if has_edges else min(use.indexed_sizes)
-        inside = np.floor(generator.random(shape) * sizes).astype(np.int64)
-        edges = generator.choice(np.array([-2, -1, 0, 1]), shape)
-        edges = np.where(edges < 0, edges, sizes - 1 + edges)
-        found = np.where(generator.random(shape) < 1 / 8, edges, inside) if has_edges else inside
+        indexed = np.array(sorted(use.indexed_sizes))
+        sizes = indexed[0] if edges is None else generator.choice(indexed, shape)
+        found = np.floor(generator.random(shape) * sizes).astype(np.int64)
+        if edges is not None:
+            order, count = generator.permutation(found.size).reshape(shape), _edge_count(found.size)
+            ends = (order + count * edges) % ENDS - 2
+            found = np.where(order < count, np.where(ends < 0, ends, sizes - 1 + ends), found)
         return np.clip(found, low, high).astype(dtype)
     if is_small:
         return small.astype(dtype)
