@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.dialects.facts.traits import has_region_on_elements
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.elementwise import MaximumOp, MinimumOp
+from sdy.dialects.stablehlo.elementwise import ClampOp, MaximumOp, MinimumOp
 from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import ArrayType, input_types
 from sdy.evidence.runs.run_estimate import estimate_of_run
@@ -163,8 +163,8 @@ class Draws:
 
 
 def _draws_of_selections(written: ModuleOp) -> int:
-    """Return the number of draws for the maxima and minima of a program: for each one with few results, more."""
-    ops = [op for op in pre_order(written) if type(op) in (MaximumOp, MinimumOp)]
+    """Return the number of draws for the maxima, minima and clamps of a program: more for those with few results."""
+    ops = [op for op in pre_order(written) if type(op) in (MaximumOp, MinimumOp, ClampOp)]
     selections = [above if has_region_on_elements(above := op.parent_op()) else op for op in ops]
     shapes = (static_shape(op.results[0].type) for op in selections if op is not None and op.results)
     fewest = min((prod(shape) for shape in shapes if shape is not None), default=LEAST_SELECTED)

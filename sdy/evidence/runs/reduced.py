@@ -46,11 +46,14 @@ def verify_reduced(program: Compiled[Any], seed: int = 0, watch: Watch = unwatch
         except SdyError as error:
             failure = error
             continue
-        if tried[0].verdict is Verdict.SAME and failure is None:
+        has_all_devices = programs.boundary.mesh == program.mesh
+        if tried[0].verdict is Verdict.SAME and failure is None and has_all_devices:
             break
     if not tried:
         assert failure is not None  # there is a first size
         raise failure
+    if all(each.verdict is Verdict.SAME for each in tried):
+        return tried[0]
     # The largest sizes are the most like those of the program: they decide, unless their numbers hide an output.
     return next((each for each in reversed(tried) if each.verdict is not Verdict.UNDECIDED), tried[-1])
 
@@ -58,9 +61,9 @@ def verify_reduced(program: Compiled[Any], seed: int = 0, watch: Watch = unwatch
 def _sizes_to_try(program: Compiled[Any]) -> Iterator[ReducedPrograms]:
     """Yield the programs in the smallest sizes, and in larger ones that show whether the sizes matter.
 
-    If something is wrong with fewer devices, the devices themselves may matter; and the smaller sizes may break what
-    ties the sizes of the local program to those of the program. So the program runs on all devices, then in its own
-    sizes, where a run takes no longer than `SECONDS_FOR_OTHER_SIZES`.
+    What a device does wrong that fewer devices leave out is seen on all of them alone; and the smaller sizes may break
+    what ties the sizes of the local program to those of the program. So the program runs on all devices, and if it
+    differs in its own sizes, where a run takes no longer than `SECONDS_FOR_OTHER_SIZES`.
     """
     modules = program.written, program.local, program.boundary
     small = reduce_sizes(*modules)
