@@ -131,7 +131,7 @@ class _Evaluator:
             raise UnknownValueError
         op = step.op
         if isinstance(op, ConstantOp | ShardedConstantOp):
-            return _constant(op, index)
+            return constant_element(op, index)
         if isinstance(op, IotaOp):
             return index[op.iota_dimension.value.data]
         if isinstance(op, PartitionIdOp):
@@ -142,7 +142,7 @@ class _Evaluator:
         if not step.operands:
             raise UnknownValueError
         if is_elementwise(op):
-            return _computed(op, [self.element(operand, index) for operand in step.operands])
+            return computed_element(op, [self.element(operand, index) for operand in step.operands])
         return self.element(step.operands[0], self._index_read(step, index))
 
     def _index_read(self, step: Step, index: Index) -> Index:
@@ -165,7 +165,8 @@ class _Evaluator:
                 raise UnknownValueError
 
 
-def _computed(op: Operation, values: Sequence[Number]) -> Number:
+def computed_element(op: Operation, values: Sequence[Number]) -> Number:
+    """Return an element of the result of an elementwise op. Raises: UnknownValueError if that is not known."""
     match op:
         case ops.ConvertOp():
             return values[0]
@@ -179,7 +180,8 @@ def _computed(op: Operation, values: Sequence[Number]) -> Number:
             raise UnknownValueError
 
 
-def _constant(op: ConstantOp | ShardedConstantOp, index: Index) -> Number:
+def constant_element(op: ConstantOp | ShardedConstantOp, index: Index) -> Number:
+    """Return an element of a constant. Raises: UnknownValueError if it is no number."""
     literal = op.value
     if not isinstance(literal, DenseElementsAttr):
         raise UnknownValueError

@@ -32,6 +32,7 @@ from sdy.passes.export.layers.structural_hash import StructuralHash, used_from_o
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.composite_to_call import CompositeToCallPass
 from sdy.passes.simplify.inline import InlinePass
+from sdy.search.pipelines.unrolled_loops import unrolled_loops
 from sdy.search.searched_module import without_shardings
 
 LEAST_OPS = 3  # of a layer
@@ -42,12 +43,15 @@ LEAST_SHARE = 0.25  # of the ops of the longest run of equal layers that the for
 class EqualLayers:
     """A program with `count` equal layers, and the layer of each op of its main function.
 
+    `origins` has for each argument that of the program itself, of which it may be the slice for one layer.
+
     `forward` has the ops of the forward pass. Ops without a layer depend on arguments alone, and are computed wherever
     they are used. `inputs` has for each layer the values that it takes from the one before, and `trains` says whether
     there is a backward pass.
     """
 
     module: ModuleOp
+    origins: Sequence[BlockArgument]
     count: int
     layer_of: dict[Operation, int]
     forward: frozenset[Operation]
@@ -77,13 +81,16 @@ def equal_layers(module: ModuleOp) -> EqualLayers:
     """
     copy = without_shardings(module, Mesh(()))
     run_passes(make_context(), copy, [CompositeToCallPass(), InlinePass(default_pipeline="")], verify_each=False)
+    unrolled = unrolled_loops(copy)
+    copy = unrolled.module
     block = main_block(copy)
     found = _forward_layers(ops_in(block))
     if found is None:
-        message = "the program has no three equal layers, one after the other, which stages could divide"
-        hint = "write the layers one after the other, as a Python loop does; a loop of the program is one op"
+        message = "the program has fewer than three equal layers, one after the other, which stages could divide"
+        hint = "write the layers one after the other, as a Python loop or a scan over the weights of all layers does"
         raise SdyError(Diagnostic("SDY-T263", message, span_of(main_function(copy)), hint))
-    return _Placement(copy, block, found).placed()
+    origins = [main_block(module).args[index] for index in unrolled.origins]
+    return _Placement(copy, origins, block, found).placed()
 
 
 def producers(values: Iterable[SSAValue], is_among: Callable[[Operation], bool]) -> set[Operation]:
@@ -124,6 +131,7 @@ def _carried(layers: RepeatedLayers) -> list[tuple[SSAValue, ...]]:
 @dataclass(slots=True)
 class _Placement:
     module: ModuleOp
+    origins: Sequence[BlockArgument]
     block: Block
     layers: RepeatedLayers
     layer_of: dict[Operation, int] = field(default_factory=dict[Operation, int])
@@ -144,7 +152,7 @@ class _Placement:
         trains = any(self.layer_of[op] < last for op in rest)
         self.forward.update(() if trains else rest)
         inputs = [tuple(parameter[layer] for parameter in carried) for layer in range(last + 1)]
-        return EqualLayers(self.module, last + 1, self.layer_of, frozenset(self.forward), inputs, trains)
+        return EqualLayers(self.module, self.origins, last + 1, self.layer_of, frozenset(self.forward), inputs, trains)
 
     def _place_forward(self, op: Operation, layer: int) -> None:
         self.layer_of[op] = layer

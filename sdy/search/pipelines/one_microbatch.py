@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import cast
 
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sdy.compile.compiled import compiled
 from sdy.compile.options import CompileOptions
@@ -24,9 +22,8 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr, DenseType
 from sdy.dialects.facts.traits import collective_kind, is_terminator, terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
-from sdy.dialects.ir.symbols import MAIN, main_block, main_function
+from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.ir.walk import of_class, ops_in, pre_order
-from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding
 from sdy.dialects.stablehlo.collectives import AllReduceOp, DeviceIdOp
@@ -35,8 +32,9 @@ from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.passes.export.layers.structural_hash import used_from_outside
-from sdy.passes.rewriting.insertion import erase, insert, replace_op
+from sdy.passes.rewriting.insertion import erase, replace_op
 from sdy.search.pipelines.equal_layers import EqualLayers, producers
+from sdy.search.pipelines.extraction import Extraction, with_mesh
 from sdy.search.searched_module import MESH_NAME
 
 AXIS = "microbatch"
@@ -86,44 +84,6 @@ class OneMicrobatch:
 def three_layers(layers: EqualLayers) -> ThreeLayers:
     """Return the first, one middle and the last layer of a program as one program."""
     return _Reduction(layers, layers.count // 2).reduced()
-
-
-@dataclass(slots=True)
-class Extraction:
-    """A program of some ops of another one. `arguments` has the values of the other one that become its arguments."""
-
-    block: Block = field(default_factory=Block)
-    copies: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    arguments: list[SSAValue] = field(default_factory=list[SSAValue])
-
-    def argument(self, value: SSAValue) -> SSAValue:
-        """Return a new argument for a value."""
-        self.arguments.append(value)
-        return self.block.insert_arg(value.type, len(self.block.args))
-
-    def add(self, op: Operation, same: Mapping[SSAValue, SSAValue] | None = None) -> Operation:
-        """Add a copy of an op. Operands that were not computed are those that are the same, or become arguments."""
-        for value in used_from_outside(op):
-            source = value
-            while source not in self.copies and same is not None and source in same:
-                source = same[source]
-            self.copies[value] = self.copies[source] if source in self.copies else self.argument(value)
-        copy = op.clone(self.copies)
-        self.block.add_op(copy)
-        return copy
-
-    def module(self, returned: Sequence[SSAValue], mesh: Mesh | None = None) -> ModuleOp:
-        """Return the module, whose main function returns some values of its block, with a mesh."""
-        self.block.add_op(ReturnOp(*returned))
-        types = FunctionType.from_lists([each.type for each in self.block.args], [each.type for each in returned])
-        module = ModuleOp([FuncOp(MAIN, types, Region(self.block))])
-        return module if mesh is None else with_mesh(module, mesh)
-
-
-def with_mesh(module: ModuleOp, mesh: Mesh) -> ModuleOp:
-    """Add a mesh to a module, and return it."""
-    insert(MeshOp(MESH_NAME, mesh), InsertPoint.at_start(module.body.block), module.location)
-    return module
 
 
 @dataclass(slots=True)

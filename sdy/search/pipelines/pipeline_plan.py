@@ -112,8 +112,9 @@ class PipelinePlan(Reported):
     def _arguments(self) -> list[BoundaryValue]:
         planned = self.result.best.priced.layout.planned.arguments
         found: dict[int, BoundaryValue] = {}
-        for originals, sharding in zip(self.result.three.originals, planned, strict=True):
-            for argument in originals:
+        pairs = zip(self.result.three.originals, planned, strict=True)
+        for originals, sharding in sorted(pairs, key=lambda pair: len(pair[0])):  # of an array of layers, middle ones
+            for argument in (self.result.found.origins[each.index] for each in originals):
                 name = self.argument_names[argument.index] if self.argument_names else ""
                 found[argument.index] = BoundaryValue(f"%arg{argument.index}", name, argument.type, sharding)
         return [found[index] for index in sorted(found)]
@@ -127,6 +128,8 @@ class PipelinePlan(Reported):
         remat = (
             [f"# on {', '.join(self.recomputing)}, with jax.checkpoint around the layers"] if self.recomputing else []
         )
+        origins = self.result.found.origins
+        loop = ["# with the layers of the loop written one after the other"] if len({*origins}) < len(origins) else []
         # What has no name may otherwise join two stages of a mesh, which then wait for each other.
         late = ['"mpmd_merge_inferred_after_scheduling": True'] if self.schedule == "DualPipeV" else []
         options = ['"mpmd_infer_transfers": True', *late]
@@ -134,6 +137,7 @@ class PipelinePlan(Reported):
             *rules,
             f"devices = np.array(jax.devices()).reshape({sizes})  # meshes, then their axes",
             f'topology = {{f"m{{number}}": Mesh(each, ({axes.strip()})) for number, each in enumerate(devices)}}',
+            *loop,
             *remat,
             f"layers = {self.layers}  # of each stage",
             f"meshes = {self.mesh_of_stage}  # of each stage".replace("'", '"'),

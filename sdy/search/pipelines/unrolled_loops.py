@@ -1,0 +1,327 @@
+"""Unroll the loops over layers, and divide the arrays that have a slice for each layer.
+
+    while (%i = 0, %x = %a, %s = %w) { %1 = dynamic_slice %s, %i   %2 = dot %x, %1   ... }     %w: tensor<4x8x8xf32>
+
+becomes the ops of four layers, each with an argument `tensor<1x8x8xf32>` in place of its slice. What is computed from
+such arrays layer by layer, as an optimizer does, is divided too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, UnknownLoc, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from sdy.cost.executions import trip_count
+from sdy.cost.kernels.mask import Number, UnknownValueError, computed_element, constant_element
+from sdy.dialects.facts.traits import combiners_of, is_elementwise, is_terminator, terminator_of
+from sdy.dialects.ir.fast_ops import append_new_op, append_op, copy_with_regions, set_type
+from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.walk import of_class, ops_in
+from sdy.dialects.stablehlo.attributes.types import as_tensor, shape_of
+from sdy.dialects.stablehlo.control import WhileOp
+from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, SliceOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.passes.export.layers.structural_hash import used_from_outside
+from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.search.pipelines.extraction import Extraction
+
+LEAST_LAYERS, MOST_LAYERS = 3, 256
+
+
+@dataclass(frozen=True, slots=True)
+class UnrolledProgram:
+    """A program without loops over layers, and for each of its arguments the index of the original one."""
+
+    module: ModuleOp
+    origins: Sequence[int]
+
+
+def unrolled_loops(module: ModuleOp) -> UnrolledProgram:
+    """Return a program whose main function has no loops over layers; the module itself if it has none."""
+    main = main_function(module)
+    loops = [loop for loop in of_class(ops_in(main.body.block), WhileOp) if _is_over_layers(loop)]
+    if not loops:
+        return UnrolledProgram(module, range(len(main.body.block.args)))
+    return _Unrolling(frozenset(loops)).unrolled(main)
+
+
+def _is_over_layers(loop: WhileOp) -> bool:
+    """Return whether most of what a loop reads has a slice for each iteration; for microbatches, weights are shared."""
+    trips = trip_count(loop)
+    if trips is None or not LEAST_LAYERS <= trips <= MOST_LAYERS:
+        return False
+    stacks, end = set(_stacks(loop, trips)), terminator_of(loop.body)
+    columns = zip(loop.operands, loop.body.block.args, end.operands, strict=True)
+    carried = {value for value, argument, returned in columns if argument is not returned}
+    read = [value for value in dict.fromkeys(used_from_outside(loop)) if value not in carried]
+    own = sum(tensor_bytes(value.type) for value in read if value in stacks)
+    return 2 * own > sum(tensor_bytes(value.type) for value in read)
+
+
+def _stacks(loop: WhileOp, trips: int) -> Iterator[SSAValue]:
+    """Yield the values in and around a loop of which the body reads or writes one slice per iteration."""
+    arguments = loop.body.block.args
+    for op in ops_in(loop.body.block):
+        if not isinstance(op, DynamicSliceOp | DynamicUpdateSliceOp):
+            continue
+        stack, part = op.operand, op.result if isinstance(op, DynamicSliceOp) else op.update
+        sizes = shape_of(stack)
+        if sizes[:1] == (trips,) and shape_of(part) == (1, *sizes[1:]):
+            yield stack
+            if isinstance(op, DynamicUpdateSliceOp):
+                yield op.result
+            if isinstance(stack, BlockArgument) and stack in arguments:
+                yield loop.operands[stack.index]
+                yield loop.results[stack.index]
+
+
+@dataclass(slots=True)
+class _Unrolling:
+    """The ops of the main function are copied to `new` one after the other; values are those of the old function.
+
+    A value has a copy in `new.copies`, or one for each layer in `parts`, which are slices along its first dim. The
+    numbers are known integers of the new function, such as the counters of loops.
+    """
+
+    loops: frozenset[WhileOp]
+    new: Extraction = field(default_factory=Extraction)
+    stacks: set[SSAValue] = field(default_factory=set[SSAValue])
+    parts: dict[SSAValue, Sequence[SSAValue]] = field(default_factory=dict[SSAValue, Sequence[SSAValue]])
+    numbers: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
+
+    def unrolled(self, main: FuncOp) -> UnrolledProgram:
+        for loop in self.loops:
+            self.stacks.update(_stacks(loop, trip_count(loop) or 0))
+        self._spread(ops_in(main.body.block))
+        for op in ops_in(main.body.block):
+            if not is_terminator(op):
+                self._visit(op)
+        returned = [part for value in terminator_of(main.body).operands for part in self._all(value)]
+        origins = [value.index for value in self.new.arguments if isinstance(value, BlockArgument)]
+        module = self.new.module(returned)
+        erase_dead_ops(ops_in(main_function(module).body.block))
+        return UnrolledProgram(module, origins)
+
+    def _spread(self, ops: Sequence[Operation]) -> None:
+        """Add the values that are computed with stacks, layer by layer, such as the state of an optimizer."""
+        count = -1
+        while count != len(self.stacks):
+            count = len(self.stacks)
+            for op in ops:
+                values = {*op.operands, *op.results}
+                if _keeps_layers(op) and not self.stacks.isdisjoint(values):
+                    self.stacks |= values
+
+    def _visit(self, op: Operation) -> None:
+        """Add the copies of an op, or those of the ops of a loop."""
+        match op:
+            case WhileOp() if op in self.loops:
+                self._unroll(op)
+            case DynamicSliceOp() if self._is_divided(op.operand) and (layer := self._layer(op, op.result)) is not None:
+                self.new.copies[op.result] = self._divided(op.operand)[layer]
+            case DynamicUpdateSliceOp() if self._is_divided(op.operand) and (
+                (layer := self._layer(op, op.update)) is not None
+            ):
+                parts = [*self._divided(op.operand)]
+                parts[layer] = self._whole(op.update)
+                self._set(op.result, parts)
+            case ReshapeOp() if (source := self._before_stack(op)) is not None:
+                self.new.copies[op.result] = source
+            case ReduceOp() if self._sums_layers(op):
+                self._reduce(op)
+            case _ if _keeps_layers(op) and any(map(self._is_divided, op.operands)):
+                columns = zip(*map(self._divided, op.operands), strict=True)
+                copies = [self._part(op, column) for column in columns]
+                for index, result in enumerate(op.results):
+                    self._set(result, [copy.results[index] for copy in copies])
+            case _:
+                self._copy(op)
+
+    def _unroll(self, loop: WhileOp) -> None:
+        *body, end = ops_in(loop.body.block)
+        arguments = loop.body.block.args
+        carried = [self._state(value) for value in loop.operands]
+        for _ in range(trip_count(loop) or 0):
+            for argument, state in zip(arguments, carried, strict=True):
+                self._set(argument, state)
+            for op in body:
+                self._visit(op)
+            carried = [self._state(value) for value in end.operands]
+        for result, state in zip(loop.results, carried, strict=True):
+            self._set(result, state)
+
+    def _state(self, value: SSAValue) -> Sequence[SSAValue] | SSAValue:
+        return self._divided(value) if self._is_divided(value) else self._whole(value)
+
+    def _set(self, value: SSAValue, state: Sequence[SSAValue] | SSAValue) -> None:
+        self.new.copies.pop(value, None)
+        self.parts.pop(value, None)
+        if isinstance(state, SSAValue):
+            self.new.copies[value] = state
+        else:
+            self.parts[value] = state
+
+    def _all(self, value: SSAValue) -> Sequence[SSAValue]:
+        return self.parts[value] if value in self.parts else [self._whole(value)]
+
+    def _is_divided(self, value: SSAValue) -> bool:
+        return value in self.parts or (value in self.stacks and value not in self.new.copies) or self._is_fill(value)
+
+    def _is_fill(self, value: SSAValue) -> bool:
+        """Return whether a value is a stack that loops fill: before, all of its elements are equal."""
+        return value in self.stacks and _filled(self.new.copies.get(value)) is not None
+
+    def _whole(self, value: SSAValue) -> SSAValue:
+        """Return the copy of a value, whose parts are put together."""
+        if value not in self.new.copies:
+            if value in self.parts:
+                dim = IntegerAttr(0, i64)
+                self.new.copies[value] = self._emit(ConcatenateOp, self.parts[value], value.type, {"dimension": dim})
+            else:
+                self.new.copies[value] = self.new.argument(value)
+        return self.new.copies[value]
+
+    def _divided(self, value: SSAValue) -> Sequence[SSAValue]:
+        """Return the part of a value for each layer. Those of a value of equal elements are one."""
+        if value not in self.parts:
+            count, part = shape_of(value)[0], _part_type(value.type)
+            if value in self.new.copies:
+                self.parts[value] = self._slices(self.new.copies[value], count, part)
+            else:
+                self.parts[value] = [self.new.argument(value, part) for _ in range(count)]
+        return self.parts[value]
+
+    def _slices(self, value: SSAValue, count: int, part: Attribute) -> Sequence[SSAValue]:
+        filled = _filled(value)
+        if filled is not None:
+            return [self._emit(BroadcastInDimOp, [filled], part, {"broadcast_dimensions": _ints([])})] * count
+        sizes = shape_of(value)
+        return [
+            self._emit(
+                SliceOp,
+                [value],
+                part,
+                {
+                    "start_indices": _ints([layer, *[0] * (len(sizes) - 1)]),
+                    "limit_indices": _ints([layer + 1, *sizes[1:]]),
+                    "strides": _ints([1] * len(sizes)),
+                },
+            )
+            for layer in range(count)
+        ]
+
+    def _layer(self, op: DynamicSliceOp | DynamicUpdateSliceOp, part: SSAValue) -> int | None:
+        """Return the layer that a slice belongs to; None if it is not known, or if the slice is not that of a layer."""
+        if shape_of(part) != (1, *shape_of(op.operand)[1:]):
+            return None
+        number = self.numbers.get(self._whole(op.start_indices[0]))
+        return None if number is None else max(0, min(int(number), shape_of(op.operand)[0] - 1))
+
+    def _part(self, op: Operation, operands: Sequence[SSAValue]) -> Operation:
+        """Add the copy of an op for one layer."""
+        copy = copy_with_regions(op, dict(zip(op.operands, operands, strict=True)))
+        for result in copy.results:
+            set_type(result, _part_type(result.type))
+        append_op(self.new.block, copy)
+        return copy
+
+    def _before_stack(self, op: ReshapeOp) -> SSAValue | None:
+        """Return the value that became a slice of a stack, of which an op returns a copy without the first dim."""
+        if self._is_divided(op.operand) or shape_of(op.operand) != (1, *shape_of(op.result)):
+            return None
+        match self._whole(op.operand).owner:
+            case ReshapeOp() as source if source.operand.type == op.result.type:
+                return source.operand
+            case BroadcastInDimOp() as source if ints_of(source.broadcast_dimensions) == (
+                *range(1, len(shape_of(op.operand))),
+            ):
+                return source.operand
+            case _:
+                return None
+
+    def _sums_layers(self, op: ReduceOp) -> bool:
+        """Return whether an op reduces a divided operand over all layers, with a known combiner."""
+        is_one = len(op.inputs) == 1 and self._is_divided(op.inputs[0]) and 0 in ints_of(op.dimensions)
+        return is_one and combiners_of(op.body.block) is not None
+
+    def _reduce(self, op: ReduceOp) -> None:
+        combiners, initial = combiners_of(op.body.block), self._whole(op.init_values[0])
+        assert combiners is not None
+        found: list[SSAValue] = []
+        for part in self._divided(op.inputs[0]):
+            copy = copy_with_regions(op, {op.inputs[0]: part, op.init_values[0]: initial})
+            append_op(self.new.block, copy)
+            found.append(copy.results[0])
+        total, *others = found
+        for each in others:
+            total = self._emit(combiners[0], [total, each], each.type, {})
+        self.new.copies[op.results[0]] = total
+
+    def _copy(self, op: Operation) -> None:
+        for value in used_from_outside(op):
+            self._whole(value)
+        for result in op.results:
+            self.parts.pop(result, None)
+        copy = copy_with_regions(op, self.new.copies)
+        append_op(self.new.block, copy)
+        if len(op.results) == 1 and not op.regions and not shape_of(op.results[0]):
+            try:
+                self.numbers[copy.results[0]] = self._number(copy)
+            except UnknownValueError:
+                return
+
+    def _number(self, op: Operation) -> Number:
+        if isinstance(op, ConstantOp):
+            return constant_element(op, ())
+        if not op.operands or not all(value in self.numbers for value in op.operands):
+            raise UnknownValueError
+        return computed_element(op, [self.numbers[value] for value in op.operands])
+
+    def _emit(
+        self,
+        op_class: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Mapping[str, Attribute],
+    ) -> SSAValue:
+        return append_new_op(self.new.block, op_class, operands, [result], properties, {}, UnknownLoc()).results[0]
+
+
+def _keeps_layers(op: Operation) -> bool:
+    """Return whether each slice of the results along the first dim follows from the same slices of the operands."""
+    counts = {shape_of(value)[:1] for value in (*op.operands, *op.results) if as_tensor(value.type) is not None}
+    if op.regions or not op.operands or len(counts) != 1 or counts == {()}:
+        return False
+    match op:
+        case TransposeOp():
+            return ints_of(op.permutation)[0] == 0
+        case BroadcastInDimOp():
+            return ints_of(op.broadcast_dimensions)[0] == 0
+        case ReshapeOp():
+            return True
+        case _:
+            return is_elementwise(op)
+
+
+def _ints(values: Sequence[int]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, values)
+
+
+def _part_type(stack: Attribute) -> Attribute:
+    tensor = as_tensor(stack)
+    assert tensor is not None
+    return TensorType(tensor.element_type, [1, *tensor.get_shape()[1:]])
+
+
+def _filled(value: SSAValue | None) -> SSAValue | None:
+    """Return the scalar that all elements of a value are, if it is a broadcast one."""
+    if value is None or not isinstance(value.owner, BroadcastInDimOp) or shape_of(value.owner.operand):
+        return None
+    return value.owner.operand
