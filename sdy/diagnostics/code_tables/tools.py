@@ -192,7 +192,7 @@ TOOLS: dict[str, Code] = {
     ),
     "SDY-T263": Code(
         "A search for a pipeline found no equal layers in the program, which stages could divide.",
-        "Write three layers at least, one after the other or as a scan over their weights, with the same ops and shapes.",
+        "Write three layers at least, one after the other or as a scan over their weights, of the same ops and shapes.",
     ),
     "SDY-T264": Code(
         "The batch of a program cannot be divided into microbatches.",

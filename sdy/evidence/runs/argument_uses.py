@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -14,6 +14,8 @@ from sdy.dialects.facts.traits import Contraction, has_fact, is_terminator, move
 from sdy.dialects.ir.symbols import functions_of, main_block
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all
 from sdy.dialects.stablehlo.control import CaseOp, WhileOp
 from sdy.dialects.stablehlo.elementwise import (
     AddOp,
@@ -38,38 +40,39 @@ _OF_POSITIVE = {SqrtOp, RsqrtOp, LogOp, LogPlusOneOp, PowerOp}
 _KEEPS_SIGN = {AddOp, CallOp, ConvertOp, DivideOp, MaximumOp, MultiplyOp, ReduceOp, WhileOp}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ArgumentUse:
     """The uses of an argument that restrict its values.
 
     `indexed_sizes` are the sizes of the dims that it may index, and the numbers of branches that it may choose from;
-    `ends_loops` is true if a loop condition depends on it.
+    `ends_loops` is true if a loop condition depends on it. If there is a `most`, only numbers from 0 to it are allowed.
     """
 
-    indexed_sizes: set[int] = field(default_factory=set[int])
+    indexed_sizes: frozenset[int] = frozenset()
     ends_loops: bool = False
+    most: int | None = None
 
     def merged(self, other: ArgumentUse) -> ArgumentUse:
         """Return the restrictions of both."""
-        return ArgumentUse(self.indexed_sizes | other.indexed_sizes, self.ends_loops or other.ends_loops)
+        limits = [each for each in (self.most, other.most) if each is not None]
+        ends_loops = self.ends_loops or other.ends_loops
+        return ArgumentUse(self.indexed_sizes | other.indexed_sizes, ends_loops, min(limits, default=None))
 
 
 def argument_uses(module: ModuleOp) -> list[ArgumentUse]:
     """Return how each argument of the main function is used, directly or through other ops."""
     flow = _Flow(module, lambda use: True)
-    users: dict[tuple[frozenset[int], bool], set[SSAValue]] = {}
+    users: dict[ArgumentUse, set[SSAValue]] = {}
     for op in flow.ops:
-        for value, sizes, ends_loops in _restricted_values(op):
-            users.setdefault((sizes, ends_loops), set()).add(value)
-    arguments = main_block(module).args
-    uses = [ArgumentUse() for _ in arguments]
-    for (sizes, ends_loops), values in users.items():
+        for value, use in _restricted_values(op):
+            users.setdefault(use, set()).add(value)
+    found = [ArgumentUse() for _ in main_block(module).args]
+    for use, values in users.items():
         sources = flow.sources_of(values)
-        for use, argument in zip(uses, arguments, strict=True):
+        for index, argument in enumerate(main_block(module).args):
             if argument in sources:
-                use.indexed_sizes |= sizes
-                use.ends_loops |= ends_loops
-    return uses
+                found[index] = found[index].merged(use)
+    return found
 
 
 def positive_arguments(module: ModuleOp) -> list[bool]:
@@ -131,19 +134,24 @@ def _all_uses(op: Operation) -> Iterator[Use]:
     return (Use(op, index) for index in range(len(op.operands)))
 
 
-def _restricted_values(op: Operation) -> Iterator[tuple[SSAValue, frozenset[int], bool]]:
-    """Yield the operands of an op whose values are restricted: the sizes that they index, whether they end loops."""
+def _restricted_values(op: Operation) -> Iterator[tuple[SSAValue, ArgumentUse]]:
+    """Yield the operands of an op whose values are restricted, and how."""
     match op:
         case DynamicSliceOp() | DynamicUpdateSliceOp():
-            yield from ((index, _sizes(op.operand), False) for index in op.start_indices)
+            yield from ((index, ArgumentUse(_sizes(op.operand))) for index in op.start_indices)
         case GatherOp() | DynamicGatherOp():
-            yield op.start_indices, _sizes(op.operand), False
+            yield op.start_indices, ArgumentUse(_sizes(op.operand))
         case ScatterOp():
-            yield op.scatter_indices, frozenset().union(*map(_sizes, op.inputs)), False
+            yield op.scatter_indices, ArgumentUse(frozenset[int]().union(*map(_sizes, op.inputs)))
         case CaseOp():
-            yield op.index, frozenset({len(op.branches)}), False
+            yield op.index, ArgumentUse(frozenset({len(op.branches)}))
         case WhileOp():
-            yield from ((value, frozenset(), True) for value in terminator_of(op.cond).operands)
+            yield from ((value, ArgumentUse(ends_loops=True)) for value in terminator_of(op.cond).operands)
+        case _ if is_ragged_all_to_all(op):
+            rows, result, *numbers = op.operands
+            # Any start and place, and any number of rows, is within range if each is at most half of them.
+            most = min(shape_of(value)[0] for value in (rows, result)) // 2
+            yield from ((value, ArgumentUse(most=most)) for value in numbers)
         case _:
             pass
 

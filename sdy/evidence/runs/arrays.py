@@ -20,8 +20,8 @@ from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.ir.result_names import with_single_quotes
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.sharded_types import static_shape
-from sdy.evidence.runs.argument_uses import positive_arguments
-from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float
+from sdy.evidence.runs.argument_uses import argument_uses, positive_arguments
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float, is_integer
 from sdy.interpreter.failure import check_size, out_of_memory
 from sdy.interpreter.inputs import check_inputs
 from sdy.report.explanation.value_names import ValueNames
@@ -93,15 +93,19 @@ def input_types(module: ModuleOp) -> tuple[ArrayType, ...]:
 def random_inputs(module: ModuleOp, seed: int) -> tuple[Array, ...]:
     """Return random inputs: normally distributed floats, integers from 0 to 7, booleans with equal probability.
 
-    Arguments that must be positive (see `positive_arguments`) have absolute values of floats, or integers from 1 to 8.
+    Arguments that must be positive (see `positive_arguments`) have absolute values of floats, or integers from 1 to 8,
+    and those for which larger numbers are errors (see `ArgumentUse.most`) smaller ones.
     Raises: SdyError SDY-X017 if there is not enough memory.
     """
     generator = np.random.default_rng(seed)
     arrays: list[Array] = []
-    for (shape, dtype), is_positive in zip(input_types(module), positive_arguments(module), strict=True):
+    columns = zip(input_types(module), positive_arguments(module), argument_uses(module), strict=True)
+    for (shape, dtype), is_positive, use in columns:
         try:
             check_size(shape)
             array = _random_array(generator, shape, dtype)
+            if use.most is not None and is_integer(dtype):
+                array = np.remainder(array, use.most + 1).astype(dtype)
             arrays.append(_positive(array) if is_positive else array)
         except MemoryError as error:
             raise located(out_of_memory(error), main_function(module)) from error

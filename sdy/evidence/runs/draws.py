@@ -153,7 +153,7 @@ class Draws:
             return generator.integers(0, 2, shape).astype(dtype)
         edges = number // len(KINDS) if kind == SHUFFLED else None
         found = _integers(generator, self._types[index], self._uses[index], is_small=is_small, edges=edges)
-        if found.size > 1 or is_small or self._uses[index].ends_loops or self._uses[index].indexed_sizes:
+        if found.size > 1 or is_small or self._uses[index] != ArgumentUse():
             return found
         # A few draws of one number could miss a side of a bound: it is large, small, and negative in turn.
         low, high = _limits(dtype)
@@ -191,6 +191,8 @@ def _choices(kind: ArrayType, use: ArgumentUse) -> tuple[int, ...]:
         return ()
     if is_bool(dtype):
         return (0, 1)
+    if use.most is not None:
+        return ()
     if use.ends_loops:
         return TRIPS
     found: dict[int, None] = {}
@@ -216,6 +218,8 @@ def _integers(
     low, high = _limits(dtype)
     # Labels are compared with positions of a dim, which may have no more than two elements in reduced sizes.
     small = generator.integers(0, min(2 if is_small else 4, high + 1), shape)
+    if use.most is not None:
+        return generator.integers(0, use.most + 1, shape).astype(dtype)
     if use.ends_loops:
         return small.astype(dtype)
     if use.indexed_sizes:

@@ -104,9 +104,12 @@ def special_inputs(written: ModuleOp, seed: int) -> Iterator[tuple[str, tuple[Ar
 
 
 def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: IntegerValues, random: Random) -> Array:
-    """Replace elements of an argument with special values. Booleans and integers that end loops stay unchanged."""
+    """Replace elements of an argument with special values. Booleans and integers that end loops stay unchanged.
+
+    So do integers of which most are errors.
+    """
     dtype, count = array.dtype, array.size
-    if is_bool(dtype) or (use.ends_loops and not is_float(dtype)):
+    if is_bool(dtype) or ((use.ends_loops or use.most is not None) and not is_float(dtype)):
         return array
     if is_complex(dtype):
         parts = np.stack([floats(random, count), floats(random, count)], axis=-1)

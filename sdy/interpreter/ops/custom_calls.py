@@ -77,7 +77,7 @@ def _send(rows: Array, result: Array, starts: Array, sizes: Array, places: Array
 def _check_range(what: str, member: int, start: int, size: int, count: int) -> None:
     if not 0 <= start <= start + size <= count:
         message = f"rows {start} to {start + size} of the {what} of member {member}, which has {count} rows"
-        hint = 'random offsets are seldom valid: give them by name, as in program.verify(inputs={"sizes": array})'
+        hint = 'give arguments by name, as in program.verify(inputs={"sizes": array})'
         raise failure("SDY-X108", f"@{RAGGED_ALL_TO_ALL} sends {message}", hint)
 
 
