@@ -20,7 +20,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from sdy.advice.edits import Edit, is_at_boundary, sharding_text, with_axis, with_priority, without_axis
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import similar_name_hint
-from sdy.dialects.ir.result_names import result_number, shown_result_name
+from sdy.dialects.ir.func_attrs import result_number, shown_result_name
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import function_result_sharding, sharding_of

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.stablehlo.call_targets import ragged_all_to_all_groups
+from sdy.dialects.stablehlo.calls import ragged_all_to_all_groups
 from sdy.model.mesh import Mesh
 
 DeviceGroup = tuple[int, ...]  # device ids

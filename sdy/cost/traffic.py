@@ -16,7 +16,7 @@ from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.device_groups import group_table
 from sdy.cost.executions import executions
 from sdy.dialects.facts.traits import collective_kind
-from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all
+from sdy.dialects.stablehlo.calls import is_ragged_all_to_all
 from sdy.dialects.tensor_bytes import tensor_bytes
 
 

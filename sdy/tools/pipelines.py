@@ -22,8 +22,7 @@ from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.runs.against import check_same_types
 from sdy.evidence.runs.arrays import arrays_of_file
 from sdy.evidence.runs.verification import Verification, outcome_text
-from sdy.mpmd.schedules.builtin import SCHEDULES
-from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS
+from sdy.mpmd.schedules.builtin import SCHEDULES, TOTAL_ORDERS
 from sdy.program.pipeline import Pipeline
 from sdy.report.html.pipeline_page import pipeline_page
 from sdy.report.run_progress import terminal_progress

@@ -30,9 +30,10 @@ from sdy.dialects.stablehlo.attributes.attrs import (
 )
 from sdy.dialects.stablehlo.attributes.types import DimSizes
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.element_kinds import check_indices, check_scatter_indices
 from sdy.dialects.stablehlo.checks.reduction import require_reducer_region
 from sdy.dialects.stablehlo.checks.requirements import (
+    check_indices,
+    check_scatter_indices,
     fail,
     require_dims,
     require_length,

@@ -37,8 +37,8 @@ from sdy.dialects.stablehlo.attributes.enums import FftType, FftTypeAttr, Transp
 from sdy.dialects.stablehlo.attributes.types import scalar_of
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.control import check_results_like_operands, require_region
-from sdy.dialects.stablehlo.checks.element_kinds import check_float_or_complex_operand
 from sdy.dialects.stablehlo.checks.requirements import (
+    check_float_or_complex_operand,
     fail,
     integer,
     ints,

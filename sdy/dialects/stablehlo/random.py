@@ -11,8 +11,10 @@ from xdsl.traits import Pure
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistribution, RngDistributionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
-from sdy.dialects.stablehlo.checks.element_kinds import check_float_operand, check_indices, check_real_operand
 from sdy.dialects.stablehlo.checks.requirements import (
+    check_float_operand,
+    check_indices,
+    check_real_operand,
     fail,
     require_same_element_type,
     require_same_shape,

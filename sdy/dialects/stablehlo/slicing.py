@@ -14,8 +14,8 @@ from sdy.dialects.facts.traits import LinearIn, Linearity, MovesElements
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
-from sdy.dialects.stablehlo.checks.element_kinds import check_indices
 from sdy.dialects.stablehlo.checks.requirements import (
+    check_indices,
     fail,
     integer,
     require_dims,

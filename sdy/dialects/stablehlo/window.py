@@ -42,7 +42,7 @@ from sdy.dialects.stablehlo.checks.requirements import (
     shape,
 )
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_of, ints_text
-from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbersAttr, parse_conv_numbers
+from sdy.dialects.stablehlo.syntax.dot_clauses import ConvDimensionNumbersAttr, parse_conv_numbers
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
 
 

@@ -30,7 +30,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
-from sdy.dialects.stablehlo.call_targets import check_no_python_call, python_call_in
+from sdy.dialects.stablehlo.calls import check_no_python_call, python_call_in
 from sdy.evidence.partitioners.table import PartitionerResult
 from sdy.evidence.runs.verification import compare_up_to, deviations
 from sdy.interpreter.arrays.element_types import Array

@@ -16,8 +16,8 @@ from sdy.compile.origin import Origin
 from sdy.compile.signature import Call
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import similar_name_hint
+from sdy.dialects.ir.func_attrs import with_single_quotes
 from sdy.dialects.ir.op_location import located, span_of
-from sdy.dialects.ir.result_names import with_single_quotes
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.evidence.runs.argument_uses import positive_arguments

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.dialects import check_dialect as ops
+from sdy.dialects import interpreter_dialect as ops
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.interpreter.arrays.comparison import Bools, Mismatch, almost_equal, equal, mismatch, ulp_distance
 from sdy.interpreter.arrays.element_types import Array

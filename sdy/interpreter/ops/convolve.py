@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdy.dialects.stablehlo.syntax.conv_numbers import ConvDimensionNumbers
+from sdy.dialects.stablehlo.syntax.dot_clauses import ConvDimensionNumbers
 from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.interpreter.kernel import KernelContext
 from sdy.interpreter.ops.contract import ContractedDims, contracted

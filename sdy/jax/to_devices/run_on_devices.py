@@ -19,7 +19,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import print_module
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.call_targets import check_no_python_call
+from sdy.dialects.stablehlo.calls import check_no_python_call
 from sdy.grammar.write import write_mesh
 from sdy.interpreter.arrays.element_types import dtype_of_type
 from sdy.jax.to_devices.xla_module import module_for_xla

@@ -22,7 +22,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.fast_ops import make_location
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.text.resumed_parser import ResumedParser
-from sdy.dialects.verification.verified_module import VerifiedModule
+from sdy.dialects.verification.recheck import VerifiedModule
 from sdy.language_server.checking.section import Listing, Section, changed_section, parser_state
 from sdy.language_server.text.document import Document, LineMap, Position
 from sdy.language_server.text.value_index import ValueIndex, arguments_in, position_in, results_before

@@ -26,7 +26,7 @@ from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMem
 from sdy.dialects.facts.traits import DividesItsShardings, StoresShardings, terminator_of
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.regions import CarryingLoopOp, ShardedBodyOp
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 from sdy.mpmd.dialect.attrs import UserOrigin, UserOriginAttr
 from sdy.mpmd.dialect.checks import check_body_values, check_count, check_fragment_values

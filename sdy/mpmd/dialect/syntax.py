@@ -1,23 +1,38 @@
-"""The syntax that ops of the dialect `mpmd` share. Source: docs/spec/07, 3."""
+"""The syntax that ops of the dialect `mpmd` share, and the op that ends their bodies. Source: docs/spec/07, 3."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure, ReturnLike
 
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.notation import read_bracketed
 from sdy.dialects.text.location_parser import parse_located_argument
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
 from sdy.mpmd.dialect.attrs import UserOriginAttr, parse_user_origin
-from sdy.mpmd.dialect.terminator import ReturnOp
+
+
+@irdl_op_definition
+class ReturnOp(DeclaredSyntaxOp):
+    """Return values from the body of a fragment, a named computation or a loop: `mpmd.return %0 : tensor<8xf32>`."""
+
+    name = "mpmd.return"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), ReturnLike(), Pure())
+    SYNTAX: ClassVar[str] = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, *values: SSAValue) -> None:
+        super().__init__(operands=[values])
+
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 Attributes = dict[str, Attribute]

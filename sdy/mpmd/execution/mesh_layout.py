@@ -14,8 +14,7 @@ from sdy.model.devices.reshard_plan import ReshardPlan, reshard_plan
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.mpmd.dialect.attrs import TopologyAttr
-from sdy.mpmd.dialect.mesh_names import CPU_SUFFIX
+from sdy.mpmd.dialect.attrs import CPU_SUFFIX, TopologyAttr
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.types import mesh_type
 

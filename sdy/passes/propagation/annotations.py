@@ -16,8 +16,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from sdy.dialects.data_flow import argument_owners, result_owners, sources_of
-from sdy.dialects.ir.debug_names import ORIGIN_NAME
 from sdy.dialects.ir.walk import post_order
+from sdy.dialects.sdy.attrs import ORIGIN_NAME
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of, storing_value

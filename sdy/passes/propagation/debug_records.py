@@ -16,12 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.ir.debug_names import EDGES
 from sdy.dialects.ir.func_attrs import with_attribute
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.attrs import PropagationEdgesAttr
+from sdy.dialects.sdy.attrs import EDGES, PropagationEdgesAttr
 from sdy.model.axis import AxisRef, order_key
 from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationEdges, PropagationStep
 from sdy.passes.propagation.annotations import Origins, annotation_origins

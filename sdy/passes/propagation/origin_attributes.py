@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import index_of, op_of
-from sdy.dialects.ir.debug_names import ORIGIN_NAME, ORIGINS
 from sdy.dialects.ir.func_attrs import with_attribute
+from sdy.dialects.sdy.attrs import ORIGIN_NAME, ORIGINS
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.model.axis import AxisRef

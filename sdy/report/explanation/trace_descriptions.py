@@ -8,7 +8,7 @@ from dataclasses import replace
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import index_of, op_of
-from sdy.dialects.ir.result_names import shown_result_name
+from sdy.dialects.ir.func_attrs import shown_result_name
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp

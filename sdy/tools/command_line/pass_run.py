@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.module_text import print_module
 from sdy.dialects.text.debug_locations import ParsedLocations
-from sdy.dialects.verification.verified_module import VerifiedModule
+from sdy.dialects.verification.recheck import VerifiedModule
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.pass_options import build_pass
 from sdy.passes.run import run_passes

@@ -16,7 +16,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.fragment_facts import SPLIT_MARKS, is_backward, split_type

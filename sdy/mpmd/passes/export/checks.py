@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.dialects.ir.walk import ops_of
 from sdy.grammar.write import write_sharding
+from sdy.mpmd.dialect.attrs import comes_before
 from sdy.mpmd.dialect.checks import callee_of
 from sdy.mpmd.dialect.functions import is_mpmd
-from sdy.mpmd.dialect.mesh_names import comes_before
 from sdy.mpmd.dialect.ops import FragmentCallOp, TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import is_inter_mesh, mesh_type

@@ -15,8 +15,8 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity, Span
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.context import emit
 from sdy.dialects.ir.op_location import span_of, span_of_argument
+from sdy.mpmd.dialect.attrs import is_cpu_mesh
 from sdy.mpmd.dialect.functions import failure, is_entry_point
-from sdy.mpmd.dialect.mesh_names import is_cpu_mesh
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, attrs_of, entries_of, get, write_entries

@@ -19,9 +19,8 @@ from sdy.mpmd.passes.tools.fragment_facts import info_of, schedulable_meshes, sc
 from sdy.mpmd.passes.tools.fragments import add_control_dependency, remove_control_dependencies
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import ancestor_in_block, positions_in, users_of_op
-from sdy.mpmd.schedules.builtin import Before, Unit
+from sdy.mpmd.schedules.builtin import Before, TotalOrder, Unit, schedule_named
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, ScheduleRule, parse_schedule_rules
-from sdy.mpmd.schedules.total_orders import TotalOrder, schedule_named
 
 
 class _Paths:

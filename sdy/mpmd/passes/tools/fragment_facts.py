@@ -8,9 +8,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 
-from sdy.mpmd.dialect.attrs import UserOriginAttr
+from sdy.mpmd.dialect.attrs import UserOriginAttr, is_cpu_mesh
 from sdy.mpmd.dialect.functions import topology_of
-from sdy.mpmd.dialect.mesh_names import is_cpu_mesh
 from sdy.mpmd.dialect.ops import CALL_COUNTER, ui32
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.tools.fragments import fragments_of

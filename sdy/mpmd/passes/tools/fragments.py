@@ -18,7 +18,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions, redirect_uses, replace_u
 from sdy.dialects.ir.walk import ops_of
 from sdy.mpmd.dialect.ops import CALL_COUNTER, AssignOp, UnassignOp
 from sdy.mpmd.dialect.regions import CONTROL_START, INFERRED_BY, FragmentOp
-from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.tools.uses import distinct, effective_operands, users_of
 from sdy.passes.rewriting.insertion import erase, insert_before

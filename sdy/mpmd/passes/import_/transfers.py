@@ -1,4 +1,8 @@
-"""Remove assigns and unassigns after inference, by transfers where the meshes differ. Source: docs/spec/07, 5.17."""
+"""Replace assigns of values that are on another mesh by transfers. Source: docs/spec/07, 4.10, 5.6 and 5.17.
+
+before  %u = unassign %p : m1   %a = assign %u : m2
+after   %a = transfer %p : m1 -> m2
+"""
 
 from __future__ import annotations
 
@@ -8,28 +12,149 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.fast_ops import redirect_uses, replace_uses
 from sdy.dialects.ir.walk import post_order
-from sdy.mpmd.dialect.attrs import Reduction
+from sdy.dialects.stablehlo.elementwise import AddOp
+from sdy.mpmd.dialect.attrs import Reduction, in_mesh_order
 from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions, update_function_type
-from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, ReduceOp, TransferOp, UnassignOp
+from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, TransferOp, UnassignOp
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.terminator import ReturnOp
-from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
+from sdy.mpmd.dialect.syntax import ReturnOp
+from sdy.mpmd.dialect.types import MeshTensorType, is_inter_mesh, mesh_type
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, attrs_of, entries_of, write_entries
 from sdy.mpmd.passes.import_.function_ends import is_local, place_argument
-from sdy.mpmd.passes.import_.sets import op_set
-from sdy.mpmd.passes.tools.calls import block_of_op
-from sdy.mpmd.passes.tools.fragments import inferred_by
+from sdy.mpmd.passes.tools.calls import block_of_op, callee, calls_by_callee, returned_values
+from sdy.mpmd.passes.tools.fragments import inferred_by, wrap_in_fragment
 from sdy.mpmd.passes.tools.frame import Findings
 from sdy.mpmd.passes.tools.greedy import rewrite_greedily
-from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, smallest
+from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, op_set, smallest
 from sdy.mpmd.passes.tools.meshless import is_meshless, step_of
-from sdy.mpmd.passes.tools.transfers import chain_transfers, cross_mesh_assigns, replace_assign
-from sdy.mpmd.passes.tools.uses import distinct, is_before, move_before, users_of
+from sdy.mpmd.passes.tools.uses import (
+    distinct,
+    first_in_block,
+    is_before,
+    move_before,
+    move_to_start,
+    users_of,
+    users_of_op,
+    uses_of_op,
+)
+from sdy.passes.rewriting.insertion import erase, insert_before
+
+
+def cross_mesh_assigns(unassign: UnassignOp) -> list[AssignOp]:
+    """Return the assigns of an unassigned value to other meshes."""
+    users = users_of(unassign.result)
+    return [user for user in users if isinstance(user, AssignOp) and user.mesh != unassign.mesh]
+
+
+def chain_transfers(assigns: Sequence[AssignOp], source: SSAValue) -> list[Operation]:
+    """Replace assigns by a chain of transfers from mesh to mesh; return the ops to visit next."""
+    place = first_in_block(assigns)
+    touched: list[Operation] = []
+    value = source
+    for assign in sorted(distinct(assigns), key=lambda each: in_mesh_order(each.mesh)):
+        assert place is not None  # the block does not end before a use of the assigns
+        if assign.result.type != value.type:
+            transfer = TransferOp(value, assign.target_type)
+            insert_before(place, transfer)
+            transfer.location = assign.location
+            value = transfer.result
+            touched.append(transfer)
+        if place is assign:
+            place = assign.next_op
+        touched += replace_assign(assign, value)
+    return touched
+
+
+def replace_assign(assign: AssignOp, value: SSAValue) -> list[Operation]:
+    """Replace an assign by a value; return the ops to visit next."""
+    touched = users_of_op(assign)
+    source = assign.tensor.owner
+    replace_uses(assign.result, value)
+    erase(assign)
+    return [*touched, source] if isinstance(source, Operation) else touched
+
+
+class IntroduceTransfersPass(ModulePass):
+    """Replace assigns of values that are on a mesh by these values, or by transfers of them."""
+
+    name = "mpmd-introduce-transfers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Move unassigns into called functions, and then replace assigns."""
+        calls = calls_by_callee(op)
+        for func in mpmd_functions(op):
+            if not is_entry_point(func):
+                for argument in func.body.block.args:
+                    _push_unassign(argument, calls.get(func.sym_name.data, []))
+        rewrite_greedily(op, (_replace_assign_of_unassign, _wrap_sum))
+
+
+def _push_unassign(argument: BlockArgument, calls: list[CallOp]) -> None:
+    """Assign and unassign an argument in a called function, if all callers pass values of one mesh."""
+    unassigns = [_unassign_behind(call.operands[argument.index]) for call in calls]
+    found = [each for each in unassigns if each is not None]
+    if not found or len(found) < len(unassigns) or len({each.mesh for each in found}) > 1:
+        return
+    if not any(isinstance(user, AssignOp) for user in users_of(argument)):
+        return
+    uses = list(argument.uses)
+    assign = AssignOp.create(operands=[argument], result_types=[found[0].tensor.type])
+    unassign = UnassignOp(assign.result)
+    for op in (unassign, assign):
+        argument.block.add_op(op)
+        op.location = argument.location
+        move_to_start(op, argument.block)
+    redirect_uses(argument, uses, unassign.result)
+
+
+def _unassign_behind(value: SSAValue) -> UnassignOp | None:
+    if isinstance(value, OpResult) and isinstance(value.op, CallOp):
+        value = returned_values(callee(value.op))[value.index]
+    return value.owner if isinstance(value.owner, UnassignOp) else None
+
+
+def _replace_assign_of_unassign(op: Operation) -> list[Operation] | None:
+    """Replace an assign of an unassigned value by the value, by a transfer that exists, or by a new one."""
+    if not isinstance(op, AssignOp) or not isinstance(op.tensor.owner, UnassignOp):
+        return None
+    unassign = op.tensor.owner
+    source = unassign.tensor
+    if source.type == op.result.type:
+        return replace_assign(op, source)
+    for user in users_of(source):
+        is_equal = isinstance(user, TransferOp) and user.result.type == op.result.type
+        if is_equal and is_inter_mesh(unassign.source_type, op.target_type):
+            if is_before(op, user):
+                move_before(user, op)
+            return replace_assign(op, user.results[0])
+    assigns = cross_mesh_assigns(unassign)
+    return chain_transfers(assigns if len(assigns) > 1 else [op], source)
+
+
+def _wrap_sum(op: Operation) -> list[Operation] | None:
+    """Wrap a sum of values of several meshes in a fragment on the mesh to which it is assigned."""
+    if not isinstance(op, AssignOp) or not isinstance(op.tensor.owner, AddOp) or not _is_sum(op.tensor.owner):
+        return None
+    addition = op.tensor.owner
+    wrap_in_fragment(addition, op.mesh, "introduce_transfers")
+    new = [each.owner for each in op.operands if isinstance(each.owner, Operation)]
+    fragment = [each.owner for owner in new for each in owner.operands if isinstance(each.owner, Operation)]
+    inputs = [each.owner for owner in fragment for each in owner.operands if isinstance(each.owner, Operation)]
+    return [addition, *new, *fragment, *inputs, op]
+
+
+def _is_sum(op: AddOp) -> bool:
+    """Return whether each operand is an unassigned value, or such a sum; and all sums have one use."""
+    return len(uses_of_op(op)) == 1 and all(
+        isinstance(owner, UnassignOp) or (isinstance(owner, AddOp) and _is_sum(owner))
+        for owner in (operand.owner for operand in op.operands)
+    )
 
 
 @dataclass(frozen=True)
