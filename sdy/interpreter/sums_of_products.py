@@ -29,7 +29,7 @@ from sdy.interpreter.ops.collective_groups import groups_of
 from sdy.interpreter.ops.collectives import scattered
 from sdy.interpreter.ops.contract import ContractedDims, can_contract_over, contracted
 from sdy.interpreter.ops.contraction import contracted_dims
-from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.ops.reduction import Reducer
 from sdy.interpreter.reuse import DTYPES
 
 SlotNumbers = tuple[int, ...]

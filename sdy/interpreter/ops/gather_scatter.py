@@ -15,7 +15,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, operand_count, uniform
-from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.ops.reduction import Reducer
 from sdy.interpreter.ops.scatter_blocks import scatter_into
 from sdy.interpreter.ops.window_dims import SliceDims, block_positions, index_vectors
 from sdy.model.shape import StaticShape

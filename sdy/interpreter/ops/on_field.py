@@ -38,7 +38,7 @@ from sdy.interpreter.failure import failure
 from sdy.interpreter.field import functions
 from sdy.interpreter.field.numbers import Bits, Field, mixed
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, uniform, with_unit_dims
-from sdy.interpreter.ops.chlo_broadcast import broadcast_first
+from sdy.interpreter.ops.chlo import broadcast_first
 from sdy.interpreter.ops.contraction import einsum_subscripts
 from sdy.interpreter.ops.conversion import converted
 from sdy.interpreter.ops.linalg import solving_kernel

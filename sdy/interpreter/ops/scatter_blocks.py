@@ -12,7 +12,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, KernelContext, uniform
 from sdy.interpreter.ops.conversion import converted
-from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.ops.reduction import Reducer
 from sdy.model.shape import StaticShape
 
 
