@@ -1,7 +1,7 @@
 """The sdy collectives of a partitioned program on global shapes, and the bytes that each sends.
 
 Every collective refers to mesh axes. The halo exchanges and the collectives of manual computations, which only the
-local program has, and all runs are in `sdy.cost.collective_uses`.
+local program has, and all runs are in `sdy.cost.traffic`.
 """
 
 from __future__ import annotations

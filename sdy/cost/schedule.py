@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.cost.device_groups import groups_of
+from sdy.cost.collectives import CollectiveKind, bytes_sent, groups_of
 from sdy.cost.executions import Visit, visits
 from sdy.cost.hardware import Hardware
 from sdy.cost.kernels.work import Work, work_of

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from sdy.compile.compiled import Compiled
-from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
+from sdy.cost.traffic import collectives_of
 from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function

@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.compiled import Compiled
 from sdy.compile.propagated import PropagatedProgram
-from sdy.cost.collective_uses import collectives_of
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
 from sdy.cost.statistics import Statistics
+from sdy.cost.traffic import collectives_of
 from sdy.dialects.meshes import meshes_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement

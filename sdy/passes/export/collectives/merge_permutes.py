@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.cost.device_groups import group_rows
+from sdy.cost.collectives import group_rows
 from sdy.dialects.ir.context import remark
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp

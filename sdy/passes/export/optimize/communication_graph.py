@@ -27,7 +27,7 @@ from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
 from sdy.dialects.tensor_bytes import element_bytes
-from sdy.model.numbered_digits import DigitTuple, NumberedDigits
+from sdy.model.mesh_digits import DigitTuple, NumberedDigits
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent

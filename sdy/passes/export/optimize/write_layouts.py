@@ -17,7 +17,7 @@ from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.tensor_bytes import element_bytes
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.collective import AxesPerDim
-from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
+from sdy.model.mesh_digits import DigitsPerDim, DigitTuple
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.linearity import is_zero

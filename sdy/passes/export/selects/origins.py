@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from sdy.cost.device_groups import group_rows
+from sdy.cost.collectives import group_rows
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.splats import splat_of
