@@ -36,8 +36,7 @@ from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import set_argument_sharding, set_function_result_sharding
-from sdy.jax.to_devices.run_on_devices import only_mesh
-from sdy.jax.to_devices.xla_module import module_for_xla
+from sdy.jax.to_devices.run_on_devices import module_for_xla, only_mesh
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.devices.common_mesh import names_on_split_mesh, split_mesh
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement

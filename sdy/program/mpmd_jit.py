@@ -163,7 +163,7 @@ class MpmdWrapped(Generic[R]):
 
         Raises: SdyError if the program cannot be imported, such as SDY-M109 if it needs a transfer that nobody named.
         """
-        from sdy.jax.to_stablehlo.rebased import devices_of, rebased_call
+        from sdy.jax.to_stablehlo.lowering import devices_of, rebased_call
 
         config = self.config
         mesh = next(iter(config.topology.values()))

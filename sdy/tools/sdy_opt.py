@@ -75,7 +75,7 @@ def _run(args: Sequence[str]) -> int:
     if outputs:
         _write(arguments, outputs)
     if arguments.has("mlir-pass-statistics"):
-        from sdy.tools.command_line.mlir_output import statistics_report
+        from sdy.tools.command_line.pass_run import statistics_report
 
         print(statistics_report(passes), file=sys.stderr)
     if arguments.has("mlir-timing"):
@@ -90,7 +90,7 @@ def _write(arguments: OptArguments, outputs: Sequence[str]) -> None:
     elif len(outputs) > 1:
         raise argument_error(f"expected one module for --{BYTECODE}, got {len(outputs)}", "split the file")
     else:
-        from sdy.tools.command_line.mlir_output import write_bytecode
+        from sdy.tools.command_line.pass_run import write_bytecode
 
         write_bytecode(path, outputs[0])
 
@@ -111,8 +111,8 @@ def pass_list() -> str:
 def _passes(arguments: OptArguments, text: str) -> Sequence[ModulePass]:
     """Return the passes to run; without any, neither they nor what runs them is imported."""
     if arguments.has(RUN_REPRODUCER):
-        from sdy.passes.manager.pipeline_text import parse_pipeline
-        from sdy.tools.command_line.mlir_output import reproduced_pipeline
+        from sdy.passes.manager.pass_options import parse_pipeline
+        from sdy.tools.command_line.pass_run import reproduced_pipeline
 
         arguments = arguments._replace(requests=parse_pipeline(reproduced_pipeline(text)))
     if not arguments.requests and not arguments.has("dump-pass-pipeline"):

@@ -32,9 +32,8 @@ from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_bool, 
 from sdy.interpreter.arrays.literals import dense_text, tensor_text
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
-from sdy.interpreter.inputs import check_inputs, parse_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.run import RunSettings, interpret
+from sdy.interpreter.run import RunSettings, check_inputs, interpret, parse_inputs
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh
 from sdy.mpmd.dialect.types import mesh_type

@@ -48,7 +48,7 @@ from sdy.dialects.verification.sdy_scope import Scope, failure, raise_problem
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.checks import check_collective as model
-from sdy.model.checks.check_axes import unknown_axis
+from sdy.model.checks.check_mesh import unknown_axis
 from sdy.model.checks.check_sharding import check_unreduced_transition
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import common_mesh

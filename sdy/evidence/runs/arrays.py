@@ -23,7 +23,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.evidence.runs.argument_uses import positive_arguments
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float
 from sdy.interpreter.failure import check_size, out_of_memory
-from sdy.interpreter.inputs import check_inputs
+from sdy.interpreter.run import check_inputs
 from sdy.report.explanation.value_names import ValueNames
 
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # what an .npz file begins with

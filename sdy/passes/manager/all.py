@@ -164,7 +164,6 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-move-transfers-to-producer": "clean_up.MoveTransfersToProducerPass",
         "mpmd-remove-transfer-cycles": "clean_up.RemoveTransferCyclesPass",
         "mpmd-rule-based-merge": "merge_fragments.RuleBasedMergePass",
-        "mpmd-scheduling-units-verifier": "verify_fragments.SchedulingUnitsVerifierPass",
         "mpmd-sink-negligible-ops-into-call-op": "microbatches.SinkNegligibleOpsIntoCallOpPass",
         "mpmd-split-and-prioritize-transfer-independent-computations": (
             "split_fragments.SplitAndPrioritizeTransferIndependentComputationsPass"
@@ -172,12 +171,6 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-split-bwd-fragments": "split_fragments.SplitBwdFragmentsPass",
         "mpmd-uniquify-function-inputs-outputs": "clean_up.UniquifyFunctionInputsOutputsPass",
         "mpmd-unroll-for-loops": "microbatches.UnrollForLoopsPass",
-        "mpmd-verify-stage-merging": "verify_fragments.VerifyStageMergingPass",
-    },
-    "mpmd.passes.optimize": {
-        "mpmd-pipeline-scheduler": "schedule.PipelineSchedulerPass",
-        "mpmd-remat-fragment": "remat.RematFragmentPass",
-        "mpmd-rule-based-schedule": "schedule.RuleBasedSchedulePass",
     },
     "mpmd.passes.sharding": {
         "mpmd-convert-sdy-constants": "to_types.ConvertSdyConstantsPass",
@@ -198,16 +191,21 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-mark-input-output-with-layouts": "layouts.MarkInputOutputWithLayoutsPass",
         "mpmd-mark-offloaded-input-output": "offloading.MarkOffloadedInputOutputPass",
         "mpmd-sink-create-token-into-fragments": "placement.SinkCreateTokenIntoFragmentsPass",
+        "mpmd-scheduling-units-verifier": "checks.SchedulingUnitsVerifierPass",
         "mpmd-validate-no-backward-deps": "checks.ValidateNoBackwardDepsPass",
         "mpmd-validate-no-inferred-fragments": "checks.ValidateNoInferredFragmentsPass",
         "mpmd-validate-no-param-transfers": "checks.ValidateNoParamTransfersPass",
         "mpmd-validate-no-reshards": "checks.ValidateNoReshardsPass",
+        "mpmd-verify-stage-merging": "checks.VerifyStageMergingPass",
     },
     "mpmd.passes": {
         "mpmd-export-pipeline": "pipelines.ExportPipeline",
         "mpmd-import-pipeline": "pipelines.ImportPipeline",
         "mpmd-infer-mesh-pipeline": "pipelines.InferMeshPipeline",
         "mpmd-optimize-pipeline": "pipelines.OptimizePipeline",
+        "mpmd-pipeline-scheduler": "schedule.PipelineSchedulerPass",
+        "mpmd-remat-fragment": "schedule.RematFragmentPass",
+        "mpmd-rule-based-schedule": "schedule.RuleBasedSchedulePass",
         "mpmd-sharding-propagation-pipeline": "pipelines.ShardingPropagationPipeline",
     },
     "passes.save_module": {"sdy-save-module": "SaveModulePass"},

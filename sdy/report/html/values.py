@@ -24,8 +24,16 @@ from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.explanation.trace_descriptions import dims_text
-from sdy.report.html.fragment import colours_of, fragment, mesh_line, table_block, tables_html
-from sdy.report.html.markup import AxisColours, cards, markup_table
+from sdy.report.html.markup import (
+    AxisColours,
+    cards,
+    colours_of,
+    fragment,
+    markup_table,
+    mesh_line,
+    table_block,
+    tables_html,
+)
 from sdy.report.html.placement_picture import placement_picture
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import FittedTable, fitted_table

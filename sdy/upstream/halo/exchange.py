@@ -20,8 +20,7 @@ from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.axis_list import sharded_size
-from sdy.model.devices.device_shifts import shift_pairs
-from sdy.model.devices.tiling import shard_coordinates
+from sdy.model.devices.tiling import shard_coordinates, shift_pairs
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import device_stride
 from sdy.model.sharding import TensorSharding

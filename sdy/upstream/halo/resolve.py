@@ -23,7 +23,7 @@ from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.devices.device_shifts import mesh_reversed_along, shift_pairs
+from sdy.model.devices.tiling import mesh_reversed_along, shift_pairs
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh, MeshTable, common_mesh, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping

@@ -15,7 +15,6 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.common.clean_up import is_dead
-from sdy.mpmd.passes.tools.block_sort import sort_block
 from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.fragment_facts import (
     info_of,
@@ -29,7 +28,7 @@ from sdy.mpmd.passes.tools.fragment_facts import (
 from sdy.mpmd.passes.tools.fragments import fragments_of, merge, merged_attributes, remove_control_dependencies
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.greedy import rewrite_greedily
-from sdy.mpmd.passes.tools.uses import move_after, move_before, positions_in, users_of_op
+from sdy.mpmd.passes.tools.uses import move_after, move_before, positions_in, sort_block, users_of_op
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, MergeRule, SplitType, parse_merge_rules
 from sdy.passes.rewriting.insertion import erase
 

@@ -1,8 +1,5 @@
 """Calls of microbatches and loops over them: unroll, inline and number them, and drop what they need not pass.
 
-before  %r = mpmd.for (%a) {iterations = 2, unroll_factor = 2} (%x, %index) { %1 = mpmd.call @f(%x, %index) ... }
-after   %c0 = constant 0   %1 = mpmd.call @f(%a, %c0) {unroll_counter = 0}   %c1 = constant 1   ...
-
 Source: docs/spec/07, 6.2 to 6.6.
 """
 
@@ -154,7 +151,11 @@ def _erase_unused(func: FuncOp, calls: list[CallOp]) -> None:
 
 
 class UnrollForLoopsPass(FunctionPass):
-    """Replace each loop by copies of its body. Loops inside of loops are not supported."""
+    """Replace each loop by copies of its body. Loops inside of loops are not supported.
+
+    before  %r = mpmd.for (%a) {iterations = 2, unroll_factor = 2} (%x, %index) { %1 = mpmd.call @f(%x, %index) }
+    after   %c0 = constant 0   %1 = mpmd.call @f(%a, %c0) {unroll_counter = 0}   %c1 = constant 1   ...
+    """
 
     name = "mpmd-unroll-for-loops"
 

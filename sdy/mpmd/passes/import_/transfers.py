@@ -1,8 +1,4 @@
-"""Replace assigns of values that are on another mesh by transfers. Source: docs/spec/07, 4.10, 5.6 and 5.17.
-
-before  %u = unassign %p : m1   %a = assign %u : m2
-after   %a = transfer %p : m1 -> m2
-"""
+"""Replace assigns of values that are on another mesh by transfers. Source: docs/spec/07, 4.10, 5.6 and 5.17."""
 
 from __future__ import annotations
 
@@ -81,7 +77,11 @@ def replace_assign(assign: AssignOp, value: SSAValue) -> list[Operation]:
 
 
 class IntroduceTransfersPass(ModulePass):
-    """Replace assigns of values that are on a mesh by these values, or by transfers of them."""
+    """Replace assigns of values that are on a mesh by these values, or by transfers of them.
+
+    before  %u = unassign %p : m1   %a = assign %u : m2
+    after   %a = transfer %p : m1 -> m2
+    """
 
     name = "mpmd-introduce-transfers"
 

@@ -1,4 +1,7 @@
-"""Order the fragments of each mesh by one of Shardy's schedules or by rules. Source: docs/spec/08, 3.3 and 3.6."""
+"""Order the fragments of each mesh by a schedule or by rules, and repeat forward fragments before backward ones.
+
+Source: docs/spec/08, 3.3, 3.6 and 3.9.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,39 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Severity
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.mpmd.dialect.functions import is_mpmd
+from sdy.mpmd.dialect.ops import CALL_COUNTER
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.passes.tools.block_sort import cycle_in, sort_block
-from sdy.mpmd.passes.tools.fragment_facts import info_of, schedulable_meshes, scheduling_units
-from sdy.mpmd.passes.tools.fragments import add_control_dependency, remove_control_dependencies
+from sdy.mpmd.passes.tools.fragment_facts import (
+    REMAT,
+    info_of,
+    is_backward,
+    is_forward,
+    next_on_mesh,
+    schedulable_meshes,
+    scheduling_units,
+)
+from sdy.mpmd.passes.tools.fragments import add_control_dependency, fragments_of, merge, remove_control_dependencies
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.uses import ancestor_in_block, positions_in, users_of_op
+from sdy.mpmd.passes.tools.uses import (
+    ancestor_in_block,
+    cycle_in,
+    positions_in,
+    replace_uses_by,
+    sort_block,
+    users_of_op,
+)
 from sdy.mpmd.schedules.builtin import Before, TotalOrder, Unit, schedule_named
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, ScheduleRule, parse_schedule_rules
+from sdy.passes.rewriting.insertion import insert_before
 
 
 class _Paths:
@@ -187,3 +208,44 @@ def _apply(
             else:
                 paths.add(first, second)
         previous = info
+
+
+@dataclass(frozen=True)
+class RematFragmentPass(FunctionPass):
+    """Compute the results of a forward fragment again for its backward fragment, instead of keeping them."""
+
+    name = "mpmd-remat-fragment"
+
+    merge_remat_fragments: bool = False
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Insert a copy of each forward fragment right before a backward fragment that does not follow at once."""
+        for forward in [each for each in fragments_of(func) if is_forward(each)]:
+            positions = positions_in(func.body.block)
+            users = {user for user in users_of_op(forward) if isinstance(user, FragmentOp)}
+            for backward in sorted(users, key=positions.__getitem__):
+                if _needs_copy(forward, backward):
+                    self._repeat(forward, backward)
+
+    def _repeat(self, forward: FragmentOp, backward: FragmentOp) -> None:
+        copy = copy_with_regions(forward)
+        insert_before(backward, copy)
+        copy.location = forward.location
+        for result, again in zip(forward.results, copy.results, strict=True):
+            replace_uses_by(result, again, [backward])
+        if self.merge_remat_fragments:
+            kept = {REMAT: UnitAttr(), CALL_COUNTER: backward.attributes[CALL_COUNTER]}
+            merge(copy, backward, kept)
+        else:
+            copy.attributes[REMAT] = UnitAttr()
+
+
+def _needs_copy(forward: FragmentOp, backward: FragmentOp) -> bool:
+    counters = forward.call_counter, backward.call_counter
+    return (
+        is_backward(backward)
+        and counters[0] is not None
+        and counters[0] == counters[1]
+        and forward.stage == backward.stage
+        and next_on_mesh(forward) is not backward
+    )
