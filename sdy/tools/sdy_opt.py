@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity, render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
@@ -19,7 +19,7 @@ from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.timings import VERIFICATION, Timings
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, status_of
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.opt_arguments import (
@@ -75,9 +75,7 @@ def _run(args: Sequence[str]) -> int:
     if outputs:
         _write(arguments, outputs)
     if arguments.has("mlir-pass-statistics"):
-        from sdy.tools.command_line.pass_run import statistics_report
-
-        print(statistics_report(passes), file=sys.stderr)
+        print(statisticsprint_diagnostics(passes), file=sys.stderr)
     if arguments.has("mlir-timing"):
         print(timings.report(by_time=arguments.times_as_list), file=sys.stderr)
     return SUCCESS if all(job.succeeded for job in jobs) else NO
@@ -154,7 +152,7 @@ class _Job:
         else:
             self.succeeded = not errors
         shown = LEVELS.index(self._arguments.given.values.get(VERBOSITY, LEVELS[-1]))
-        _report([each for each in diagnostics if _SEVERITIES.index(each.severity) <= shown], self._sources)
+        print_diagnostics([each for each in diagnostics if _SEVERITIES.index(each.severity) <= shown], self._sources)
         return output
 
     def _transform(self, context: SdyContext, passes: Sequence[ModulePass]) -> tuple[str | None, Sequence[Diagnostic]]:
@@ -196,11 +194,6 @@ def _check_is_module(module: ModuleOp, chunk: Chunk) -> None:
     if span is None or not text[span.column - 1 :].startswith(("module", "builtin.module", '"builtin.module"')):
         message = "--no-implicit-module requires one module at the top level"
         raise SdyError(Diagnostic("SDY-T002", message, span, hint="write module { ... } around all ops"))
-
-
-def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
-    for diagnostic in diagnostics:
-        print(render(diagnostic, sources), file=sys.stderr)
 
 
 if __name__ == "__main__":

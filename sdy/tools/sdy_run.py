@@ -19,7 +19,7 @@ from sdy.compile.origin import Origin
 from sdy.compile.pipeline import CompiledPipeline, compiled_pipeline
 from sdy.compile.propagated import boundary_of
 from sdy.compile.signature import FlatSignature
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
@@ -43,7 +43,7 @@ from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import FittedTable, print_tables
 from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, status_of
 from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP, load_extensions
 from sdy.tools.command_line.files import Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.options import ToolArguments, ToolOptions, parse_arguments, print_help
@@ -99,7 +99,7 @@ def _run(args: Sequence[str]) -> int:
             for line in _results(arguments, chunk, inputs):
                 write_text("-", line + "\n")
         except SdyError as error:
-            _report(error.diagnostics, {arguments.file: text})
+            print_diagnostics(error.diagnostics, {arguments.file: text})
             succeeded = False
     return SUCCESS if succeeded else NO
 
@@ -228,11 +228,6 @@ def _write(text: str) -> None:
 
 def _write_error(text: str) -> None:
     sys.stderr.write(text)
-
-
-def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
-    for diagnostic in diagnostics:
-        print(render(diagnostic, sources), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_types, integer
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
+from sdy.dialects.text.func_syntax import create_with_signature
 
 LATEST_API_VERSION = 4  # the version whose backend_config is a dictionary
 
@@ -136,15 +137,7 @@ class CustomCallOp(StablehloOp):
         properties: PropertyDict = {"call_target_name": parser.parse_symbol_name()}
         operands = parser.parse_op_args_list()
         attributes = parse_attributes(cls, parser, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(operands, types.inputs.data, position),
-            result_types=types.outputs.data,
-            properties=properties,
-            attributes=attributes,
-        )
+        return create_with_signature(cls, parser, operands, properties, attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -192,15 +185,7 @@ class CompositeOp(StablehloOp):
             parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
         )
         attributes = parse_attributes(cls, parser, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(operands or [], types.inputs.data, position),
-            result_types=types.outputs.data,
-            properties=properties,
-            attributes=attributes,
-        )
+        return create_with_signature(cls, parser, operands or [], properties, attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -27,6 +27,7 @@ from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_typ
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 from sdy.dialects.stablehlo.syntax.op_syntax import Form, parse_attributes, print_attributes
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME, TUPLE_TYPES
+from sdy.dialects.text.func_syntax import create_with_signature
 
 
 def check_tuple(op: Operation) -> None:
@@ -86,15 +87,7 @@ class GetTupleElementOp(StablehloOp):
             index = parse_int(parser)
         properties: PropertyDict = {"index": IntegerAttr(index, i32)}
         attributes = parse_attributes(cls, parser, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands([operand], types.inputs.data, position),
-            result_types=types.outputs.data,
-            properties=properties,
-            attributes=attributes,
-        )
+        return create_with_signature(cls, parser, [operand], properties, attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

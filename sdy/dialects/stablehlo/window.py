@@ -44,6 +44,7 @@ from sdy.dialects.stablehlo.checks.requirements import (
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_of, ints_text
 from sdy.dialects.stablehlo.syntax.dot_clauses import ConvDimensionNumbersAttr, parse_conv_numbers
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
+from sdy.dialects.text.func_syntax import create_with_signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,15 +216,7 @@ class ConvolutionOp(StablehloOp):
         parser.parse_punctuation("=")
         parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: _parse_window_entry(parser, properties))
         attributes = parse_attributes(cls, parser, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(operands, types.inputs.data, position),
-            result_types=types.outputs.data,
-            properties=properties,
-            attributes=attributes,
-        )
+        return create_with_signature(cls, parser, operands, properties, attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_operands(self.operands)

@@ -7,7 +7,6 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import Operation
 
 from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbers
 from sdy.dialects.chlo.structured import RaggedDotOp
@@ -23,19 +22,9 @@ from sdy.model.shape import StaticShape
 KERNELS = KernelTable()
 
 
-@KERNELS.of(ops.DotGeneralOp)
-def dot_general(op: ops.DotGeneralOp) -> Kernel:
+@KERNELS.of(ops.DotGeneralOp, ops.DotOp)
+def dot(op: ops.DotGeneralOp | ops.DotOp) -> Kernel:
     """Contract; the result has batch dims, then free dims of lhs, then free dims of rhs."""
-    return _contraction(op)
-
-
-@KERNELS.of(ops.DotOp)
-def dot(op: ops.DotOp) -> Kernel:
-    """Contract the last dim of lhs with the first of rhs."""
-    return _contraction(op)
-
-
-def _contraction(op: ops.DotGeneralOp | ops.DotOp) -> Kernel:
     dims, dtype = contracted_dims(op), dtype_of_type(op.result.type)
     return lambda context, arrays: (contracted(context, arrays[0], arrays[1], dims, dtype),)
 
@@ -53,20 +42,10 @@ def contracted_dims(op: ops.DotGeneralOp | ops.DotOp) -> ContractedDims:
     )
 
 
-@KERNELS.of(ops.EinsumOp)
-def einsum(op: ops.EinsumOp) -> Kernel:
+@KERNELS.of(ops.EinsumOp, ops.UnaryEinsumOp)
+def einsum(op: ops.EinsumOp | ops.UnaryEinsumOp) -> Kernel:
     """Multiply, and sum over the letters that the result lacks."""
-    return _einsum(op, op.einsum_config.data)
-
-
-@KERNELS.of(ops.UnaryEinsumOp)
-def unary_einsum(op: ops.UnaryEinsumOp) -> Kernel:
-    """Sum over the letters that the result lacks."""
-    return _einsum(op, op.einsum_config.data)
-
-
-def _einsum(op: Operation, config: str) -> Kernel:
-    subscripts = einsum_subscripts(op, config)
+    subscripts = einsum_subscripts(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         dtype = arrays[0].dtype
@@ -77,8 +56,9 @@ def _einsum(op: Operation, config: str) -> Kernel:
     return kernel
 
 
-def einsum_subscripts(op: Operation, config: str) -> str:
+def einsum_subscripts(op: ops.EinsumOp | ops.UnaryEinsumOp) -> str:
     """Return NumPy's subscripts for those of the op. Raises: SdyError SDY-X018 if they do not fit the operands."""
+    config = op.einsum_config.data
     operands, arrow, result = config.replace(" ", "").partition("->")
     ranks = [len(shape_of(value)) for value in op.operands]
     counts = [len(letters.replace("...", "")) for letters in operands.split(",")]

@@ -14,9 +14,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 
 from sdy.dialects import interpreter_dialect as ops
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.text.ssa_names import name_values
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.literals import tensor_text
@@ -99,7 +99,9 @@ KERNELS = KernelTable()
 @KERNELS.of(ops.PrintOp)
 def print_value(op: ops.PrintOp) -> Kernel:
     """Print the value of each device, with the name that the operand has in MLIR."""
-    name = name_values(_function_of(op), unique=False)[op.operand]
+    function = enclosing(op, FuncOp)
+    assert function is not None  # only functions run
+    name = name_values(function, unique=False)[op.operand]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         for _, (value,) in by_device(context, arrays):
@@ -107,14 +109,6 @@ def print_value(op: ops.PrintOp) -> Kernel:
         return ()
 
     return kernel
-
-
-def _function_of(op: Operation) -> Operation:
-    """Return the function that contains the op, which scopes the names of values."""
-    parent = op
-    while not isinstance(parent, FuncOp) and (outer := parent.parent_op()) is not None:
-        parent = outer
-    return parent
 
 
 @KERNELS.of(ops.ProbeOp)

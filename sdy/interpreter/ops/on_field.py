@@ -171,7 +171,7 @@ def iota(op: shape.IotaOp | shape.DynamicIotaOp) -> Kernel:
 @KERNELS.of(contraction.EinsumOp)
 def einsum(op: contraction.EinsumOp) -> Kernel:
     """Multiply, and sum over the letters that the result lacks."""
-    product = partial(np.einsum, einsum_subscripts(op, op.einsum_config.data))
+    product = partial(np.einsum, einsum_subscripts(op))
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         left, right = (parts_of(array)[0] for array in arrays)
@@ -183,7 +183,7 @@ def einsum(op: contraction.EinsumOp) -> Kernel:
 @KERNELS.of(contraction.UnaryEinsumOp)
 def unary_einsum(op: contraction.UnaryEinsumOp) -> Kernel:
     """Sum over the letters that the result lacks."""
-    subscripts = einsum_subscripts(op, op.einsum_config.data)
+    subscripts = einsum_subscripts(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         sums = (field_of(context).reduced(np.einsum(subscripts, part)) for part in parts_of(arrays[0]))

@@ -13,6 +13,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.wording import counted, similar_name_hint
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy.types import value_shape
 from sdy.model.checks.check_sharding import check_sharding
 from sdy.model.mesh import Mesh
@@ -87,8 +88,6 @@ def callee_of(op: Operation, name: str) -> FuncOp:
 
 def module_around(op: Operation) -> ModuleOp:
     """Return the module that contains an op."""
-    parent: Operation | None = op
-    while parent is not None and not isinstance(parent, ModuleOp):
-        parent = parent.parent_op()
-    assert parent is not None  # ops are verified inside of a module
-    return parent
+    module = enclosing(op, ModuleOp)
+    assert module is not None  # ops are verified inside of a module
+    return module

@@ -11,6 +11,7 @@ from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.model.mesh import Mesh
 from sdy.mpmd.dialect.attrs import TopologyAttr
@@ -56,10 +57,7 @@ def mpmd_functions(module: ModuleOp) -> list[FuncOp]:
 
 def function_around(op: Operation) -> FuncOp | None:
     """Return the function that contains an op."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, FuncOp):
-        parent = parent.parent_op()
-    return parent
+    return enclosing(op, FuncOp)
 
 
 def mesh_named(op: Operation, name: str) -> Mesh:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from threading import current_thread, main_thread
 
-from sdy.diagnostics.diagnostic import SdyError, render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 
 SUCCESS = 0
 NO = 1
@@ -39,11 +39,16 @@ def status_of(run: Callable[[], int], *, failure: int = NOT_RUN) -> int:
     try:
         return run()
     except SdyError as error:
-        for diagnostic in error.diagnostics:
-            print(render(diagnostic), file=sys.stderr)
+        print_diagnostics(error.diagnostics)
         return failure
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> None:
+    """Print diagnostics to standard error, with the lines of `sources`, the texts of files that were read."""
+    for diagnostic in diagnostics:
+        print(render(diagnostic, sources), file=sys.stderr)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from sdy.diagnostics.diagnostic import Severity
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, redirect_uses, replace_uses
-from sdy.dialects.ir.walk import ops_of, post_order
+from sdy.dialects.ir.walk import enclosing, ops_of, post_order
 from sdy.dialects.stablehlo.control import OptimizationBarrierOp
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, NamedTensorOp, ReduceOp, UnassignOp
@@ -167,7 +167,7 @@ class InlineNestedUserExposedOpsPass(FunctionPass):
         """Inline nested named computations, and drop nested named tensors, broadcasts and reductions."""
         places = parse_assignment(self.assignment)
         for op in post_order(func):
-            parent = _named_parent(op)
+            parent = enclosing(op, NamedComputationOp)
             if parent is None:
                 continue
             if isinstance(op, NamedComputationOp | NamedTensorOp):
@@ -179,13 +179,6 @@ class InlineNestedUserExposedOpsPass(FunctionPass):
             if isinstance(op, NamedTensorOp | BroadcastOp | ReduceOp):
                 replace_uses(op.result, op.operands[0])
                 erase(op)
-
-
-def _named_parent(op: Operation) -> NamedComputationOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, NamedComputationOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def _agrees(
