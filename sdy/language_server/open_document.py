@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sdy.language_server.analysis.analysed_text import Remedy
-from sdy.language_server.analysis.inlay_hints import Hint
+from sdy.language_server.analysis.analysed_text import Hint, Remedy
 from sdy.language_server.diagnostics import Problem
 from sdy.language_server.services import AnalysisService
 from sdy.language_server.text.document import Document, LineMap, Position, Token, TokenKind

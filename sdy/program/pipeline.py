@@ -26,7 +26,7 @@ from sdy.dialects.module_text import make_context, parse_module_with_locations
 from sdy.dialects.text.source_lines import source_lines
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.mpmd.passes.schedule import order_by
-from sdy.mpmd.passes.tools.fragment_facts import scheduling_units
+from sdy.mpmd.passes.tools.fragments import scheduling_units
 from sdy.mpmd.schedules.builtin import splits_backward
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, ScheduleRule
 from sdy.passes.manager.pass_options import passes_of

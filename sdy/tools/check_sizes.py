@@ -29,7 +29,7 @@ MANY_MODULES: dict[str, str] = {
     "sdy/evidence/proof": "one file per kind of lemma",
 }
 FAMILIES = re.compile(
-    r"sdy/(rules|interpreter/ops|partitioner/(local|padding)|dialects/stablehlo(/checks)?|evidence/(audit/catalogue|sizes/ops)|upstream/padding)/"
+    r"sdy/(rules|interpreter/ops|partitioner/(local|padding)|dialects/stablehlo(/checks)?|evidence/(audit/catalogue|sizes/ops))/"
 )
 SMALL: dict[str, str] = {
     "sdy/advice/lint/constraints.py": "one file per subject of lint rules",

@@ -8,9 +8,9 @@ from json import dumps
 from sdy.cost.hardware import machine_json
 from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.machines.table import HARDWARE
-from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
+from sdy.cost.schedule import Overlap
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.pipeline import Pipeline
 from sdy.program.program import Program

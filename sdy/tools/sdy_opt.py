@@ -17,9 +17,8 @@ from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.timings import VERIFICATION, Timings
-from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, status_of
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, quiet_on_broken_pipe, status_of
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.opt_arguments import (
@@ -75,7 +74,9 @@ def _run(args: Sequence[str]) -> int:
     if outputs:
         _write(arguments, outputs)
     if arguments.has("mlir-pass-statistics"):
-        print(statisticsprint_diagnostics(passes), file=sys.stderr)
+        from sdy.tools.command_line.pass_run import statistics_report
+
+        print(statistics_report(passes), file=sys.stderr)
     if arguments.has("mlir-timing"):
         print(timings.report(by_time=arguments.times_as_list), file=sys.stderr)
     return SUCCESS if all(job.succeeded for job in jobs) else NO

@@ -41,9 +41,8 @@ from sdy.mpmd.execution.without_meshes import first_on_mesh, remove_meshes
 from sdy.report.run_output import RunTrace, ShardedResult, devices_table
 from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import FittedTable, print_tables
-from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, status_of
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, quiet_on_broken_pipe, status_of
 from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP, load_extensions
 from sdy.tools.command_line.files import Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.options import ToolArguments, ToolOptions, parse_arguments, print_help

@@ -31,8 +31,8 @@ from xdsl.printer import Printer
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import SideEffectByProperty
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.ir.effects import SideEffectByProperty
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, OutputOperandAliasAttr

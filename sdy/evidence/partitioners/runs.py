@@ -21,8 +21,7 @@ from sdy.compile.options import CompileOptions
 from sdy.compile.propagated import boundary_of
 from sdy.compile.source_text import read_module
 from sdy.compile.written_program import WrittenProgram
-from sdy.cost.hlo_statistics import HloModule
-from sdy.cost.statistics import Statistics, statistics_of
+from sdy.cost.statistics import HloModule, Statistics, statistics_of
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.wording import exit_text

@@ -21,8 +21,8 @@ from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, uniform
 from sdy.interpreter.ops.contract import ContractedDims, contracted
+from sdy.interpreter.ops.gather_scatter import scatter_into
 from sdy.interpreter.ops.reduction import Reducer
-from sdy.interpreter.ops.scatter_blocks import scatter_into
 from sdy.interpreter.ops.slicing import padded
 from sdy.model.shape import StaticShape
 

@@ -35,8 +35,10 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.text.func_syntax import create_with_signature
 from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr, UserOrigin, UserOriginAttr
-from sdy.mpmd.dialect.checks import callee_of, check_fragment_values, check_in_topology
 from sdy.mpmd.dialect.functions import (
+    callee_of,
+    check_fragment_values,
+    check_in_topology,
     failure,
     function_around,
     is_entry_point,

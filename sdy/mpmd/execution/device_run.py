@@ -24,7 +24,7 @@ from sdy.model.devices.reshard_plan import ReshardPlan, Send, mesh_of, shards_of
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.mpmd.dialect.ops import FragmentCallOp, TransferOp
-from sdy.mpmd.execution.mesh_layout import MeshLayout
+from sdy.mpmd.execution.fragment_programs import MeshLayout
 
 
 def resharded(plan: ReshardPlan, value: DeviceArray, mesh: Mesh) -> DeviceArray:

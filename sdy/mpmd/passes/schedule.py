@@ -20,16 +20,19 @@ from sdy.dialects.ir.walk import ops_of
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.ops import CALL_COUNTER
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.passes.tools.fragment_facts import (
+from sdy.mpmd.passes.tools.fragments import (
     REMAT,
+    add_control_dependency,
+    fragments_of,
     info_of,
     is_backward,
     is_forward,
+    merge,
     next_on_mesh,
+    remove_control_dependencies,
     schedulable_meshes,
     scheduling_units,
 )
-from sdy.mpmd.passes.tools.fragments import add_control_dependency, fragments_of, merge, remove_control_dependencies
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import (
     ancestor_in_block,

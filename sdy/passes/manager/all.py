@@ -148,7 +148,7 @@ _ROOMS: dict[str, dict[str, str]] = {
     },
     "mpmd.passes.common": {
         "stablehlo-target-independent-optimization": "fold_constants.TargetIndependentOptimizationPass",
-        "mpmd-absorb-inferred-fragments": "absorb.AbsorbInferredFragmentsPass",
+        "mpmd-absorb-inferred-fragments": "merge_fragments.AbsorbInferredFragmentsPass",
         "mpmd-call-inline": "microbatches.CallInlinePass",
         "mpmd-copy-constants": "clean_up.CopyConstantsPass",
         "mpmd-erase-unused-callee-block-arguments": "microbatches.EraseUnusedCalleeBlockArgumentsPass",

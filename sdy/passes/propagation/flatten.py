@@ -1,18 +1,19 @@
-"""Flattening of a module to the graph that the engine propagates over.
+"""Flattening of a module to the graph that the engine propagates over, and the way back.
 
 Every value that stores a sharding becomes a holder, numbered once. The module is not read again until the changed
-shardings are written. The properties of ops are computed once for all ops of one class with equal types and properties.
-Source: docs/spec/02, 1.1, 1.5 to 1.10, 2.4, 5.2, 5.3 and 8.
+shardings are written and erased ops removed. The properties of ops are computed once for all ops of one class with
+equal types and properties. Source: docs/spec/02, 1.1, 1.5 to 1.10, 2.4, 5.2, 5.3 and 8.
 """
 
 # ruff: noqa: PERF401 (loops are faster here, because most ops have few operands, results and properties)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, ShapedType, TupleType
 from xdsl.dialects.func import CallOp, FuncOp
@@ -36,6 +37,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import calls_by_callee, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp, ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, ShardedBodyOp
 from sdy.dialects.sdy.types import rank_of_type
@@ -45,6 +47,8 @@ from sdy.dialects.shardings import (
     STORED_ELSEWHERE,
     function_result_sharding,
     result_shardings,
+    set_function_result_sharding,
+    set_sharding,
     sharding_of,
     storing_value,
 )
@@ -53,9 +57,10 @@ from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
-from sdy.passes.propagation.flat_module import FlatModule
+from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable, pass_through
 from sdy.propagation.graph import (
+    MISSING,
     NO_RULE,
     Direction,
     FunctionResult,
@@ -68,6 +73,102 @@ from sdy.propagation.graph import (
     Value,
 )
 from sdy.rules.all import BY_TYPE, RULE_ATTRIBUTE
+
+
+class FlatModule:
+    """The graph of a module, with the op of each node and the value that stores the sharding of each holder.
+
+    `ops` are by node index, `values` by identity of the SSA value. `stored_on` has the holders whose shardings are not
+    in the attribute `sdy.sharding` of the defining op, and `function_results` those of function result attributes.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        ops: Sequence[Operation],
+        values: Mapping[int, Value],
+        stored_on: Mapping[Value, SSAValue],
+        function_results: Mapping[tuple[FuncOp, int], Value],
+    ) -> None:
+        self.graph = graph
+        self._ops = ops
+        self._values = values
+        self._stored_on = stored_on
+        self._function_results = function_results
+
+    def value(self, ssa: SSAValue) -> Value:
+        """Return the graph value of `ssa`."""
+        return self._values[id(ssa)]
+
+    def of_copy(self, ops: Mapping[Operation, Operation], values: Mapping[SSAValue, SSAValue]) -> FlatModule:
+        """Return the same graph for a copy of the module; `ops` and `values` map those of the module to the copy's."""
+        return FlatModule(
+            self.graph,
+            [ops[op] for op in self._ops],
+            {id(copy): self._values[id(ssa)] for ssa, copy in values.items() if id(ssa) in self._values},
+            {holder: values[ssa] for holder, ssa in self._stored_on.items()},
+            {(cast(FuncOp, ops[func]), index): value for (func, index), value in self._function_results.items()},
+        )
+
+    def operations(self) -> dict[Node, Operation]:
+        """Return the op of each node."""
+        return dict(zip(self.graph.nodes, self._ops, strict=True))
+
+    def stored_on(self) -> dict[Value, SSAValue]:
+        """Return the value that stores the sharding of each holder; function results are left out."""
+        pairs = ((op.results, node.results) for op, node in zip(self._ops, self.graph.nodes, strict=True))
+        plain = {value: ssa for pair in pairs for ssa, value in zip(*pair, strict=True) if value.holder is value}
+        return {**plain, **self._stored_on}
+
+    def rules(self) -> Iterator[tuple[Operation, int]]:
+        """Yield the ops that propagate along a rule, with the number of the rule; erased ops are left out."""
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            if node.kind is NodeKind.RULE and not node.is_erased:
+                yield op, node.rule
+
+    def erased(self) -> list[Operation]:
+        """Return the ops whose nodes were erased from the graph."""
+        return [self._ops[node.index] for node in self.graph.erased]
+
+    def write_back(self) -> None:
+        """Write the changed shardings to the module and erase the erased ops. May be called again."""
+        for (func, index), value in self._function_results.items():
+            sharding = self.graph.sharding(value)
+            if value.is_changed and sharding is not None:
+                set_function_result_sharding(func, index, sharding)
+        self._write_lists()
+        for value, ssa in self._stored_on.items():
+            if value.is_changed:
+                sharding = self.graph.sharding(value)
+                if sharding is not None:
+                    set_sharding(ssa, sharding)
+        for node in self.graph.erased:
+            if node.parent is None or not node.parent.is_erased:
+                op = self._ops[node.index]
+                if op.parent is not None:
+                    erase(op)
+
+    def _write_lists(self) -> None:
+        """Write the `sdy.sharding` attributes of ops; equal lists share one attribute."""
+        lists: dict[tuple[int, ...], TensorShardingPerValueAttr] = {}
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            for result in node.results:
+                if result.holder is not None and result.holder.is_changed:
+                    if type(op) not in STORED_ELSEWHERE:
+                        op.attributes[SHARDING] = self._list_of(node, lists)
+                    break
+
+    def _list_of(
+        self, node: Node, known: dict[tuple[int, ...], TensorShardingPerValueAttr]
+    ) -> TensorShardingPerValueAttr:
+        """Return the attribute with the shardings of all results of a node that has any."""
+        numbers = tuple([MISSING if result.holder is None else result.holder.sharding for result in node.results])
+        attr = known.get(numbers)
+        if attr is None:
+            shardings = tuple(self.graph.shardings.value(number) for number in numbers)
+            attr = known[numbers] = TensorShardingPerValueAttr(shardings)
+        return attr
+
 
 RuleOf = Callable[[Operation], OpShardingRule | None]
 FactsKey = tuple[type[Operation] | int, ...]

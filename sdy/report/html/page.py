@@ -15,7 +15,7 @@ from typing import Any
 
 from sdy.compile.compiled import Compiled
 from sdy.cost.hardware import Hardware
-from sdy.cost.memory_curve import values_at_peak
+from sdy.cost.memory import values_at_peak
 from sdy.cost.program_cost import cost_of
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import render

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,22 +16,32 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sdy.compile.origin import Origin
-from sdy.cost.communication import collectives_with_ops
-from sdy.cost.memory_curve import PeakValues
+from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.cost.memory import PeakValues
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
-from sdy.dialects.facts.traits import has_region_on_elements
+from sdy.dialects.facts.traits import collective_kind, has_region_on_elements
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.walk import blocks_of, ops_in
+from sdy.dialects.ir.walk import blocks_of, ops_in, pre_order
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.sharded_types import local_type, static_shape
 from sdy.dialects.shardings import argument_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.tensor_bytes import tensor_bytes
-from sdy.grammar.write import write_axis_ref, write_sharding
-from sdy.model.axis import AxisRef
+from sdy.dialects.tensor_bytes import element_bytes, tensor_bytes
+from sdy.grammar.write import (
+    write_all_to_all_params,
+    write_axes_per_dim,
+    write_axis_list,
+    write_axis_ref,
+    write_sharding,
+)
+from sdy.model.axis import AxisList, AxisRef
+from sdy.model.axis_list import sharded_size
+from sdy.model.collective import AxesPerDim
 from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.model.shape import local_shape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.repetition import likely_periods, periodic_parts
 from sdy.propagation.history import PathLink
@@ -38,6 +49,64 @@ from sdy.report.explanation.causes import CollectiveCauses, resharded_arguments
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import ValueNames, line_of
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalCollective:
+    """One collective. `axes` is its parameter as written in the text."""
+
+    kind: CollectiveKind
+    axes: str
+    bytes_per_device: float  # sent by each device
+
+
+def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, GlobalCollective]]:
+    """Yield each collective of a module with explicit collectives, with its op, in program order."""
+    meshes = meshes_of(module)
+    for op in pre_order(module):
+        if isinstance(op, ops.CollectiveOp) and (use := _use(op, meshes)) is not None:
+            yield op, use
+
+
+def _use(op: ops.CollectiveOp, meshes: MeshTable) -> GlobalCollective | None:
+    kind, described = collective_kind(type(op)), _describe(op)
+    mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
+    tensor = as_tensor(op.result.type)
+    if kind is None or described is None or mesh is None or tensor is None:
+        return None
+    text, axes = described
+    local = local_shape(tensor.get_shape(), op.out_sharding.data, mesh)
+    assert local is not None  # padding is allowed
+    shape = tuple(size or 0 for size in local)
+    moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * element_bytes(tensor.element_type))
+    return GlobalCollective(kind, text, moved)
+
+
+def _describe(op: ops.CollectiveOp) -> tuple[str, AxisList] | None:
+    """Return the axes as text, and the axes of one group; None for an op without communication."""
+    match op:
+        case ops.AllGatherOp():
+            per_dim = op.gathering_axes.data
+            return write_axes_per_dim(per_dim), _flat(per_dim)
+        case ops.ReduceScatterOp():
+            per_dim = op.reduce_scatter_axes.data
+            return write_axes_per_dim(per_dim), _flat(per_dim)
+        case ops.AllReduceOp():
+            axes = op.reduction_axes.data
+            return write_axis_list(axes), axes
+        case ops.AllToAllOp():
+            params = op.params.data
+            axes = _flat(tuple(param.axes for param in params))
+            return write_all_to_all_params(params), axes
+        case ops.CollectivePermuteOp():
+            return "", ()
+        case _:
+            return None
+
+
+def _flat(per_dim: AxesPerDim) -> AxisList:
+    return tuple(axis for axes in per_dim for axis in axes)
+
 
 Json = dict[str, object]
 TypeKey = tuple[Attribute, TensorSharding | None]

@@ -15,15 +15,20 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from sdy.dialects.ir.walk import ops_of
 from sdy.grammar.write import write_sharding
 from sdy.mpmd.dialect.attrs import comes_before
-from sdy.mpmd.dialect.checks import callee_of
-from sdy.mpmd.dialect.functions import is_mpmd
+from sdy.mpmd.dialect.functions import callee_of, is_mpmd
 from sdy.mpmd.dialect.ops import FragmentCallOp, TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import is_inter_mesh, mesh_type
 from sdy.mpmd.dialect.value_attributes import RES_ATTRS, get
 from sdy.mpmd.passes.sharding.extract_reshards import MADE_BY as EXTRACT_RESHARDS
-from sdy.mpmd.passes.tools.fragment_facts import REMAT, schedulable_meshes, scheduling_units, single_count, split_type
-from sdy.mpmd.passes.tools.fragments import inferring_passes
+from sdy.mpmd.passes.tools.fragments import (
+    REMAT,
+    inferring_passes,
+    schedulable_meshes,
+    scheduling_units,
+    single_count,
+    split_type,
+)
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import distinct
 from sdy.mpmd.schedules.fragment_info import SplitType

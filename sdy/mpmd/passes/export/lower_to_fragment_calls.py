@@ -32,7 +32,7 @@ from sdy.mpmd.dialect.ops import FragmentCallOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of
-from sdy.mpmd.passes.tools.fragment_facts import REMAT
+from sdy.mpmd.passes.tools.fragments import REMAT
 from sdy.mpmd.passes.tools.frame import Findings
 from sdy.mpmd.passes.tools.uses import move_to_start
 from sdy.passes.rewriting.insertion import replace_op

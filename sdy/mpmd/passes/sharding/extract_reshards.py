@@ -30,7 +30,7 @@ from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
-from sdy.mpmd.passes.sharding.fragment_shardings import (
+from sdy.mpmd.passes.sharding.user_shardings import (
     is_transfer_or_return,
     set_fragment_users,
     set_stored_sharding,
