@@ -57,7 +57,7 @@ def _program(
         return program, program.origin.signature.flat_arguments(call.args, call.kwargs) if is_given else None
     require_callable(of, f"sdy.same_function: {what}", "pass functions, and then the arguments of a call")
     require_jax()
-    from sdy.jax.to_stablehlo.pytrees import compared_call
+    from sdy.jax.to_stablehlo.gradients import compared_call
 
     lowered = compared_call(of, call.args, call.kwargs, gradients=gradients, seed=seed)
     keywords: dict[str, Any] = call.kwargs
