@@ -20,7 +20,7 @@ from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, inside_region
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import tensor_bytes
 
 Values = frozenset[SSAValue]
 

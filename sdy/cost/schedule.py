@@ -28,8 +28,8 @@ from sdy.cost.kernels.work import Work, work_of
 from sdy.cost.machine_layout import MachineLayout
 from sdy.cost.roofline import NO_TIME, OpTime, op_time
 from sdy.cost.traffic import group_size, kind_of, result_bytes
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.calls import moves_to_other_memory
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
 

@@ -17,9 +17,9 @@ from sdy.cost.collectives import CollectiveKind, bytes_sent, group_table, groups
 from sdy.cost.executions import executions
 from sdy.cost.machine_layout import GroupAxes
 from sdy.dialects.facts.traits import collective_kind
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.calls import is_ragged_all_to_all
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis import AxisList
 from sdy.model.mesh import Mesh
 from sdy.model.shape import StaticShape

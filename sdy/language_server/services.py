@@ -7,7 +7,7 @@ import gc
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.language_server.analysis import analysed_text, hover
 from sdy.language_server.analysis.analysed_text import Advice, AnalysedText, Hint
-from sdy.language_server.checking.checked_text import CheckedText
+from sdy.language_server.checked_text import CheckedText
 from sdy.language_server.text.document import Position
 from sdy.language_server.text.value_index import Definition
 

@@ -19,11 +19,10 @@ from sdy.model.mesh_table import common_mesh
 from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
 from sdy.propagation.graph import MISSING, PROPAGATING, Direction, Graph, Node, NodeKind, Value
-from sdy.propagation.history import Arrival, History
 from sdy.propagation.projection import Projection, TensorProjection, project
 from sdy.propagation.strategies.aggressive import Claim, claim
 from sdy.propagation.strategies.candidates import candidate
-from sdy.propagation.trace import Site, holders_of
+from sdy.propagation.trace import Arrival, History, Site, holders_of
 
 
 class TiedDim(NamedTuple):

@@ -13,9 +13,9 @@ from sdy.cost.machines.file import machine_toml, resolve_hardware
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.output.console import console_of
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\

@@ -29,10 +29,10 @@ from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.pipeline_tables import chart, pipeline_tables, schedules_table
 from sdy.tools.command_line.arguments import check_not_given, print_json
+from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import with_lines, with_program_and_text
-from sdy.tools.command_line.output.console import console_of
 
 
 def verify(arguments: Namespace, pipeline: Pipeline, text: str) -> int:

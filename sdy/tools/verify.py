@@ -42,6 +42,7 @@ from sdy.report.tables.program_tables import (
 )
 from sdy.report.value_rows import boundary_rows, meshes_json, value_rows
 from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
+from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import (
@@ -52,9 +53,8 @@ from sdy.tools.command_line.loading import (
     with_program,
     with_program_and_text,
 )
-from sdy.tools.command_line.output.console import console_of
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 if TYPE_CHECKING:

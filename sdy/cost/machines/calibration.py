@@ -30,7 +30,7 @@ from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime, Product, compute_seconds
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Span
 from sdy.diagnostics.wording import similar_name_hint
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import tensor_bytes
 
 COLLECTIVES, PRODUCTS, COPIES = "collectives", "products", "copies"  # the kinds of measurements
 MOST_COUNT = 1 << 62

@@ -22,9 +22,8 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import print_module
 from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
-from sdy.dialects.sharded_types import local_type, static_shape
+from sdy.dialects.sharded_types import local_type, static_shape, tensor_bytes
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.language_server.text.document import Document, Position
 from sdy.language_server.text.value_index import Definition, ValueIndex
 from sdy.model.mesh import Mesh

@@ -188,7 +188,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "mpmd-lower-to-fragment-calls": "lower_to_fragment_calls.LowerToFragmentCallsPass",
         "mpmd-mark-aliasing-and-donation": "memory.MarkAliasingAndDonationPass",
         "mpmd-mark-fragment-reserved-memory": "memory.MarkFragmentReservedMemoryPass",
-        "mpmd-mark-input-output-with-layouts": "layouts.MarkInputOutputWithLayoutsPass",
+        "mpmd-mark-input-output-with-layouts": "memory.MarkInputOutputWithLayoutsPass",
         "mpmd-mark-offloaded-input-output": "offloading.MarkOffloadedInputOutputPass",
         "mpmd-sink-create-token-into-fragments": "placement.SinkCreateTokenIntoFragmentsPass",
         "mpmd-scheduling-units-verifier": "checks.SchedulingUnitsVerifierPass",

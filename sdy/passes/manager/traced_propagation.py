@@ -23,8 +23,7 @@ from sdy.passes.propagation.propagate import PropagationRun, ScheduledPass, flat
 from sdy.passes.rewriting.op_order import op_order
 from sdy.passes.run import flattened, run_passes
 from sdy.propagation.graph import Value
-from sdy.propagation.history import History
-from sdy.propagation.trace import Trace
+from sdy.propagation.trace import History, Trace
 
 
 @dataclass(frozen=True)

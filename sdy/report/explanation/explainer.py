@@ -37,8 +37,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
 from sdy.propagation.conflicts import Conflict, Contest, Obstacle, conflicts_of
 from sdy.propagation.graph import Value
-from sdy.propagation.history import History, PathLink
-from sdy.propagation.trace import holders_of
+from sdy.propagation.trace import History, PathLink, holders_of
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.trace_descriptions import TraceDescriptions, dims_text
 from sdy.report.explanation.value_names import ValueNames, line_of

@@ -18,8 +18,7 @@ from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation
 from sdy.propagation.graph import Node, Value
-from sdy.propagation.history import Arrival, PathLink
-from sdy.propagation.trace import Site, holders_of
+from sdy.propagation.trace import Arrival, PathLink, Site, holders_of
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.value_names import ValueNames, line_of
 

@@ -26,10 +26,9 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in, pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy import collectives as ops
-from sdy.dialects.sharded_types import local_type, static_shape
+from sdy.dialects.sharded_types import element_bytes, local_type, static_shape, tensor_bytes
 from sdy.dialects.shardings import argument_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.tensor_bytes import element_bytes, tensor_bytes
 from sdy.grammar.write import (
     write_all_to_all_params,
     write_axes_per_dim,
@@ -44,7 +43,7 @@ from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import local_shape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.repetition import likely_periods, periodic_parts
-from sdy.propagation.history import PathLink
+from sdy.propagation.trace import PathLink
 from sdy.report.explanation.causes import CollectiveCauses, resharded_arguments
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.explainer import Explainer

@@ -16,8 +16,8 @@ from sdy.dialects.ir.fast_ops import append_new_op, append_op, make_location, ma
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.text import scoped_parser
-from sdy.dialects.text.line_templates import MAX_LINE_LENGTH
 from sdy.dialects.text.printer import MlirPrinter
+from sdy.dialects.text.scoped_parser import MAX_LINE_LENGTH
 
 FILE_TESTS = sorted((Path(__file__).parents[3] / "filecheck" / "dialects").glob("stablehlo_*.mlir"))
 
