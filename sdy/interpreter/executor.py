@@ -30,7 +30,7 @@ from sdy.interpreter.failure import check_size, failure, out_of_memory
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, leaf_count
 from sdy.interpreter.ops import on_field
 from sdy.interpreter.ops.all import KERNELS
-from sdy.interpreter.ops.collective_groups import groups_in
+from sdy.interpreter.ops.collectives import groups_in
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.reuse import IN_PLACE
 from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp, SlotNumbers, with_sums_of_products

@@ -36,8 +36,11 @@ from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr, has_channel
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.control import check_results_like_operands, require_result_per_operand
-from sdy.dialects.stablehlo.checks.reduction import require_reducer_region
+from sdy.dialects.stablehlo.checks.regions import (
+    check_results_like_operands,
+    require_reducer_region,
+    require_result_per_operand,
+)
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
     integer,

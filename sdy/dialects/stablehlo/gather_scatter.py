@@ -30,7 +30,7 @@ from sdy.dialects.stablehlo.attributes.attrs import (
 )
 from sdy.dialects.stablehlo.attributes.types import DimSizes
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.reduction import require_reducer_region
+from sdy.dialects.stablehlo.checks.regions import require_reducer_region
 from sdy.dialects.stablehlo.checks.requirements import (
     check_indices,
     check_scatter_indices,

@@ -36,7 +36,7 @@ from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.enums import FftType, FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.attributes.types import scalar_of
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.control import check_results_like_operands, require_region
+from sdy.dialects.stablehlo.checks.regions import check_results_like_operands, require_region
 from sdy.dialects.stablehlo.checks.requirements import (
     check_float_or_complex_operand,
     fail,

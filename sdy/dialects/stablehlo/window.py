@@ -30,7 +30,7 @@ from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.reduction import reduction_operands, require_reducer
+from sdy.dialects.stablehlo.checks.regions import reduction_operands, require_reducer
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
     integer,

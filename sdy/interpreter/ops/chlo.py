@@ -31,7 +31,7 @@ from sdy.interpreter.ops import elementwise, special
 from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype, multiply
 from sdy.interpreter.ops.conversion import converted
 from sdy.interpreter.ops.elementwise import comparison, complex_of
-from sdy.interpreter.ops.sorting import stable_order, total_order
+from sdy.interpreter.ops.linalg import stable_order, total_order
 
 KERNELS = KernelTable()
 

@@ -34,7 +34,7 @@ from sdy.interpreter.ops import check
 from sdy.interpreter.ops.collectives import grid_of_devices
 from sdy.interpreter.ops.control import token_value
 from sdy.interpreter.ops.lapack import ROUTINES, lapack_call
-from sdy.interpreter.ops.sorting import sorted_together
+from sdy.interpreter.ops.linalg import sorted_together
 from sdy.interpreter.ops.transfers import by_device, stack_devices
 from sdy.interpreter.user_kernels import kind_text, returned_arrays
 

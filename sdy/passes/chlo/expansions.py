@@ -1,4 +1,4 @@
-"""Expansions of the CHLO ops that are no formulas: ops on bits, ops that broadcast, constants and top_k.
+"""Expansions of the CHLO ops other than formulas: ops on bits, ops that broadcast, constants and top_k.
 
 An expansion is a function from a recorder and operands of one shape to the results of the recorded ops. An op that
 broadcasts its operands becomes `broadcast_in_dim` for each operand that needs it, then the plain op.

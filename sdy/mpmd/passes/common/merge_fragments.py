@@ -34,7 +34,7 @@ from sdy.mpmd.passes.tools.fragments import (
     split_type,
 )
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.greedy import rewrite_greedily
+from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import (
     distinct,
     first_user_in_block,

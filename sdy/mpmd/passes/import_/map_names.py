@@ -24,8 +24,7 @@ from sdy.mpmd.passes.import_.function_ends import Place, parse_assignment
 from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.fragments import on_mesh
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.greedy import rewrite_greedily
-from sdy.mpmd.passes.tools.region_simplifier import simplify_region_op
+from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_op
 from sdy.passes.rewriting.insertion import erase, insert_before
 
 

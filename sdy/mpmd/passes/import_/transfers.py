@@ -26,9 +26,9 @@ from sdy.mpmd.passes.import_.function_ends import is_local, place_argument
 from sdy.mpmd.passes.tools.calls import block_of_op, callee, calls_by_callee, returned_values
 from sdy.mpmd.passes.tools.fragments import inferred_by, wrap_in_fragment
 from sdy.mpmd.passes.tools.frame import Findings
-from sdy.mpmd.passes.tools.greedy import rewrite_greedily
 from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, op_set, smallest
 from sdy.mpmd.passes.tools.meshless import is_meshless, step_of
+from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import (
     distinct,
     first_in_block,

@@ -1,24 +1,104 @@
-"""Simplify an op with one region: drop repeated, passed-through and unused values. Source: docs/spec/07, 4.18.
+"""Rewrites of programs: greedily in the order of MLIR's driver, and of an op with one region.
+
+A region loses repeated, passed-through and unused values.
 
 before  %0:3 = fragment (%a, %b, %a) (%x, %y, %z) { %1 = add %x, %z  return %1, %y, %1 }
 after   %0 = fragment (%a) (%x) { %1 = add %x, %x  return %1 }    and %b in place of %0#1
+
+Source: docs/spec/07, 0.5 and 4.18.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import replace_uses
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import post_order, pre_order
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.mpmd.dialect.regions import FragmentOp, NamedComputationOp
 from sdy.mpmd.dialect.syntax import SHARDING_LISTS
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS
-from sdy.mpmd.passes.tools.uses import is_pure
+from sdy.mpmd.passes.tools.uses import is_pure, is_used
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.op_traits import is_erasable
+from sdy.passes.rewriting.unique_constants import unique_constants
+from sdy.passes.simplify.canonicalize import MAX_ROUNDS
+
+# Rewrites the program at an op. Returns the ops to try next, or None if nothing was changed.
+Rewrite = Callable[[Operation], Iterable[Operation] | None]
+
+
+def rewrite_greedily(
+    scope: Operation, rewrites: Sequence[Rewrite], *, merges_constants: bool = False, simplifies_regions: bool = False
+) -> None:
+    """Apply rewrites inside `scope` until none applies; dead ops are always erased.
+
+    With `merges_constants`, equal constants are merged before each round; with `simplifies_regions`, dead ops are
+    erased after each, whatever else changed.
+    """
+    for _ in range(MAX_ROUNDS):
+        if merges_constants:
+            unique_constants(pre_order(scope))
+        changed = _run(scope, rewrites)
+        if simplifies_regions:
+            changed |= erase_dead_ops(pre_order(scope))
+        if not changed:
+            return
+
+
+class _Worklist:
+    """Ops to visit, the one added last first; an op that is listed keeps its place."""
+
+    def __init__(self, ops: Iterable[Operation]) -> None:
+        self._ops: list[Operation] = []
+        self._listed: set[Operation] = set()
+        for op in ops:
+            self.add(op)
+
+    def add(self, op: Operation) -> None:
+        """Add an op unless it is listed."""
+        if op not in self._listed:
+            self._listed.add(op)
+            self._ops.append(op)
+
+    def pop(self) -> Operation | None:
+        """Return and remove the op to visit next, or None at the end."""
+        if not self._ops:
+            return None
+        op = self._ops.pop()
+        self._listed.discard(op)
+        return op
+
+
+def _run(scope: Operation, rewrites: Sequence[Rewrite]) -> bool:
+    worklist = _Worklist(post_order(scope))
+    changed = False
+    while (op := worklist.pop()) is not None:
+        if op.parent is None or op is scope:
+            continue  # erased by an earlier rewrite
+        if not is_used(op) and is_erasable(op):
+            sources = [operand.owner for operand in op.operands]
+            erase(op)
+            changed = True
+            for source in sources:
+                if isinstance(source, Operation):
+                    worklist.add(source)
+            continue
+        for rewrite in rewrites:
+            touched = rewrite(op)
+            if touched is not None:
+                changed = True
+                for each in touched:
+                    if each.parent is not None:
+                        worklist.add(each)
+                break
+    return changed
+
 
 RegionOp = FragmentOp | NamedComputationOp
 
