@@ -14,7 +14,7 @@ from sdy.extension import register_dialect as register_dialect
 from sdy.extension import register_pass as register_pass
 from sdy.grammar.parse import parse_mesh as parse_mesh
 from sdy.grammar.parse import parse_sharding as parse_sharding
-from sdy.jax.jitted.function import JitFallbackWarning as JitFallbackWarning
+from sdy.jax.jitted import JitFallbackWarning as JitFallbackWarning
 from sdy.jax.tree_shardings import shardings as shardings
 from sdy.model.devices.reshard_plan import ReshardPlan as ReshardPlan
 from sdy.model.devices.reshard_plan import reshard_plan as reshard_plan

@@ -8,9 +8,16 @@ from html import escape
 from sdy.advice.collectives import Collective
 from sdy.advice.diff import MAX_SHARDINGS, CollectiveChange, ProgramDiff, ShardingChange
 from sdy.cost.quantities import seconds_text
-from sdy.report.html.fragment import MAX_ROWS, fragment, titled
-from sdy.report.html.markup import AxisColours, cards, markup_table
-from sdy.report.html.static_page import PageSection, static_page
+from sdy.report.html.markup import (
+    MAX_ROWS,
+    AxisColours,
+    PageSection,
+    cards,
+    fragment,
+    markup_table,
+    static_page,
+    titled,
+)
 from sdy.report.tables.program_tables import bytes_text
 
 

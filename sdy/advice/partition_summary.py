@@ -12,8 +12,7 @@ from xdsl.ir import SSAValue
 from sdy.advice.collectives import Collective, collectives_of_schedule
 from sdy.compile.compiled import Compiled
 from sdy.cost.hardware import Hardware
-from sdy.cost.memory import peak_bytes
-from sdy.cost.memory_curve import values_at_peak
+from sdy.cost.memory import peak_bytes, values_at_peak
 from sdy.cost.schedule import ScheduledOp, schedule_of
 from sdy.dialects.data_flow import op_of
 from sdy.grammar.parse import TENSOR_SHARDING

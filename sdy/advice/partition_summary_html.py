@@ -5,8 +5,7 @@ from __future__ import annotations
 from sdy.advice.collectives import Collective
 from sdy.advice.partition_summary import PartitionSummary
 from sdy.cost.quantities import seconds_text
-from sdy.report.html.fragment import colours_of, fragment, table_block
-from sdy.report.html.markup import cards
+from sdy.report.html.markup import cards, colours_of, fragment, table_block
 from sdy.report.tables.fitted_table import fitted_table
 from sdy.report.tables.program_tables import bytes_text
 

@@ -20,7 +20,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from sdy.advice.edits import Edit, is_at_boundary, sharding_text, with_axis, with_priority, without_axis
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import similar_name_hint
-from sdy.dialects.ir.result_names import result_number, shown_result_name
+from sdy.dialects.ir.func_attrs import result_number, shown_result_name
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import function_result_sharding, sharding_of
@@ -30,11 +30,9 @@ from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, fully_open, with_closed
-from sdy.propagation.conflicts import Conflict, Obstacle, conflict_at
+from sdy.propagation.conflicts import Conflict, Obstacle, Tie, TiedDim, TiedDims, conflict_at, is_stopped_by_barrier
 from sdy.propagation.graph import Value
-from sdy.propagation.tied_dims import Tie, TiedDim, TiedDims, is_stopped_by_barrier
-from sdy.report.explanation.conflict_text import conflict_lines
-from sdy.report.explanation.explainer import Explainer
+from sdy.report.explanation.explainer import Explainer, conflict_lines
 from sdy.report.explanation.trace_descriptions import dims_text
 
 

@@ -93,7 +93,7 @@ class Compiled(ShardedBoundary[R]):
 
     def run_flat(self, inputs: Sequence[Array], settings: RunSettings | None = None) -> list[Array]:
         """Run the program like `run`, with one array per argument and per result of the main function."""
-        from sdy.interpreter.inputs import check_inputs
+        from sdy.interpreter.run import check_inputs
 
         check_inputs(main_function(self.folded), [(array.shape, array.dtype) for array in inputs])
         return self.global_results(self.run_on_devices(inputs, settings))

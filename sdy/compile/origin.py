@@ -16,7 +16,7 @@ from xdsl.ir import BlockArgument
 from sdy.compile.signature import ProgramSignature
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.diagnostics.wording import first_names
-from sdy.dialects.ir.result_names import with_single_quotes
+from sdy.dialects.ir.func_attrs import with_single_quotes
 from sdy.dialects.ir.symbols import MAIN
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.mpmd.dialect.functions import topology_of
 from sdy.mpmd.dialect.ops import FragmentCallOp, TransferOp
 from sdy.mpmd.dialect.types import mesh_type
-from sdy.mpmd.execution.fragment_programs import Runs, fragment_program, lowered_to_calls
-from sdy.mpmd.execution.mesh_layout import MeshLayout
+from sdy.mpmd.execution.fragment_programs import MeshLayout, Runs, fragment_program, lowered_to_calls
 from sdy.mpmd.execution.without_meshes import without_meshes
 
 if TYPE_CHECKING:

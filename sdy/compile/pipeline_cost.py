@@ -17,11 +17,10 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from sdy.compile.pipeline import CompiledPipeline
 from sdy.cost.hardware import Hardware
 from sdy.cost.quantities import seconds_text
-from sdy.cost.timeline.list_scheduling import Task, TaskRun, critical_path, idle_seconds, list_schedule
-from sdy.cost.timeline.messages import Message, seconds_of_messages
+from sdy.cost.timeline import Message, Task, TaskRun, critical_path, idle_seconds, list_schedule, seconds_of_messages
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import main_block, main_function
-from sdy.dialects.tensor_bytes import element_bytes, tensor_bytes
+from sdy.dialects.sharded_types import element_bytes, tensor_bytes
 from sdy.model.shape import local_shape
 from sdy.mpmd.dialect.ops import FragmentCallOp, TransferOp
 from sdy.mpmd.dialect.types import mesh_type

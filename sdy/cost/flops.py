@@ -26,8 +26,14 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.call_targets import IDENTITY_CALLS, PYTHON_CALLS, RAGGED_ALL_TO_ALL, names_of_call
-from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
+from sdy.dialects.stablehlo.calls import (
+    IDENTITY_CALLS,
+    PYTHON_CALLS,
+    RAGGED_ALL_TO_ALL,
+    CustomCallOp,
+    is_lapack_call,
+    names_of_call,
+)
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
 from sdy.dialects.text.printer import op_name

@@ -17,8 +17,7 @@ from functools import cached_property
 from itertools import product
 from math import gcd, prod
 
-from sdy.cost.collectives import CollectiveKind
-from sdy.cost.device_groups import DeviceGroup
+from sdy.cost.collectives import CollectiveKind, DeviceGroup
 from sdy.cost.hardware import Network, Switch, Torus
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import extended

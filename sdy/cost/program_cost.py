@@ -12,10 +12,9 @@ from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import unpriced_ops
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
-from sdy.cost.overlap import Overlap, overlapped_seconds
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp, schedule_of
+from sdy.cost.schedule import CollectiveRun, HostTransfer, Overlap, ScheduledOp, overlapped_seconds, schedule_of
 from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list
 from sdy.model.html_repr import TextRepr

@@ -21,14 +21,13 @@ from sdy.cost.kernels.work import Work, unfused_work
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.facts.traits import collective_kind, is_terminator, selects_elements
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.stablehlo.attributes.types import as_tensor, shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.dialects.stablehlo.shape import ConstantOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
-from sdy.dialects.tensor_bytes import tensor_bytes
 
 # Ops that take no time themselves: they pass values on, or stand for the ops that they call or have in regions.
 FREE_OPS = (ConstantOp, ReshapeOp, OptimizationBarrierOp, CallOp, *get_args(ControlFlowOp))

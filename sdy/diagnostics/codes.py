@@ -8,7 +8,7 @@ C: contracts that a program broke. M: programs of several meshes. N: notebooks, 
 
 from __future__ import annotations
 
-from sdy.diagnostics.code_tables.code import Code
+from sdy.diagnostics.code_tables import Code
 from sdy.diagnostics.code_tables.execution import EXECUTION
 from sdy.diagnostics.code_tables.mpmd import MPMD
 from sdy.diagnostics.code_tables.ops import OPS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.model.mesh import Mesh
 
@@ -16,10 +17,7 @@ def meshes_of(module: ModuleOp) -> dict[str, Mesh]:
 
 def enclosing_module(op: Operation) -> ModuleOp | None:
     """Return the innermost module that encloses `op`, or None."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, ModuleOp):
-        parent = parent.parent_op()
-    return parent
+    return enclosing(op, ModuleOp)
 
 
 def visible_meshes(op: Operation) -> dict[str, Mesh]:

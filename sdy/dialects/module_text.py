@@ -45,7 +45,7 @@ DIALECTS: tuple[Dialect | LazyDialect, ...] = (
     LazyDialect(families.DIALECT, "sdy.dialects.stablehlo.dialect", "STABLEHLO"),  # ops are found by family
     LazyDialect("chlo", "sdy.dialects.chlo.dialect", "CHLO"),
     LazyDialect("quant", "sdy.dialects.quant", "QUANT"),
-    LazyDialect("check", "sdy.dialects.check_dialect", "CHECK"),
+    LazyDialect("check", "sdy.dialects.interpreter_dialect", "CHECK"),
     LazyDialect("interpreter", "sdy.dialects.interpreter_dialect", "INTERPRETER"),
     LazyDialect("mpmd", "sdy.mpmd.dialect.dialect", "MPMD"),
 )

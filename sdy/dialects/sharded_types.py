@@ -1,13 +1,16 @@
-"""Global and local types of tensors under a sharding. Source: docs/spec/01, 3.5."""
+"""Global and local types of tensors under a sharding, and their bytes. Source: docs/spec/01, 3.5."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ShapedType, TensorType
 from xdsl.ir import Attribute
 
+from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.sdy.types import TensorLikeType
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.model.mesh import Mesh
 from sdy.model.shape import Shape, global_shape, local_shape
 from sdy.model.sharding import TensorSharding
@@ -75,3 +78,29 @@ def _static_shape(value_type: Attribute) -> tuple[int, ...] | None:
         return None
     shape = cast("ShapedType", value_type).get_shape()
     return None if DYNAMIC_INDEX in shape else shape
+
+
+_MAX_CACHED_SIZES = 65536
+_byte_sizes: dict[int, tuple[Attribute, int]] = {}
+
+
+def tensor_bytes(value_type: Attribute) -> int:
+    """Return the bytes of a tensor of static shape; 0 for anything else, such as a token.
+
+    Results are cached by the id of the type, of which a program has few.
+    """
+    cached = _byte_sizes.get(id(value_type))
+    if cached is not None:
+        return cached[1]
+    tensor, shape = as_tensor(value_type), static_shape(value_type)
+    size = 0 if tensor is None or shape is None else prod(shape) * element_bytes(tensor.element_type)
+    if len(_byte_sizes) == _MAX_CACHED_SIZES:
+        _byte_sizes.clear()
+    _byte_sizes[id(value_type)] = value_type, size  # keeps the type alive, so that its id is not reused
+    return size
+
+
+def element_bytes(element_type: Attribute) -> int:
+    """Return the bytes of one element; types of less than a byte count as one byte, types without data as 0."""
+    codec = codec_of(element_type)
+    return 0 if codec is None else codec.byte_width

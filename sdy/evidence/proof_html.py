@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sdy.evidence.proof.outcome import Proof
-from sdy.report.html.fragment import MAX_ROWS, fragment, table_block
-from sdy.report.html.markup import AxisColours, cards
+from sdy.report.html.markup import MAX_ROWS, AxisColours, cards, fragment, table_block
 from sdy.report.tables.fitted_table import fitted_table
 
 

@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation
 
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo.attributes.token_types import FutureType
+from sdy.dialects.stablehlo.attributes.types import FutureType
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.replica_groups import ReplicaGroups

@@ -25,11 +25,10 @@ from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
 from sdy.interpreter.devices.replica_groups import AxisGroups, layouts_of
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
-from sdy.interpreter.ops.collective_groups import groups_of
-from sdy.interpreter.ops.collectives import scattered
+from sdy.interpreter.ops.collectives import groups_of, scattered
 from sdy.interpreter.ops.contract import ContractedDims, can_contract_over, contracted
 from sdy.interpreter.ops.contraction import contracted_dims
-from sdy.interpreter.ops.reducer import Reducer
+from sdy.interpreter.ops.reduction import Reducer
 from sdy.interpreter.reuse import DTYPES
 
 SlotNumbers = tuple[int, ...]

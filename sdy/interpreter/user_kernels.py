@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.attributes.token_types import FutureType
+from sdy.dialects.stablehlo.attributes.types import FutureType
 from sdy.interpreter.arrays.element_types import DType, dtype_of_type
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext

@@ -17,7 +17,6 @@ from sdy.dialects.stablehlo.random import *
 from sdy.dialects.stablehlo.reduction import *
 from sdy.dialects.stablehlo.shape import *
 from sdy.dialects.stablehlo.slicing import *
-from sdy.dialects.stablehlo.syntax.conv_numbers import *
 from sdy.dialects.stablehlo.syntax.dot_clauses import *
 from sdy.dialects.stablehlo.tokens import *
 from sdy.dialects.stablehlo.window import *

@@ -13,8 +13,7 @@ from sdy.grammar.errors import NotationError, SourceText
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.jax.optional_jax import require_jax
 from sdy.model.mesh import Mesh
-from sdy.model.path_rules import OPEN
-from sdy.model.tree_paths import matches_path
+from sdy.model.path_rules import OPEN, matches_path
 
 
 def shardings(tree: object, rules: Mapping[str, Any], mesh: Any = None) -> Any:

@@ -9,7 +9,7 @@ from pygls.workspace import PositionCodec, ServerTextPosition, ServerTextRange
 
 from sdy.advice.lint.annotated_text import Replacement
 from sdy.diagnostics.diagnostic import Severity
-from sdy.language_server.analysis.inlay_hints import Hint
+from sdy.language_server.analysis.analysed_text import Hint
 from sdy.language_server.diagnostics import Location, Problem
 from sdy.language_server.text.completion import Completion, CompletionKind
 from sdy.language_server.text.document import Document, Position

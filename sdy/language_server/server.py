@@ -16,10 +16,9 @@ from pygls.lsp.server import LanguageServer
 import sdy
 from sdy.advice.lint.annotated_text import Replacement
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.language_server import questions
-from sdy.language_server.open_document import OpenDocument
+from sdy.language_server import session
 from sdy.language_server.protocol import Converter
-from sdy.language_server.session import Session
+from sdy.language_server.session import OpenDocument, Session
 from sdy.language_server.text.completion import completions
 from sdy.language_server.text.document import Document
 
@@ -140,7 +139,7 @@ def _of_document(answer: Callable[[OpenDocument, Converter, ParamsT], object]) -
 
 
 async def _hover(opened: OpenDocument, converter: Converter, params: types.HoverParams) -> types.Hover | None:
-    hover = await questions.hover(opened, converter.offset(params.position))
+    hover = await session.hover(opened, converter.offset(params.position))
     if hover is None:
         return None
     text = types.MarkupContent(types.MarkupKind.Markdown, hover.text)
@@ -150,7 +149,7 @@ async def _hover(opened: OpenDocument, converter: Converter, params: types.Hover
 async def _inlay_hints(
     opened: OpenDocument, converter: Converter, params: types.InlayHintParams
 ) -> list[types.InlayHint]:
-    hints = await questions.inlay_hints(opened, params.range.start.line, params.range.end.line)
+    hints = await session.inlay_hints(opened, params.range.start.line, params.range.end.line)
     return [converter.hint(each) for each in hints]
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import gc
 
 from sdy.diagnostics.diagnostic import Diagnostic
-from sdy.language_server.analysis import analysed_text as advice
-from sdy.language_server.analysis import hover, inlay_hints
-from sdy.language_server.analysis.analysed_text import Advice, AnalysedText
-from sdy.language_server.analysis.inlay_hints import Hint
-from sdy.language_server.checking.checked_text import CheckedText
+from sdy.language_server.analysis import analysed_text, hover
+from sdy.language_server.analysis.analysed_text import Advice, AnalysedText, Hint
+from sdy.language_server.checked_text import CheckedText
 from sdy.language_server.text.document import Position
 from sdy.language_server.text.value_index import Definition
 
@@ -75,7 +73,7 @@ class AnalysisService:
 
     def inlay_hints(self, first: int, last: int) -> list[Hint]:
         """Return the hints on the lines from `first` to `last`."""
-        return list(inlay_hints.inlay_hints(self._text, first, last))
+        return list(analysed_text.inlay_hints(self._text, first, last))
 
     @property
     def _text(self) -> AnalysedText:
@@ -88,8 +86,8 @@ class AdviceService:
 
     def advice(self, text: str, file: str, machine: str | None) -> list[Advice]:
         """Return the findings of `sdy lint`; see `sdy.language_server.analysis.analysed_text.advice`."""
-        return advice.advice(text, file, machine)
+        return analysed_text.advice(text, file, machine)
 
     def local_program(self, text: str, file: str) -> str:
         """Return the text of the program of one device. Raises: SdyError if it cannot be partitioned."""
-        return advice.local_program(text, file)
+        return analysed_text.local_program(text, file)

@@ -16,7 +16,7 @@ from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.user_code import is_code_of_user, user_code_error
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
-from sdy.dialects.verification.verified_module import VerifiedModule
+from sdy.dialects.verification.recheck import VerifiedModule
 from sdy.passes.rewriting.op_order import caching_order, one_pass
 from sdy.passes.timings import VERIFICATION, Timings
 

@@ -16,13 +16,12 @@ from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.values import DeviceArray
-from sdy.interpreter.inputs import check_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.run import RunSettings
+from sdy.interpreter.run import RunSettings, check_inputs
 from sdy.interpreter.run import interpret as interpret_function
 from sdy.program.program import Program
 from sdy.report.explanation.value_names import ValueNames
-from sdy.report.html.fragment import tables_html
+from sdy.report.html.markup import tables_html
 from sdy.report.tables.fitted_table import fitted_table
 
 

@@ -10,7 +10,7 @@ from sdy.program.program import Program
 from sdy.program.sources import from_jax
 
 if TYPE_CHECKING:
-    from sdy.jax.jitted.function import JittedFunction
+    from sdy.jax.jitted import JittedFunction
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,6 +42,6 @@ def jit(fun: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     require_jax()
     import jax
 
-    from sdy.jax.jitted.function import JittedFunction
+    from sdy.jax.jitted import JittedFunction
 
     return JittedFunction(cast("Callable[..., Any]", jax.jit(fun, **options)), from_jax)

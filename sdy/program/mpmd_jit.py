@@ -18,7 +18,7 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.mpmd.dialect.attrs import NamedMesh
 from sdy.mpmd.execution.named_parts import name_parts
 from sdy.mpmd.passes.pipelines import ExportPipeline, ImportPipeline, OptimizePipeline, ShardingPropagationPipeline
-from sdy.mpmd.schedules.total_orders import splits_backward
+from sdy.mpmd.schedules.builtin import splits_backward
 from sdy.passes.run import run_passes
 from sdy.program.pipeline import Before, Pipeline
 from sdy.program.sources import read_lowered
@@ -163,7 +163,7 @@ class MpmdWrapped(Generic[R]):
 
         Raises: SdyError if the program cannot be imported, such as SDY-M109 if it needs a transfer that nobody named.
         """
-        from sdy.jax.to_stablehlo.rebased import devices_of, rebased_call
+        from sdy.jax.to_stablehlo.lowering import devices_of, rebased_call
 
         config = self.config
         mesh = next(iter(config.topology.values()))

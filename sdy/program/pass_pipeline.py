@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.user_code import require_type
 from sdy.dialects.module_text import make_context
-from sdy.dialects.verification.verified_module import VerifiedModule
+from sdy.dialects.verification.recheck import VerifiedModule
 from sdy.passes import run
 from sdy.passes.manager.pass_options import passes_of
 

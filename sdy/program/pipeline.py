@@ -25,10 +25,10 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context, parse_module_with_locations
 from sdy.dialects.text.source_lines import source_lines
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.mpmd.passes.optimize.schedule import order_by
-from sdy.mpmd.passes.tools.fragment_facts import scheduling_units
+from sdy.mpmd.passes.schedule import order_by
+from sdy.mpmd.passes.tools.fragments import scheduling_units
+from sdy.mpmd.schedules.builtin import splits_backward
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, ScheduleRule
-from sdy.mpmd.schedules.total_orders import splits_backward
 from sdy.passes.manager.pass_options import passes_of
 from sdy.passes.run import run_passes
 

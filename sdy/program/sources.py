@@ -40,7 +40,7 @@ def from_jax(fn: Callable[..., R], /, *args: object, platform: str | None = None
     """
     require_callable(fn, "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     require_jax()
-    from sdy.jax.jitted.function import JittedFunction
+    from sdy.jax.jitted import JittedFunction
     from sdy.jax.to_stablehlo.lowering import lower
 
     if isinstance(fn, JittedFunction):  # which lowers to a program that is already partitioned

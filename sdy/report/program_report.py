@@ -13,11 +13,10 @@ from typing import Any
 from rich.console import Console
 
 from sdy.compile.compiled import Compiled
-from sdy.cost.collective_uses import CollectiveUse, executed_collectives
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.hardware import Hardware
 from sdy.cost.quantities import seconds_text
-from sdy.cost.traffic import Sends, sends_of
+from sdy.cost.traffic import CollectiveUse, Sends, executed_collectives, sends_of
 from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.meshes import meshes_of

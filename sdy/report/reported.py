@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sdy.model.mesh import Mesh
-from sdy.report.html.fragment import tables_html
+from sdy.report.html.markup import tables_html
 from sdy.report.tables.fitted_table import WIDTH, FittedTable, tables_text
 
 

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from sdy.compile.compiled import Compiled
 from sdy.cost.executions import runs_of_regions
 from sdy.cost.hardware import Hardware
-from sdy.cost.memory_curve import memory_curve
+from sdy.cost.memory import memory_curve
 from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, HostTransfer, ScheduledOp, schedule_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor

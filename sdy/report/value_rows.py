@@ -18,9 +18,8 @@ from sdy.dialects.text.ssa_names import SsaNames, name_values
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
-from sdy.model.path_rules import path_rules
+from sdy.model.path_rules import matches_path, path_rules, tree_path
 from sdy.model.sharding import TensorSharding
-from sdy.model.tree_paths import matches_path, tree_path
 from sdy.report.boundary import boundary_values
 
 REPLICATED = "replicated"

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from xdsl.ir import Operation
 
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo.call_targets import CALLBACKS, RAGGED_ALL_TO_ALL, names_of_call
-from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.calls import CALLBACKS, RAGGED_ALL_TO_ALL, CustomCallOp, names_of_call
 from sdy.dialects.stablehlo.random import RngBitGeneratorOp
 from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder

@@ -15,7 +15,7 @@ from sdy.dialects.module_text import make_context
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.model.axis import AxisList
-from sdy.model.numbered_digits import NumberedDigits
+from sdy.model.mesh_digits import NumberedDigits
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.layers.fold_layers import has_folded_layers

@@ -16,7 +16,7 @@ from xdsl.ir import BlockArgument
 
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.wording import counted, first_names
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding

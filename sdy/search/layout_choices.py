@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.model.numbered_digits import DigitTuple, NumberedDigits
+from sdy.model.mesh_digits import DigitTuple, NumberedDigits
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout, distributions

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import OpResult, SSAValue
 
-from sdy.cost.memory_curve import values_at_peak
+from sdy.cost.memory import values_at_peak
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of

@@ -13,9 +13,8 @@ from xdsl.ir import BlockArgument
 
 from sdy.advice.edits import Edit, with_axis, without_axis
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.shardings import argument_sharding
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed

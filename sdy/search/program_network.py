@@ -21,9 +21,9 @@ from sdy.cost.executions import execution_counts
 from sdy.cost.hardware import Hardware
 from sdy.cost.kernels.work import work_by_op
 from sdy.cost.roofline import FREE_OPS, Product, accessed_bytes, compute_seconds, product_of
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutNode, NodeTensor
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.partitioner.layout_search.node import OpLayout

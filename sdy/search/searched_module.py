@@ -26,8 +26,8 @@ from sdy.dialects.sdy.ops import MeshOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import SHARDING
 from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.mesh_digits import NumberedDigits
 from sdy.model.mesh_table import resolve_mesh
-from sdy.model.numbered_digits import NumberedDigits
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.optimize.communication_edges import ValueEdge, ops_outside_manual_computations

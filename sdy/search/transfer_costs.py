@@ -13,16 +13,14 @@ from typing import NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.cost.device_groups import DeviceGroup
+from sdy.cost.collectives import CollectiveKind, DeviceGroup, bytes_sent
 from sdy.cost.hardware import Hardware, Switch
 from sdy.cost.machine_layout import MachineLayout
 from sdy.model.axis import AxisList, overlaps
 from sdy.model.axis_list import sharded_size
 from sdy.model.collective import AllGather, AllSlice, AllToAll, CollectivePermute
 from sdy.model.devices.tiling import shard_coordinates, source_target_pairs
-from sdy.model.mesh_digits import mesh_digits
-from sdy.model.numbered_digits import DigitsPerDim, DigitTuple, NumberedDigits
+from sdy.model.mesh_digits import DigitsPerDim, DigitTuple, NumberedDigits, mesh_digits
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout, TensorSize

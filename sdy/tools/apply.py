@@ -13,7 +13,7 @@ from sdy.tools.command_line.arguments import add_json_argument, add_machine_argu
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_compile_arguments, with_program
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\

@@ -8,15 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sdy.cost.hardware import Hardware
-from sdy.cost.machines.calibration import calibrated, errors_of
+from sdy.cost.machines.calibration import Measurement, calibrated, errors_of, of_machine, read_measurements
 from sdy.cost.machines.file import machine_toml, resolve_hardware
-from sdy.cost.machines.measurements import Measurement, of_machine, read_measurements
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.tools.command_line.arguments import add_json_argument, print_json
+from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.output.console import console_of
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = """\

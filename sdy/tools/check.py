@@ -17,14 +17,14 @@ from sdy.report.similar_entries import on_one_screen
 from sdy.tools.command_line.arguments import default_machine, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
+from sdy.tools.command_line.github import annotation
 from sdy.tools.command_line.loading import (
     add_compile_arguments,
     with_lines,
     with_program,
     with_program_and_text,
 )
-from sdy.tools.command_line.output.github import annotation
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\

@@ -8,15 +8,16 @@ from json import dumps
 from sdy.cost.hardware import machine_json
 from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.machines.table import HARDWARE
-from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
+from sdy.cost.schedule import Overlap
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.program.pipeline import Pipeline
 from sdy.program.program import Program
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import print_tables
 from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
+from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import write_text
@@ -25,8 +26,7 @@ from sdy.tools.command_line.loading import (
     partition,
     with_program_and_text,
 )
-from sdy.tools.command_line.output.console import console_of
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\

@@ -13,9 +13,8 @@ import sdy
 from sdy.diagnostics.diagnostic import Diagnostic, render
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.unregistered import allow_unregistered_dialects
-from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS, status_of
+from sdy.tools.command_line.exit_codes import NOT_RUN, SUCCESS, quiet_on_broken_pipe, status_of
 from sdy.tools.command_line.extensions import load_extensions
 
 GROUPS = {

@@ -33,7 +33,7 @@ from sdy.partitioner.local.all import CHECKS, FORMS
 from sdy.partitioner.on_shards.shard_facts import FACTS, ShardFacts
 from sdy.partitioner.padding.before_reshards import RULES as PADDING
 from sdy.partitioner.padding.before_reshards import SAME_PADDING
-from sdy.passes.chlo.legalize import EXPANSIONS
+from sdy.passes.chlo.expansions import EXPANSIONS
 from sdy.rules.all import RULES, WITHOUT_RULE, has_rule_by_trait
 from sdy.rules.partitioner_rules import PARTITIONER_RULES
 from sdy.tools.markdown import summary_of

@@ -16,7 +16,7 @@ from sdy.tools.command_line.loading import (
     partition,
     with_program_and_text,
 )
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\
@@ -84,7 +84,7 @@ def _partition_file(arguments: Namespace) -> int:
         # Imported here, because other calls do without rich.
         from sdy.report.tables.fitted_table import print_tables
         from sdy.report.tables.program_tables import statistics_tables
-        from sdy.tools.command_line.output.console import console_of
+        from sdy.tools.command_line.console import console_of
 
         print_tables(console_of(arguments), *statistics_tables(statistics_of(partitioned.local)))
     return SUCCESS

@@ -22,18 +22,17 @@ from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.runs.against import check_same_types
 from sdy.evidence.runs.arrays import arrays_of_file
 from sdy.evidence.runs.verification import Verification, outcome_text
-from sdy.mpmd.schedules.builtin import SCHEDULES
-from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS
+from sdy.mpmd.schedules.builtin import SCHEDULES, TOTAL_ORDERS
 from sdy.program.pipeline import Pipeline
 from sdy.report.html.pipeline_page import pipeline_page
 from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.pipeline_tables import chart, pipeline_tables, schedules_table
 from sdy.tools.command_line.arguments import check_not_given, print_json
+from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import with_lines, with_program_and_text
-from sdy.tools.command_line.output.console import console_of
 
 
 def verify(arguments: Namespace, pipeline: Pipeline, text: str) -> int:

@@ -16,7 +16,7 @@ from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, ch
 from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import VERBOSE_HELP, add_compile_arguments, with_program_and_text
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity, render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
 from sdy.dialects.ir.context import SdyContext
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.module_text import dialect_names, make_context, parse_module_with_locations, print_module
@@ -17,9 +17,8 @@ from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.passes.manager.all import pass_class, pass_names
 from sdy.passes.timings import VERIFICATION, Timings
-from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, quiet_on_broken_pipe, status_of
 from sdy.tools.command_line.extensions import load_extensions
 from sdy.tools.command_line.files import MARKER, Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.opt_arguments import (
@@ -75,7 +74,7 @@ def _run(args: Sequence[str]) -> int:
     if outputs:
         _write(arguments, outputs)
     if arguments.has("mlir-pass-statistics"):
-        from sdy.tools.command_line.mlir_output import statistics_report
+        from sdy.tools.command_line.pass_run import statistics_report
 
         print(statistics_report(passes), file=sys.stderr)
     if arguments.has("mlir-timing"):
@@ -90,7 +89,7 @@ def _write(arguments: OptArguments, outputs: Sequence[str]) -> None:
     elif len(outputs) > 1:
         raise argument_error(f"expected one module for --{BYTECODE}, got {len(outputs)}", "split the file")
     else:
-        from sdy.tools.command_line.mlir_output import write_bytecode
+        from sdy.tools.command_line.pass_run import write_bytecode
 
         write_bytecode(path, outputs[0])
 
@@ -111,8 +110,8 @@ def pass_list() -> str:
 def _passes(arguments: OptArguments, text: str) -> Sequence[ModulePass]:
     """Return the passes to run; without any, neither they nor what runs them is imported."""
     if arguments.has(RUN_REPRODUCER):
-        from sdy.passes.manager.pipeline_text import parse_pipeline
-        from sdy.tools.command_line.mlir_output import reproduced_pipeline
+        from sdy.passes.manager.pass_options import parse_pipeline
+        from sdy.tools.command_line.pass_run import reproduced_pipeline
 
         arguments = arguments._replace(requests=parse_pipeline(reproduced_pipeline(text)))
     if not arguments.requests and not arguments.has("dump-pass-pipeline"):
@@ -154,7 +153,7 @@ class _Job:
         else:
             self.succeeded = not errors
         shown = LEVELS.index(self._arguments.given.values.get(VERBOSITY, LEVELS[-1]))
-        _report([each for each in diagnostics if _SEVERITIES.index(each.severity) <= shown], self._sources)
+        print_diagnostics([each for each in diagnostics if _SEVERITIES.index(each.severity) <= shown], self._sources)
         return output
 
     def _transform(self, context: SdyContext, passes: Sequence[ModulePass]) -> tuple[str | None, Sequence[Diagnostic]]:
@@ -196,11 +195,6 @@ def _check_is_module(module: ModuleOp, chunk: Chunk) -> None:
     if span is None or not text[span.column - 1 :].startswith(("module", "builtin.module", '"builtin.module"')):
         message = "--no-implicit-module requires one module at the top level"
         raise SdyError(Diagnostic("SDY-T002", message, span, hint="write module { ... } around all ops"))
-
-
-def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
-    for diagnostic in diagnostics:
-        print(render(diagnostic, sources), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from sdy.compile.origin import Origin
 from sdy.compile.pipeline import CompiledPipeline, compiled_pipeline
 from sdy.compile.propagated import boundary_of
 from sdy.compile.signature import FlatSignature
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
@@ -32,9 +32,8 @@ from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_bool, 
 from sdy.interpreter.arrays.literals import dense_text, tensor_text
 from sdy.interpreter.executor import OpObserver
 from sdy.interpreter.host import Host
-from sdy.interpreter.inputs import check_inputs, parse_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext
-from sdy.interpreter.run import RunSettings, interpret
+from sdy.interpreter.run import RunSettings, check_inputs, interpret, parse_inputs
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh
 from sdy.mpmd.dialect.types import mesh_type
@@ -42,9 +41,8 @@ from sdy.mpmd.execution.without_meshes import first_on_mesh, remove_meshes
 from sdy.report.run_output import RunTrace, ShardedResult, devices_table
 from sdy.report.run_progress import terminal_progress
 from sdy.report.tables.fitted_table import FittedTable, print_tables
-from sdy.tools.command_line.broken_pipe import quiet_on_broken_pipe
 from sdy.tools.command_line.environment import configure_logging
-from sdy.tools.command_line.exit_codes import NO, SUCCESS, status_of
+from sdy.tools.command_line.exit_codes import NO, SUCCESS, print_diagnostics, quiet_on_broken_pipe, status_of
 from sdy.tools.command_line.extensions import LOAD_HELP, UNREGISTERED_HELP, load_extensions
 from sdy.tools.command_line.files import Chunk, read_text, split_file, write_text
 from sdy.tools.command_line.options import ToolArguments, ToolOptions, parse_arguments, print_help
@@ -100,7 +98,7 @@ def _run(args: Sequence[str]) -> int:
             for line in _results(arguments, chunk, inputs):
                 write_text("-", line + "\n")
         except SdyError as error:
-            _report(error.diagnostics, {arguments.file: text})
+            print_diagnostics(error.diagnostics, {arguments.file: text})
             succeeded = False
     return SUCCESS if succeeded else NO
 
@@ -229,11 +227,6 @@ def _write(text: str) -> None:
 
 def _write_error(text: str) -> None:
     sys.stderr.write(text)
-
-
-def _report(diagnostics: Sequence[Diagnostic], sources: dict[str, str]) -> None:
-    for diagnostic in diagnostics:
-        print(render(diagnostic, sources), file=sys.stderr)
 
 
 if __name__ == "__main__":

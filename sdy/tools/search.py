@@ -24,8 +24,8 @@ from sdy.tools.command_line.arguments import add_json_argument, add_machine_argu
 from sdy.tools.command_line.exit_codes import SUCCESS, interrupted_by_termination
 from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import add_compile_arguments, with_lines, with_program_and_text
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 DESCRIPTION = f"""\

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from sdy.compile.compiled import Compiled
-from sdy.cost.collective_uses import collectives_of
 from sdy.cost.statistics import statistics_of
+from sdy.cost.traffic import collectives_of
 from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
@@ -42,6 +42,7 @@ from sdy.report.tables.program_tables import (
 )
 from sdy.report.value_rows import boundary_rows, meshes_json, value_rows
 from sdy.tools.command_line.arguments import add_json_argument, check_not_given, print_json
+from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.loading import (
@@ -52,9 +53,8 @@ from sdy.tools.command_line.loading import (
     with_program,
     with_program_and_text,
 )
-from sdy.tools.command_line.output.console import console_of
-from sdy.tools.command_line.output.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.processes import add_processes_argument
+from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.passes.export.close.barriers import erase_barriers
-from sdy.upstream.padding.pad_module import pad_module
+from sdy.upstream.padding import pad_module
 
 
 class PadForDivisibilityPass(ModulePass):

@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from sdy.dialects.ir.debug_names import RECORDS
 from sdy.dialects.ir.func_attrs import without_attributes
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sdy.attrs import RECORDS
 
 
 class RemovePropagationDebugInfoPass(ModulePass):

@@ -11,8 +11,7 @@ from support.random_programs.indexed_ops import INDEX_TYPES, OPS, IndexedOp, ind
 
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.inputs import parse_inputs
-from sdy.interpreter.run import interpret
+from sdy.interpreter.run import interpret, parse_inputs
 
 stablehlo = pytest.importorskip("jaxlib.mlir.dialects.stablehlo")
 

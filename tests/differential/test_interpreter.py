@@ -21,10 +21,9 @@ from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.interpreter.arrays.comparison import Bools, ulp_distance
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of, is_float
-from sdy.interpreter.inputs import parse_inputs
-from sdy.interpreter.run import interpret
+from sdy.interpreter.ops.check import Bools, ulp_distance
+from sdy.interpreter.run import interpret, parse_inputs
 from sdy.passes.chlo.legalize import ChloLegalizeToStablehloPass
 from sdy.passes.run import run_passes
 

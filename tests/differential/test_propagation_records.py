@@ -11,8 +11,7 @@ from support.oracle.known_differences import IS_NEWER, known_difference, without
 from support.random_programs.live_annotated import RandomProgram
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.passes.manager.pass_options import build_pass
-from sdy.passes.manager.pipeline_text import parse_pipeline
+from sdy.passes.manager.pass_options import build_pass, parse_pipeline
 from sdy.passes.run import run_passes
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"

@@ -344,7 +344,7 @@ def test_what_xla_does_not_compile_is_run_by_jax(monkeypatch: pytest.MonkeyPatch
 
         return Broken()
 
-    monkeypatch.setattr("sdy.jax.jitted.function.with_local_program", broken)
+    monkeypatch.setattr("sdy.jax.jitted.with_local_program", broken)
     function = sdy.jit(product)
     with pytest.warns(sdy.JitFallbackWarning, match="XLA does not compile the partitioned program: INTERNAL: no"):
         assert function(X, W).shape == (8, 8)

@@ -31,7 +31,7 @@ from sdy.model.axis_list import (
     truncate_overlaps,
 )
 from sdy.model.axis_on_mesh import in_mesh_order, is_suffix, ordered_refs, replica_groups, suffix_without
-from sdy.model.checks.check_axes import AxisUse
+from sdy.model.checks.check_mesh import AxisUse
 
 
 @given(refs_of_u(), refs_of_u())

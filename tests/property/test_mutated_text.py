@@ -24,8 +24,7 @@ from sdy.cost.program_cost import cost_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.interpreter.kernel import Arrays, KernelContext

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from jax.sharding import PartitionSpec as P
 
 import sdy
-from sdy.model.path_rules import path_rules
-from sdy.model.tree_paths import tree_path
+from sdy.model.path_rules import path_rules, tree_path
 
 TREE_UTIL: Any = jax.tree_util
 

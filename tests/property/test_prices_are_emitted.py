@@ -15,7 +15,7 @@ from sdy.compile.options import CompileOptions
 from sdy.cost.traffic import traffic_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context, parse_module
-from sdy.model.numbered_digits import NumberedDigits
+from sdy.model.mesh_digits import NumberedDigits
 from sdy.partitioner.layout_search.search import search
 from sdy.partitioner.layout_search.state import MemoryBudget, SearchState
 from sdy.partitioner.layout_search.transfer import Patterns

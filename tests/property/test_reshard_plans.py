@@ -13,13 +13,13 @@ import pytest
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.devices.grid import grid_of_mesh
-from sdy.interpreter.devices.sends import resharded
 from sdy.interpreter.devices.shards import shard
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.devices.reshard_plan import Read, ReshardPlan, mesh_of, reshard_plan
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.mpmd.execution.device_run import resharded
 
 SIZES = (1, 2, 2, 3, 4, 4, 8)
 LEAST_ELEMENTS = 100  # on the busiest link, below which single elements matter

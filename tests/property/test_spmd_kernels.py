@@ -7,10 +7,10 @@ import pytest
 from support.random_ops.families import FAMILIES, random_program
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.arrays.comparison import ulp_distance
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.devices.values import DeviceArray, replicated
+from sdy.interpreter.ops.check import ulp_distance
 from sdy.interpreter.run import interpret, run_spmd
 
 GRID = Grid((2, 3), replica_count=1, partition_count=6)

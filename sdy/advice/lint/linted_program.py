@@ -25,9 +25,8 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.shardings import function_result_sharding, sharding_of
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh

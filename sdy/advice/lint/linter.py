@@ -26,7 +26,7 @@ from sdy.advice.partition_summary import PartitionSummary
 from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.module_text import print_module
-from sdy.report.html.fragment import tables_html
+from sdy.report.html.markup import tables_html
 from sdy.report.similar_entries import groups_of_similar, on_one_screen, without_names
 from sdy.report.tables.fitted_table import fitted_table
 

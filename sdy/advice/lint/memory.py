@@ -23,9 +23,8 @@ from sdy.cost.allocation.buffers import aliased_results
 from sdy.dialects.facts.traits import is_elementwise, passes_through
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.collectives import CollectiveOp
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis_list import sharded_size
 from sdy.model.sharding import TensorSharding
 

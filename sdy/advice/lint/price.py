@@ -13,7 +13,7 @@ from sdy.cost.memory import peak_bytes
 from sdy.cost.quantities import seconds_text
 from sdy.cost.schedule import CollectiveRun, schedule_of
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.model.mesh import Mesh
 
 ROUNDING = 1e-9  # relative; prices that differ by less are equal

@@ -17,12 +17,12 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from sdy.cost.allocation.dim_order import computes_in_order, reads_in_order, reads_in_place
 from sdy.cost.allocation.fusion import Fusion
 from sdy.dialects.ir.fast_ops import operands_of
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllToAllOp, ReduceScatterOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, SelectAndScatterOp
-from sdy.dialects.tensor_bytes import tensor_bytes
 
 INDEX_BYTES = 4
 

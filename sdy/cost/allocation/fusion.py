@@ -18,6 +18,7 @@ from sdy.cost.allocation.dim_order import reads_in_place
 from sdy.dialects.facts.traits import Elementwise, has_fact
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import ops_in
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.contraction import DotLikeOp
 from sdy.dialects.stablehlo.elementwise import AccuracyOp, Atan2Op, PowerOp
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
@@ -32,7 +33,6 @@ from sdy.dialects.stablehlo.shape import (
     TransposeOp,
 )
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, PadOp, SliceOp
-from sdy.dialects.tensor_bytes import tensor_bytes
 
 # The ops beside elementwise ones that XLA computes where their results are read.
 _FUSIBLE = frozenset(

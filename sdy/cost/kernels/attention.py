@@ -10,15 +10,214 @@ memory, block by block, and skips the blocks that the mask leaves empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import prod
+
+from xdsl.ir import Operation
 
 from sdy.cost.allocation.fusion import is_fusible
-from sdy.cost.kernels.mask import visible_share
 from sdy.cost.kernels.value_flow import Step, ValueFlow, is_view
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import is_elementwise
+from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo import elementwise as ops
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.collectives import PartitionIdOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotLikeOp
 from sdy.dialects.stablehlo.elementwise import ExponentialOp, SelectOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, IotaOp, ReshapeOp, TransposeOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp
+
+BLOCK = 512  # rows and columns of a block of the scores: blocks that the mask empties are skipped
+SAMPLES = 211  # points of the scores, spread evenly
+DEVICES = 32  # of a mask that differs by device, spread evenly over any mesh by a large prime
+PRIME = 7919
+Index = tuple[int, ...]
+Number = int | float | bool
+
+
+class UnknownValueError(Exception):
+    """A value depends on data."""
+
+
+def visible_share(flow: ValueFlow, select: Step, scores: frozenset[int]) -> float:
+    """Return the share of the blocks in which `select` keeps some scores; 1 if that depends on data.
+
+    If it depends on the device, it is the largest share of a device, for which the others wait: shards of the sequence
+    that lie one after the other make the last one compute almost twice the mean.
+    """
+    shape = static_shape(flow.types[select.results[0]])
+    if not shape:
+        return 1.0
+    is_kept_if_true = select.operands[1] in scores
+
+    def share_on(device: int) -> float:
+        evaluator = _Evaluator(flow, device)
+        seen = 0
+        for number in range(SAMPLES):
+            corners = product(*(_corners(at, size) for at, size in zip(_point(number, shape), shape, strict=True)))
+            seen += any(bool(evaluator.element(select.operands[0], each)) is is_kept_if_true for each in corners)
+        return max(seen, 1) / SAMPLES
+
+    try:
+        count = DEVICES if _differs_by_device(flow, select.operands[0]) else 1
+        return max(share_on(number * PRIME) for number in range(count))
+    except UnknownValueError:
+        return 1.0
+
+
+def _differs_by_device(flow: ValueFlow, value: int) -> bool:
+    """Return whether a value is computed from the number of the device."""
+    pending, seen = [value], {value}
+    while pending:
+        step = flow.producers.get(pending.pop())
+        if step is not None:
+            if isinstance(step.op, PartitionIdOp):
+                return True
+            pending.extend(each for each in step.operands if each not in seen)
+            seen.update(step.operands)
+    return False
+
+
+def _point(number: int, shape: Sequence[int]) -> Index:
+    """Return one of many points that are spread evenly over a shape."""
+    return tuple(
+        int(size * ((0.5 + number * step) % 1.0)) for size, step in zip(shape, _steps(len(shape)), strict=True)
+    )
+
+
+@cache
+def _steps(count: int) -> list[float]:
+    """Return steps that spread points evenly over `count` dims (Roberts's R sequence)."""
+    root = 2.0
+    for _ in range(32):
+        root = (1 + root) ** (1 / (count + 1))
+    return [root ** -(dim + 1) for dim in range(count)]
+
+
+def _corners(position: int, size: int) -> Sequence[int]:
+    if size < 2 * BLOCK:
+        return (position,)
+    start = position // BLOCK * BLOCK
+    return start, min(start + BLOCK, size) - 1
+
+
+_BINARY: Mapping[type[Operation], Callable[[Number, Number], Number]] = {
+    ops.AddOp: operator.add,
+    ops.SubtractOp: operator.sub,
+    ops.MultiplyOp: operator.mul,
+    ops.DivideOp: lambda a, b: int(a / b) if b else 0,
+    ops.RemainderOp: lambda a, b: a - b * int(a / b) if b else 0,
+    ops.AndOp: lambda a, b: int(a) & int(b),
+    ops.OrOp: lambda a, b: int(a) | int(b),
+    ops.MaximumOp: max,
+    ops.MinimumOp: min,
+}
+_COMPARISONS: Mapping[ComparisonDirection, Callable[[Number, Number], bool]] = {
+    ComparisonDirection.EQ: operator.eq,
+    ComparisonDirection.NE: operator.ne,
+    ComparisonDirection.GE: operator.ge,
+    ComparisonDirection.GT: operator.gt,
+    ComparisonDirection.LE: operator.le,
+    ComparisonDirection.LT: operator.lt,
+}
+
+
+@dataclass(frozen=True)
+class _Evaluator:
+    """Computes elements of values that depend on positions and the number of the device alone."""
+
+    flow: ValueFlow
+    device: int
+
+    def element(self, value: int, index: Index) -> Number:
+        """Return an element of a value. Raises: UnknownValueError if it depends on data."""
+        step = self.flow.producers.get(value)
+        if step is None:
+            raise UnknownValueError
+        op = step.op
+        if isinstance(op, ConstantOp | ShardedConstantOp):
+            return constant_element(op, index)
+        if isinstance(op, IotaOp):
+            return index[op.iota_dimension.value.data]
+        if isinstance(op, PartitionIdOp):
+            return self.device
+        if isinstance(op, ops.SelectOp):
+            is_true = self.element(step.operands[0], index if static_shape(op.pred.type) else ())
+            return self.element(step.operands[1 if is_true else 2], index)
+        if not step.operands:
+            raise UnknownValueError
+        if is_elementwise(op):
+            return computed_element(op, [self.element(operand, index) for operand in step.operands])
+        return self.element(step.operands[0], self._index_read(step, index))
+
+    def _index_read(self, step: Step, index: Index) -> Index:
+        """Return the index of the element of the first operand that an op returns at an index."""
+        op = step.op
+        shape = static_shape(op.operands[0].type) or ()
+        match op:
+            case BroadcastInDimOp():
+                dims = op.broadcast_dimensions.get_values()
+                return tuple(index[dim] if size > 1 else 0 for dim, size in zip(dims, shape, strict=True))
+            case TransposeOp():
+                order = list(op.permutation.get_values())
+                return tuple(index[order.index(dim)] for dim in range(len(order)))
+            case ReshapeOp():
+                return _reshaped(index, static_shape(op.result.type) or (), shape)
+            case DynamicSliceOp():
+                starts = [int(self.element(step.operands[dim + 1], ())) % size for dim, size in enumerate(shape)]
+                return tuple(at + start for at, start in zip(index, starts, strict=True))
+            case _:
+                raise UnknownValueError
+
+
+def computed_element(op: Operation, values: Sequence[Number]) -> Number:
+    """Return an element of the result of an elementwise op. Raises: UnknownValueError if that is not known."""
+    match op:
+        case ops.ConvertOp():
+            return values[0]
+        case ops.NotOp():
+            return not values[0]
+        case ops.CompareOp():
+            return _COMPARISONS[op.comparison_direction.data](*values)
+        case _ if type(op) in _BINARY:
+            return _BINARY[type(op)](*values)
+        case _:
+            raise UnknownValueError
+
+
+def constant_element(op: ConstantOp | ShardedConstantOp, index: Index) -> Number:
+    """Return an element of a constant. Raises: UnknownValueError if it is no number."""
+    literal = op.value
+    if not isinstance(literal, DenseElementsAttr):
+        raise UnknownValueError
+    values = literal.get_values()
+    number = 0
+    for position, size in zip(index, static_shape(op.results[0].type) or (), strict=True):
+        number = number * size + position
+    value = values[0] if literal.is_splat else values[min(number, len(values) - 1)]
+    if not isinstance(value, int | float):
+        raise UnknownValueError
+    return value
+
+
+def _reshaped(index: Index, shape: Sequence[int], other: Sequence[int]) -> Index:
+    """Return the index in a tensor of another shape of the element at an index."""
+    number = 0
+    for position, size in zip(index, shape, strict=True):
+        number = number * size + position
+    found: list[int] = []
+    for dim in range(len(other)):
+        inner = prod(other[dim + 1 :])
+        found.append(number // inner % other[dim])
+    return tuple(found)
+
 
 FORWARD, BACKWARD = 1, 2
 PRODUCTS_OF_BOTH = 7 / 6  # a kernel for each direction computes the scores; a program of both needs them once

@@ -17,11 +17,10 @@ from sdy.cost.executions import Visit, visits
 from sdy.dialects.facts.traits import is_terminator, passes_through
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.call_targets import is_identity_call
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
+from sdy.dialects.stablehlo.calls import is_identity_call
 from sdy.dialects.stablehlo.control import ControlFlowOp, WhileOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, BroadcastOp, ReshapeOp
-from sdy.dialects.tensor_bytes import tensor_bytes
 
 
 @dataclass(slots=True, eq=False)

@@ -20,13 +20,12 @@ from sdy.cost.kernels.attention import AttentionKernel, attention_kernels
 from sdy.cost.kernels.fusion_rules import FUSION_RULES, UNFUSED, FusionRules
 from sdy.cost.kernels.value_flow import Step, ValueFlow, is_view, value_flow
 from sdy.dialects.facts.traits import Generates, has_fact, selects_elements
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.stablehlo.collectives import PartitionIdOp
 from sdy.dialects.stablehlo.contraction import DotLikeOp
 from sdy.dialects.stablehlo.shape import ConstantOp, TransposeOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 from sdy.dialects.stablehlo.window import ConvolutionOp
-from sdy.dialects.tensor_bytes import tensor_bytes
 
 LARGE_CONSTANT = 4096  # bytes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.diagnostics.code_tables.code import Code
+from sdy.diagnostics.code_tables import Code
 
 MPMD: dict[str, Code] = {
     "SDY-M001": Code(

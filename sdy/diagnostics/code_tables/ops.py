@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.diagnostics.code_tables.code import Code
+from sdy.diagnostics.code_tables import Code
 
 OPS: dict[str, Code] = {
     "SDY-D001": Code(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.diagnostics.code_tables.code import Code
+from sdy.diagnostics.code_tables import Code
 
 PARSING: dict[str, Code] = {
     "SDY-P001": Code(

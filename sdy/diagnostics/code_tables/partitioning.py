@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.diagnostics.code_tables.code import Code
+from sdy.diagnostics.code_tables import Code
 
 PARTITIONING: dict[str, Code] = {
     "SDY-L001": Code("An op on sharded tensors cannot run on shards.", "Replicate its operands and results."),

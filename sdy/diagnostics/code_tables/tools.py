@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdy.diagnostics.code_tables.code import Code
+from sdy.diagnostics.code_tables import Code
 
 TOOLS: dict[str, Code] = {
     "SDY-T001": Code("A file cannot be read or written.", "Check the path and its permissions."),

@@ -36,25 +36,32 @@ class BroadcastBinaryOp(FormattedOp):
     FORM: ClassVar[Form] = Form()
 
 
-@irdl_op_definition
-class BroadcastAddOp(BroadcastBinaryOp):
-    """`add` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_add"
-
-
-@irdl_op_definition
-class BroadcastAndOp(BroadcastBinaryOp):
-    """`and` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_and"
+def _broadcast(plain: str) -> type[BroadcastBinaryOp]:
+    """Return the class of an op whose only peculiarity is its name, `chlo.broadcast_PLAIN`."""
+    class_name = f"Broadcast{plain.title().replace('_', '')}Op"
+    doc = f"`{plain}` of operands broadcast to a common shape."
+    body = {"__doc__": doc, "__module__": __name__, "name": f"chlo.broadcast_{plain}"}
+    return irdl_op_definition(type(class_name, (BroadcastBinaryOp,), body))
 
 
-@irdl_op_definition
-class BroadcastAtan2Op(BroadcastBinaryOp):
-    """`atan2` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_atan2"
+BroadcastAddOp = _broadcast("add")
+BroadcastAndOp = _broadcast("and")
+BroadcastAtan2Op = _broadcast("atan2")
+BroadcastDivideOp = _broadcast("divide")
+BroadcastMaximumOp = _broadcast("maximum")
+BroadcastMinimumOp = _broadcast("minimum")
+BroadcastMultiplyOp = _broadcast("multiply")
+BroadcastNextAfterOp = _broadcast("next_after")
+BroadcastOrOp = _broadcast("or")
+BroadcastPolygammaOp = _broadcast("polygamma")
+BroadcastPowerOp = _broadcast("power")
+BroadcastRemainderOp = _broadcast("remainder")
+BroadcastShiftLeftOp = _broadcast("shift_left")
+BroadcastShiftRightArithmeticOp = _broadcast("shift_right_arithmetic")
+BroadcastShiftRightLogicalOp = _broadcast("shift_right_logical")
+BroadcastSubtractOp = _broadcast("subtract")
+BroadcastXorOp = _broadcast("xor")
+BroadcastZetaOp = _broadcast("zeta")
 
 
 @irdl_op_definition
@@ -63,111 +70,6 @@ class BroadcastComplexOp(BroadcastBinaryOp):
 
     name = "chlo.broadcast_complex"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_complex,)
-
-
-@irdl_op_definition
-class BroadcastDivideOp(BroadcastBinaryOp):
-    """`divide` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_divide"
-
-
-@irdl_op_definition
-class BroadcastMaximumOp(BroadcastBinaryOp):
-    """`maximum` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_maximum"
-
-
-@irdl_op_definition
-class BroadcastMinimumOp(BroadcastBinaryOp):
-    """`minimum` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_minimum"
-
-
-@irdl_op_definition
-class BroadcastMultiplyOp(BroadcastBinaryOp):
-    """`multiply` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_multiply"
-
-
-@irdl_op_definition
-class BroadcastNextAfterOp(BroadcastBinaryOp):
-    """`next_after` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_next_after"
-
-
-@irdl_op_definition
-class BroadcastOrOp(BroadcastBinaryOp):
-    """`or` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_or"
-
-
-@irdl_op_definition
-class BroadcastPolygammaOp(BroadcastBinaryOp):
-    """`polygamma` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_polygamma"
-
-
-@irdl_op_definition
-class BroadcastPowerOp(BroadcastBinaryOp):
-    """`power` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_power"
-
-
-@irdl_op_definition
-class BroadcastRemainderOp(BroadcastBinaryOp):
-    """`remainder` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_remainder"
-
-
-@irdl_op_definition
-class BroadcastShiftLeftOp(BroadcastBinaryOp):
-    """`shift_left` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_shift_left"
-
-
-@irdl_op_definition
-class BroadcastShiftRightArithmeticOp(BroadcastBinaryOp):
-    """`shift_right_arithmetic` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_shift_right_arithmetic"
-
-
-@irdl_op_definition
-class BroadcastShiftRightLogicalOp(BroadcastBinaryOp):
-    """`shift_right_logical` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_shift_right_logical"
-
-
-@irdl_op_definition
-class BroadcastSubtractOp(BroadcastBinaryOp):
-    """`subtract` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_subtract"
-
-
-@irdl_op_definition
-class BroadcastXorOp(BroadcastBinaryOp):
-    """`xor` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_xor"
-
-
-@irdl_op_definition
-class BroadcastZetaOp(BroadcastBinaryOp):
-    """`zeta` of operands broadcast to a common shape."""
-
-    name = "chlo.broadcast_zeta"
 
 
 @irdl_op_definition

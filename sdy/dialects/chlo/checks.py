@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.chlo.attrs import RaggedDotDimensionNumbersAttr
 from sdy.dialects.stablehlo.attributes.types import DimSizes
-from sdy.dialects.stablehlo.checks.control import require_region
+from sdy.dialects.stablehlo.checks.regions import require_region
 from sdy.dialects.stablehlo.checks.requirements import (
     fail,
     integer,

@@ -10,12 +10,12 @@ from xdsl.traits import Pure
 from sdy.dialects.facts.traits import Elementwise
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
-from sdy.dialects.stablehlo.checks.element_kinds import (
+from sdy.dialects.stablehlo.checks.elementwise import check_all_same_type, check_boolean_result
+from sdy.dialects.stablehlo.checks.requirements import (
     check_float_operand,
     check_float_or_complex_operand,
     check_integer_operand,
 )
-from sdy.dialects.stablehlo.checks.elementwise import check_all_same_type, check_boolean_result
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import ARROW
 

@@ -12,14 +12,23 @@ What a stage does with an op stands in its `OpTable`. A set of ops in a stage is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from typing import Any
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.traits import IsTerminator, OpTrait
+from xdsl.traits import (
+    EffectInstance,
+    IsTerminator,
+    MemoryEffect,
+    MemoryEffectKind,
+    OpTrait,
+    SymbolOpInterface,
+    is_side_effect_free,
+)
 
 from sdy.model.collective import CollectiveKind
 from sdy.model.rule import OpShardingRule
@@ -229,3 +238,26 @@ def terminator_of(region: Region) -> Operation:
 def has_fact(op_class: type[Operation], trait: type[OpTrait]) -> bool:
     """Return whether ops of a class have a trait. Cached, because xDSL searches all traits at each call."""
     return op_class.has_trait(trait, value_if_unregistered=False)
+
+
+_WRITE_EFFECT: AbstractSet[EffectInstance] = frozenset((EffectInstance(MemoryEffectKind.WRITE),))
+_NO_EFFECT: AbstractSet[EffectInstance] = frozenset()
+
+
+class SideEffectByProperty(MemoryEffect):
+    """A trait of ops that have a side effect if their property `has_side_effect` is true."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        flag = op.properties.get("has_side_effect")
+        return _WRITE_EFFECT if isinstance(flag, IntegerAttr) and flag.value.data else _NO_EFFECT
+
+
+def is_trivially_dead(op: Operation) -> bool:
+    """Return whether the op can be erased: no result is used, and neither it nor an op inside has a side effect.
+
+    Terminators and symbols are never dead. Source: docs/spec/02, 1.6.
+    """
+    if op.has_trait(IsTerminator) or op.has_trait(SymbolOpInterface):
+        return False
+    return all(result.first_use is None for result in op.results) and is_side_effect_free(op)

@@ -67,6 +67,14 @@ def block_of(value: SSAValue) -> Block | None:
     return value.op.parent if type(value) is OpResult else cast(BlockArgument, value).block
 
 
+def enclosing(op: Operation, op_class: type[OpT]) -> OpT | None:
+    """Return the innermost op of a class around an op, or None."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, op_class):
+        parent = parent.parent_op()
+    return parent
+
+
 def ancestor_in(block: Block, op: Operation) -> Operation:
     """Return the op of `block` that is `op` or contains it."""
     ancestor = block.find_ancestor_op_in_block(op)

@@ -7,7 +7,8 @@ are parsed. Inside op syntax the prefix is omitted. Source: docs/spec/01, 1.3.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -29,25 +30,48 @@ from sdy.model.sharding import DimSharding, TensorSharding
 T = TypeVar("T")
 
 
-def _read(cls: type[Data[T]], parser: AttrParser, notation: parse.Notation[T]) -> T:
-    """Parse a value at the parser's position: its notation, or an attribute in the long form."""
-    if is_at_attribute(parser):
-        return read_attribute(parser, cls).data
-    return read_bracketed(parser, notation)
+class NotationAttr(Data[T]):
+    """An attribute that holds a value of the model, which `NOTATION` reads and `WRITE` prints.
+
+    Where it is expected, it may be written in the long form of attributes, or as an alias.
+    """
+
+    NOTATION: ClassVar[parse.Notation[Any]]
+    WRITE: ClassVar[Callable[[Any], str]]
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> T:
+        if is_at_attribute(parser):
+            return read_attribute(parser, cls).data
+        return read_bracketed(parser, cls.NOTATION)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(type(self).WRITE(self.data))
+
+
+class PartAttr(NotationAttr[T], OpaqueSyntaxAttribute):
+    """An attribute that is only written in the form `#sdy<name...>`: a part of another one."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> T:
+        return read_rest(parser, cls.NOTATION)
+
+
+class BracketedPartAttr(NotationAttr[T], OpaqueSyntaxAttribute):
+    """A `PartAttr` whose text is in brackets."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> T:
+        return read_bracketed(parser, cls.NOTATION)
 
 
 @irdl_attr_definition
-class MeshAttr(Data[Mesh]):
+class MeshAttr(NotationAttr[Mesh]):
     """`#sdy.mesh<["x"=2, "y"=4]>`"""
 
     name = "sdy.mesh"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Mesh:
-        return _read(cls, parser, parse.MESH)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_mesh(self.data))
+    NOTATION = parse.MESH
+    WRITE = staticmethod(write.write_mesh)
 
     def verify(self) -> None:
         problem = next((problem for axis in self.data.axes if (problem := check_mesh_axis(axis))), None)
@@ -56,59 +80,39 @@ class MeshAttr(Data[Mesh]):
 
 
 @irdl_attr_definition
-class TensorShardingAttr(Data[TensorSharding]):
+class TensorShardingAttr(NotationAttr[TensorSharding]):
     """`#sdy.sharding<@mesh, [{"x"}, {?}]>`"""
 
     name = "sdy.sharding"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> TensorSharding:
-        return _read(cls, parser, parse.TENSOR_SHARDING)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_sharding(self.data))
+    NOTATION = parse.TENSOR_SHARDING
+    WRITE = staticmethod(write.write_sharding)
 
 
 @irdl_attr_definition
-class TensorShardingPerValueAttr(Data[tuple[TensorSharding, ...]]):
+class TensorShardingPerValueAttr(NotationAttr[tuple[TensorSharding, ...]]):
     """`#sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{?}]>]>`"""
 
     name = "sdy.sharding_per_value"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[TensorSharding, ...]:
-        return _read(cls, parser, parse.SHARDING_PER_VALUE)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_sharding_per_value(self.data))
+    NOTATION = parse.SHARDING_PER_VALUE
+    WRITE = staticmethod(write.write_sharding_per_value)
 
 
 @irdl_attr_definition
-class OpShardingRuleAttr(Data[OpShardingRule]):
+class OpShardingRuleAttr(NotationAttr[OpShardingRule]):
     """`#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=2, j=4, k=8} reduction={k}>`"""
 
     name = "sdy.op_sharding_rule"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> OpShardingRule:
-        return _read(cls, parser, parse.OP_SHARDING_RULE)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_rule(self.data))
+    NOTATION = parse.OP_SHARDING_RULE
+    WRITE = staticmethod(write.write_rule)
 
 
 @irdl_attr_definition
-class PropagationEdgesAttr(Data[PropagationEdges]):
+class PropagationEdgesAttr(NotationAttr[PropagationEdges]):
     """`#sdy.propagation_edges<[{step-0 = [{"x" = operand-0 -> [result-0]}]}]>`"""
 
     name = "sdy.propagation_edges"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> PropagationEdges:
-        return _read(cls, parser, parse.PROPAGATION_EDGES)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_propagation_edges(self.data))
+    NOTATION = parse.PROPAGATION_EDGES
+    WRITE = staticmethod(write.write_propagation_edges)
 
     def verify(self) -> None:
         if problem := check_propagation_edges(self.data):
@@ -116,171 +120,111 @@ class PropagationEdgesAttr(Data[PropagationEdges]):
 
 
 @irdl_attr_definition
-class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
+class ManualAxesAttr(NotationAttr[tuple[str, ...]], OpaqueSyntaxAttribute):
     """`#sdy<manual_axes{"x", "y"}>`"""
 
     name = "sdy.manual_axes"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[str, ...]:
-        return _read(cls, parser, parse.MANUAL_AXES)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_manual_axes(self.data))
+    NOTATION = parse.MANUAL_AXES
+    WRITE = staticmethod(write.write_manual_axes)
 
 
 @irdl_attr_definition
-class AxisListAttr(Data[AxisList], OpaqueSyntaxAttribute):
+class AxisListAttr(NotationAttr[AxisList], OpaqueSyntaxAttribute):
     """`#sdy<axis_ref_list{"x", "y":(1)2}>`"""
 
     name = "sdy.axis_ref_list"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> AxisList:
-        return _read(cls, parser, parse.AXIS_LIST)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_axis_list(self.data))
+    NOTATION = parse.AXIS_LIST
+    WRITE = staticmethod(write.write_axis_list)
 
 
 @irdl_attr_definition
-class AxesPerDimAttr(Data[AxesPerDim], OpaqueSyntaxAttribute):
+class AxesPerDimAttr(NotationAttr[AxesPerDim], OpaqueSyntaxAttribute):
     """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`"""
 
     name = "sdy.list_of_axis_ref_lists"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> AxesPerDim:
-        return _read(cls, parser, parse.AXES_PER_DIM)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_axes_per_dim(self.data))
+    NOTATION = parse.AXES_PER_DIM
+    WRITE = staticmethod(write.write_axes_per_dim)
 
 
 @irdl_attr_definition
-class AllToAllParamsAttr(Data[tuple[AllToAllParam, ...]], OpaqueSyntaxAttribute):
+class AllToAllParamsAttr(NotationAttr[tuple[AllToAllParam, ...]], OpaqueSyntaxAttribute):
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`"""
 
     name = "sdy.all_to_all_param_list"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[AllToAllParam, ...]:
-        return _read(cls, parser, parse.ALL_TO_ALL_PARAMS)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_all_to_all_params(self.data))
+    NOTATION = parse.ALL_TO_ALL_PARAMS
+    WRITE = staticmethod(write.write_all_to_all_params)
 
 
 @irdl_attr_definition
-class AllToAllParamAttr(Data[AllToAllParam], OpaqueSyntaxAttribute):
+class AllToAllParamAttr(PartAttr[AllToAllParam]):
     """`#sdy<all_to_all_param{"x"}: 0->1>`"""
 
     name = "sdy.all_to_all_param"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> AllToAllParam:
-        return read_rest(parser, parse.ALL_TO_ALL_PARAM)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_all_to_all_param(self.data))
+    NOTATION = parse.ALL_TO_ALL_PARAM
+    WRITE = staticmethod(write.write_all_to_all_param)
 
 
 @irdl_attr_definition
-class MeshAxisAttr(Data[MeshAxis], OpaqueSyntaxAttribute):
+class MeshAxisAttr(PartAttr[MeshAxis]):
     """`#sdy<mesh_axis"x"=2>`"""
 
     name = "sdy.mesh_axis"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> MeshAxis:
-        return read_rest(parser, parse.MESH_AXIS)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_mesh_axis(self.data))
+    NOTATION = parse.MESH_AXIS
+    WRITE = staticmethod(write.write_mesh_axis)
 
 
 @irdl_attr_definition
-class AxisRefAttr(Data[AxisRef], OpaqueSyntaxAttribute):
+class AxisRefAttr(PartAttr[AxisRef]):
     """`#sdy<axis_ref"x":(1)2>`"""
 
     name = "sdy.axis_ref"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> AxisRef:
-        return read_rest(parser, parse.AXIS_REF)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_axis_ref(self.data))
+    NOTATION = parse.AXIS_REF
+    WRITE = staticmethod(write.write_axis_ref)
 
 
 @irdl_attr_definition
-class SubAxisAttr(Data[SubAxis], OpaqueSyntaxAttribute):
+class SubAxisAttr(PartAttr[SubAxis]):
     """`#sdy<sub_axis_info(1)2>`"""
 
     name = "sdy.sub_axis_info"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> SubAxis:
-        return read_rest(parser, parse.SUB_AXIS)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_sub_axis(self.data))
+    NOTATION = parse.SUB_AXIS
+    WRITE = staticmethod(write.write_sub_axis)
 
 
 @irdl_attr_definition
-class DimShardingAttr(Data[DimSharding], OpaqueSyntaxAttribute):
+class DimShardingAttr(PartAttr[DimSharding]):
     """`#sdy<dimension_sharding{"x", ?}p1>`"""
 
     name = "sdy.dimension_sharding"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> DimSharding:
-        return read_rest(parser, parse.DIM_SHARDING)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_dim_sharding(self.data))
+    NOTATION = parse.DIM_SHARDING
+    WRITE = staticmethod(write.write_dim_sharding)
 
 
 @irdl_attr_definition
-class TensorMappingAttr(Data[TensorMapping], OpaqueSyntaxAttribute):
+class TensorMappingAttr(BracketedPartAttr[TensorMapping]):
     """`#sdy<tensor_mapping[i, jk]>`"""
 
     name = "sdy.tensor_mapping"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> TensorMapping:
-        return read_bracketed(parser, parse.TENSOR_MAPPING)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_tensor_mapping(self.data))
+    NOTATION = parse.TENSOR_MAPPING
+    WRITE = staticmethod(write.write_tensor_mapping)
 
 
 @irdl_attr_definition
-class PropagationStepAttr(Data[PropagationStep], OpaqueSyntaxAttribute):
+class PropagationStepAttr(BracketedPartAttr[PropagationStep]):
     """`#sdy<propagation_one_step{step-0 = [{"x" = operand-0 -> [result-0]}]}>`"""
 
     name = "sdy.propagation_one_step"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> PropagationStep:
-        return read_bracketed(parser, parse.PROPAGATION_STEP)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_propagation_step(self.data))
+    NOTATION = parse.PROPAGATION_STEP
+    WRITE = staticmethod(write.write_propagation_step)
 
 
 @irdl_attr_definition
-class AxisFlowAttr(Data[AxisFlow], OpaqueSyntaxAttribute):
+class AxisFlowAttr(BracketedPartAttr[AxisFlow]):
     """`#sdy<axis_to_propagation_details{"x" = operand-0 -> [result-0]}>`"""
 
     name = "sdy.axis_to_propagation_details"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> AxisFlow:
-        return read_bracketed(parser, parse.AXIS_FLOW)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(write.write_axis_flow(self.data))
+    NOTATION = parse.AXIS_FLOW
+    WRITE = staticmethod(write.write_axis_flow)
 
 
 ATTRIBUTES: list[type[Attribute]] = [
@@ -302,3 +246,14 @@ ATTRIBUTES: list[type[Attribute]] = [
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 ]
+
+
+EDGES = "sdy.propagation_edges"
+BLOCK_ARG_EDGES = "sdy.block_arg_propagation_edges"
+RESULT_EDGES = "sdy.result_propagation_edges"
+ORIGINS = "sdy.sharding_origins"
+BLOCK_ARG_ORIGINS = "sdy.block_arg_sharding_origins"
+RESULT_ORIGINS = "sdy.result_sharding_origins"
+ORIGIN_NAME = "sdy.sharding_origin_name"
+
+RECORDS = frozenset((EDGES, BLOCK_ARG_EDGES, RESULT_EDGES, ORIGINS, BLOCK_ARG_ORIGINS, RESULT_ORIGINS))

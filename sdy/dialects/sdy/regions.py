@@ -28,6 +28,7 @@ from sdy.dialects.facts.traits import StoresShardings
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.attrs import ManualAxesAttr, TensorShardingPerValueAttr
 from sdy.dialects.sdy.notation import is_at_attribute, read_bracketed
+from sdy.dialects.text.func_syntax import create_with_signature
 from sdy.dialects.text.location_parser import parse_located_argument
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
@@ -80,7 +81,7 @@ class ManualComputationOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        operands = _parse_operands(parser)
+        operands = parser.parse_op_args_list()
         properties: dict[str, Attribute] = {
             "in_shardings": _parse_shardings(parser, "in_shardings"),
             "out_shardings": _parse_shardings(parser, "out_shardings"),
@@ -91,7 +92,7 @@ class ManualComputationOp(IRDLOperation):
         return _parse_rest(cls, parser, operands, properties)
 
     def print(self, printer: Printer) -> None:
-        _print_operands(self, printer)
+        printer.print_operands(self.tensors)
         _print_shardings(printer, "in_shardings", self.in_shardings)
         _print_shardings(printer, "out_shardings", self.out_shardings)
         printer.print_string(" manual_axes=")
@@ -159,7 +160,7 @@ class NamedComputationOp(ShardedBodyOp):
     def parse(cls, parser: Parser) -> Self:
         with parser.in_angle_brackets():
             properties: dict[str, Attribute] = {"name": StringAttr(parser.parse_str_literal())}
-        operands = _parse_operands(parser)
+        operands = parser.parse_op_args_list()
         for keyword in ("in_shardings", "out_shardings"):
             shardings = _parse_optional_shardings(parser, keyword)
             if shardings is not None:
@@ -169,15 +170,11 @@ class NamedComputationOp(ShardedBodyOp):
     def print(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string_literal(self.computation_name.data)
-        _print_operands(self, printer)
+        printer.print_operands(self.tensors)
         for keyword, shardings in (("in_shardings", self.in_shardings), ("out_shardings", self.out_shardings)):
             if shardings is not None:
                 _print_shardings(printer, keyword, shardings)
         _print_rest(self, printer)
-
-
-def _parse_operands(parser: Parser) -> list[UnresolvedOperand]:
-    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
 
 
 def _parse_shardings(parser: Parser, keyword: str) -> TensorShardingPerValueAttr:
@@ -204,20 +201,7 @@ def _parse_rest(
     arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_located_argument(parser))
     body = parser.parse_region(arguments)
     attributes = parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    position = parser.pos
-    types = parser.parse_function_type()
-    return cls.create(
-        operands=parser.resolve_operands(operands, types.inputs.data, position),
-        result_types=types.outputs.data,
-        properties=properties,
-        attributes=attributes,
-        regions=[body],
-    )
-
-
-def _print_operands(op: ManualComputationOp | NamedComputationOp, printer: Printer) -> None:
-    printer.print_operands(op.tensors)
+    return create_with_signature(cls, parser, operands, properties, attributes, [body])
 
 
 def _print_shardings(printer: Printer, keyword: str, shardings: TensorShardingPerValueAttr) -> None:

@@ -24,7 +24,7 @@ from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from sdy.dialects.facts.traits import PassesThrough, RegionOnElements
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.control import check_if_or_case, check_map, check_optimization_barrier, check_while
+from sdy.dialects.stablehlo.checks.regions import check_if_or_case, check_map, check_optimization_barrier, check_while
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from sdy.dialects.stablehlo.attributes import attrs, enums, replica_groups, token_types, types
+from sdy.dialects.stablehlo.attributes import attrs, enums, replica_groups, types
 from sdy.dialects.stablehlo.families import DIALECT, all_ops
-from sdy.dialects.stablehlo.syntax import conv_numbers, dot_clauses
+from sdy.dialects.stablehlo.syntax import dot_clauses
 
 STABLEHLO = Dialect(
     DIALECT,
     all_ops(),
     [
-        token_types.TokenType,
-        token_types.FutureType,
+        types.TokenType,
+        types.FutureType,
         types.BoundsAttr,
         enums.ComparisonDirectionAttr,
         enums.ComparisonTypeAttr,
@@ -29,7 +29,7 @@ STABLEHLO = Dialect(
         attrs.ResultAccuracyModeAttr,
         attrs.ResultAccuracyAttr,
         attrs.OutputOperandAliasAttr,
-        conv_numbers.ConvDimensionNumbersAttr,
+        dot_clauses.ConvDimensionNumbersAttr,
         dot_clauses.DotAlgorithmAttr,
         replica_groups.HloMeshAxisAttr,
         replica_groups.HloAxisRefAttr,

@@ -13,14 +13,6 @@ from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
-from sdy.dialects.stablehlo.checks.element_kinds import (
-    check_boolean_or_integer_operand,
-    check_float_operand,
-    check_float_or_complex_operand,
-    check_integer_operand,
-    check_numeric_operand,
-    check_signed_operand,
-)
 from sdy.dialects.stablehlo.checks.elementwise import (
     check_all_same_shape,
     check_all_same_type,
@@ -31,6 +23,14 @@ from sdy.dialects.stablehlo.checks.elementwise import (
     check_real_result,
     check_result_accuracy,
     check_select,
+)
+from sdy.dialects.stablehlo.checks.requirements import (
+    check_boolean_or_integer_operand,
+    check_float_operand,
+    check_float_or_complex_operand,
+    check_integer_operand,
+    check_numeric_operand,
+    check_signed_operand,
 )
 from sdy.dialects.stablehlo.syntax.clauses import BareEnumClause, FloatFormatClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form

@@ -1,20 +1,51 @@
-"""Random number generators."""
+"""Random number generators and their checks."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
+from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistributionAttr
+from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistribution, RngDistributionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
-from sdy.dialects.stablehlo.checks.element_kinds import check_indices
-from sdy.dialects.stablehlo.checks.random import check_rng, check_rng_bit_generator
+from sdy.dialects.stablehlo.checks.requirements import (
+    check_float_operand,
+    check_indices,
+    check_real_operand,
+    fail,
+    require_same_element_type,
+    require_same_shape,
+    require_shape,
+    shape,
+)
 from sdy.dialects.stablehlo.syntax.clauses import EnumClause
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.text.ssa_names import SuggestsResultNames
+
+
+def check_rng_bit_generator(op: Operation) -> None:
+    """Check that the output state has the shape of the initial state."""
+    require_same_shape(op, (op.operands[0], op.results[0]))
+
+
+def check_rng(op: Operation) -> None:
+    """Check that `a` and `b` are real scalars, and that `shape` has one element per dim of the result.
+
+    The parameters of a normal distribution are floats.
+    """
+    a, b, sizes = op.operands
+    result = op.results[0]
+    require_same_element_type(op, (a, b, result))
+    is_normal = cast(RngDistributionAttr, op.properties["rng_distribution"]).data is RngDistribution.NORMAL
+    (check_float_operand if is_normal else check_real_operand)(op)
+    for parameter in (a, b):
+        require_shape(op, parameter, (), "a parameter of the distribution")
+    if len(shape(op, sizes)) != 1:
+        fail(op, "SDY-D011", f"shape must be a tensor of rank 1, got {sizes.type}")
+    require_shape(op, sizes, (len(shape(op, result)),), "one size per dim of the result")
 
 
 @irdl_op_definition

@@ -27,13 +27,13 @@ from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.attrs import parse_ints
 from sdy.dialects.stablehlo.attributes.types import as_tensor, scalar_of
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.reduction import check_reduce
+from sdy.dialects.stablehlo.checks.regions import check_reduce
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import BinaryOp
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_text
 from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
-from sdy.dialects.text.line_templates import HasImplicitRegions
 from sdy.dialects.text.location_parser import parse_located_argument
+from sdy.dialects.text.scoped_parser import HasImplicitRegions
 
 _UNKNOWN = UnknownLoc()
 # The ops that the short form can name.

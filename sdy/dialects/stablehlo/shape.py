@@ -14,7 +14,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import Generates, LinearIn, Linearity, MovesElements
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.element_kinds import check_indices
+from sdy.dialects.stablehlo.checks.requirements import check_indices
 from sdy.dialects.stablehlo.checks.shape import (
     check_bitcast_convert,
     check_broadcast,

@@ -1,10 +1,11 @@
-"""Ops on tuples, tokens and futures."""
+"""Ops on tuples, tokens and futures, and the checks of those on tuples."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, TupleType, i32
+from xdsl.ir import Operation
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -22,10 +23,32 @@ from xdsl.traits import Pure
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
-from sdy.dialects.stablehlo.checks.tokens import check_get_tuple_element, check_tuple
+from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_types, integer, name_of
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
 from sdy.dialects.stablehlo.syntax.op_syntax import Form, parse_attributes, print_attributes
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME, TUPLE_TYPES
+from sdy.dialects.text.func_syntax import create_with_signature
+
+
+def check_tuple(op: Operation) -> None:
+    """Check that the result type lists the types of the operands."""
+    actual = op.results[0].type
+    if not isinstance(actual, TupleType) or tuple(actual.types) != tuple(op.operand_types):
+        expected = ", ".join(map(str, op.operand_types))
+        fail(op, "SDY-D012", f"{name_of(op, op.results[0])} must have type tuple<{expected}>")
+
+
+def check_get_tuple_element(op: Operation) -> None:
+    """Check that the tuple has the element, and that the result has its type."""
+    tuple_type, index = op.operands[0].type, integer(op, "index")
+    if not isinstance(tuple_type, TupleType):
+        fail(op, "SDY-D011", f"{name_of(op, op.operands[0])} must be a tuple")
+    if not 0 <= index < len(tuple_type.types):
+        fail(op, "SDY-D015", f"index is {index}, but the tuple has {len(tuple_type.types)} elements")
+    expected = tuple_type.types.data[index]
+    if not have_compatible_types(expected, op.results[0].type):
+        message = f"{name_of(op, op.results[0])} must have type {expected}, the type of element {index} of the tuple"
+        fail(op, "SDY-D012", message)
 
 
 @irdl_op_definition
@@ -64,15 +87,7 @@ class GetTupleElementOp(StablehloOp):
             index = parse_int(parser)
         properties: PropertyDict = {"index": IntegerAttr(index, i32)}
         attributes = parse_attributes(cls, parser, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands([operand], types.inputs.data, position),
-            result_types=types.outputs.data,
-            properties=properties,
-            attributes=attributes,
-        )
+        return create_with_signature(cls, parser, [operand], properties, attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

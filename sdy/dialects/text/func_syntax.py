@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from sdy.dialects.text.attribute_printer import AttributePrinter
@@ -177,14 +177,27 @@ def parse_call(parser: Parser) -> CallOp:
     callee = parser.parse_symbol_name()
     operands = parser.parse_op_args_list()
     attributes = parser.parse_optional_attr_dict()
+    return create_with_signature(CallOp, parser, operands, {"callee": SymbolRefAttr(callee)}, attributes)
+
+
+def create_with_signature(
+    op_class: type[OpT],
+    parser: Parser,
+    operands: Sequence[UnresolvedOperand],
+    properties: Mapping[str, Attribute],
+    attributes: Mapping[str, Attribute],
+    regions: Sequence[Region] = (),
+) -> OpT:
+    """Parse `: (T) -> U`, and create an op with operands and results of these types."""
     parser.parse_punctuation(":")
     position = parser.pos
     types = parser.parse_function_type()
-    return CallOp.create(
+    return op_class.create(
         operands=parser.resolve_operands(operands, types.inputs.data, position),
         result_types=types.outputs.data,
-        properties={"callee": SymbolRefAttr(callee)},
+        properties=properties,
         attributes=attributes,
+        regions=regions,
     )
 
 

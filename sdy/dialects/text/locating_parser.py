@@ -30,7 +30,7 @@ from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.text.func_syntax import CUSTOM_SYNTAX
-from sdy.dialects.text.repeating_parser import RepeatingParser
+from sdy.dialects.text.scoped_parser import RepeatingParser
 from sdy.dialects.text.source_lines import source_line_in_text
 from sdy.dialects.text.unknown_ops import unknown_op_hint
 

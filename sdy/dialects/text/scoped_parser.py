@@ -1,17 +1,24 @@
 """A parser of regions and blocks, and of the names of values and blocks in them.
 
 xDSL copies the table of names for every region; this parser removes the names of a region when the region ends.
+
+Most lines of a large program repeat the same op, clauses, attributes and types with other values. Such a line is not
+parsed again: the op of the first line is copied with the operands of this line.
 """
+
+# pyright: reportPrivateUsage=false
+# The types of values are read from private fields, as links are in `sdy.dialects.ir.walk`: properties are slow.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NoReturn, cast
+from typing import NamedTuple, NoReturn, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, AttributeInvT, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.parser import ForwardDeclaredValue, Parser, Position, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
@@ -20,8 +27,85 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Note
 from sdy.diagnostics.wording import counted, similar_name_hint
-from sdy.dialects.ir.fast_ops import append_op, make_location
+from sdy.dialects.ir.fast_ops import append_new_op, append_op, item_of, make_location, operands_of, type_of
+from sdy.dialects.text.func_syntax import DEFAULT_DIALECTS
 from sdy.dialects.text.location_parser import LocationParser
+
+MAX_LINE_LENGTH = 2000  # longer lines hold large constants, which rarely repeat
+
+_VALUE_NAME = re.compile(r"%([A-Za-z0-9_$.-]+(?:#[0-9]+)?)")
+_RESULT_END = re.compile(r"(?::[0-9]+)?\s*=\s")  # after the only name of results
+
+
+class HasImplicitRegions:
+    """An op whose text may be a single line although it has regions."""
+
+    def implicit_regions(self) -> Callable[[], list[Region]] | None:
+        """Return a function that creates copies of the regions, or None if the regions are printed."""
+        raise NotImplementedError
+
+
+class Template(NamedTuple):
+    """The op of a line, except for its operands and location."""
+
+    op_class: type[Operation]
+    operands: Sequence[tuple[int, Attribute]]  # the index of each among the names on the line, and its type
+    result_types: Sequence[Attribute]
+    properties: Mapping[str, Attribute]
+    attributes: Mapping[str, Attribute]
+    regions: Callable[[], list[Region]] | None
+    has_result_name: bool  # the first name on the line is that of the results
+    column: int  # of the op, not counting the name of the results
+    location: LocationAttr | None  # named at the end of the line
+
+
+def split_line(line: str) -> tuple[str, list[str]]:
+    """Return a pattern, equal for lines that differ only in names of values, and the names, such as `0#1`.
+
+    The pattern has a line break in place of each name. A line that is too long has the pattern of an empty line.
+    """
+    if len(line) > MAX_LINE_LENGTH:
+        return "", []
+    pieces = _VALUE_NAME.split(line)
+    return "\n".join(pieces[::2]), pieces[1::2]
+
+
+def make_template(
+    line: str, start: int, op: Operation, resolved: Sequence[tuple[int, SSAValue]], named: LocationAttr | None
+) -> Template | None:
+    """Return the template of an op parsed from the line at offset `start`, or None if the line does not determine it.
+
+    `resolved` are the operands that were resolved while the line was parsed, with the offsets of their names; `named`
+    is the location at the end of the line. The location of the op is the place of its name.
+    """
+    if not _is_plain(line) or op.successors or tuple([value for _, value in resolved]) != operands_of(op):
+        return None
+    regions: Callable[[], list[Region]] | None = None
+    if op.regions:
+        regions = op.implicit_regions() if isinstance(op, HasImplicitRegions) else None
+        if regions is None:
+            return None
+    assert isinstance(op.location, FileLineColLoc)  # it was parsed
+    column = op.location.column.data
+    names = list(_VALUE_NAME.finditer(line))
+    has_result_name = line.lstrip().startswith("%")
+    if has_result_name:
+        if _RESULT_END.match(line, names[0].end()) is None:  # there are several names
+            return None
+        column -= len(names[0][1])
+    positions = {start + name.start(): position for position, name in enumerate(names)}
+    operands = [(positions.pop(offset, 0), type_of(value)) for offset, value in resolved]
+    if len(positions) != has_result_name or len(operands) + has_result_name != len(names):
+        return None
+    types = tuple(map(type_of, op.results))
+    return Template(type(op), operands, types, op.properties, op.attributes, regions, has_result_name, column, named)
+
+
+def _is_plain(line: str) -> bool:
+    """Return whether a line is short, and each `%` on it begins a name: none is in a string or in a comment."""
+    if len(line) > MAX_LINE_LENGTH or "\\" in line or "//" in line:
+        return False
+    return all(piece.count('"') % 2 == 0 for piece in line.split("%"))
 
 
 class ScopedParser(LocationParser):
@@ -207,3 +291,105 @@ def column_attr(number: int) -> IntAttr:
 @cache
 def _is_isolated(op_class: type[Operation]) -> bool:
     return op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+
+
+class RepeatingParser(ScopedParser):
+    """A parser that parses equal lines of blocks only once."""
+
+    def __init__(self, context: Context, text: str, file: str) -> None:
+        # By default dialect and by pattern of the line.
+        self._templates: defaultdict[str, dict[str, Template]] = defaultdict(dict)
+        self._locations, self._argument_locations = {}, {}
+        super().__init__(context, text, file)
+
+    def _parse_block_body(self, block: Block) -> None:
+        templates = self._templates[self._default_dialect()]
+        while True:
+            if templates:
+                self._parse_repeated_lines(block, templates)
+            line = self.lines.index_at_begin(self.position())
+            outer, self._resolved = self._resolved, []
+            op = self.parse_optional_operation()
+            if op is not None:
+                append_op(block, op)
+                if line is not None and self._ends_on(line):
+                    self._remember_line(line, op, templates)
+            self._resolved = outer
+            if op is None:
+                return
+
+    def _ends_on(self, line: int) -> bool:
+        """Return whether the tokens parsed last end on a line, and are the last ones on it."""
+        end = self.lines.starts[line + 1] - 1
+        return self.consumed <= end and not self.lexer.input.content[self.consumed : end].strip()
+
+    def _remember_line(self, line: int, op: Operation, templates: dict[str, Template]) -> None:
+        """Add the template of a line, whose only op was parsed last."""
+        text, start = self.lines.texts[line], self.lines.starts[line]
+        template = make_template(text, start, op, self._resolved, self._locations.get(self._offset_of(op)))
+        if template is not None:
+            templates[split_line(text)[0]] = template
+
+    def _parse_repeated_lines(self, block: Block, templates: Mapping[str, Template]) -> None:
+        """Parse the ops on the next lines, up to the first line that repeats no earlier one or that has a problem."""
+        index = self.lines.index_at_begin(self.position())
+        if index is None:
+            return
+        texts, defined, undefined, op = self.lines.texts, self.ssa_values, self.forward_ssa_references, None
+        while index < len(texts):
+            pattern, names = split_line(texts[index])
+            template = templates.get(pattern)
+            if template is None:
+                break
+            op_class, expected, result_types, properties, attributes, regions, has_result_name, column, named = template
+            operands = self._operands_on_line(names, expected)
+            result = names[0] if has_result_name else ""
+            if operands is None or result in defined or result in undefined:
+                break
+            column += len(result)
+            location = make_location(self._file, index + 1, column_attr(column))
+            op = append_new_op(block, op_class, operands, result_types, properties, attributes, location)
+            if regions is not None:
+                for region in regions():
+                    op.add_region(region)
+            if has_result_name:
+                defined[result] = op.results
+                self._scope.append(result)
+            if named is not None:
+                self._locations[self.lines.starts[index] + column - 1] = named
+            index += 1
+        if op is not None:
+            self._resume_from(self.lines.starts[index] - 1)
+            self._keep_location(self._offset_of(op), self.parse_optional_location())  # it may be on the next line
+
+    def _operands_on_line(
+        self, names: Sequence[str], expected: Sequence[tuple[int, Attribute]]
+    ) -> list[SSAValue] | None:
+        """Return the values with some of the names on a line, or None if one is undefined or has another type."""
+        defined = self.ssa_values
+        operands: list[SSAValue] = []
+        for position, value_type in expected:
+            values = defined.get(names[position])
+            value = item_of(values, 0) if values else self._result_numbered(names[position])
+            if value is None or (value._type is not value_type and value._type != value_type):
+                return None
+            operands.append(value)
+        return operands
+
+    def _result_numbered(self, name: str) -> SSAValue | None:
+        """Return the value with a name such as `0#1`, or None if it is not defined."""
+        name, _, index = name.partition("#")
+        values = self.ssa_values.get(name, ())
+        return values[int(index)] if index and int(index) < len(values) else None
+
+    def _offset_of(self, op: Operation) -> int:
+        """Return the offset at which the name of a parsed op begins."""
+        assert isinstance(op.location, FileLineColLoc)
+        return self.lines.starts[op.location.line.data - 1] + op.location.column.data - 1
+
+    def _keep_location(self, start: int, location: LocationAttr | None) -> None:
+        if location is not None:
+            self._locations[start] = location
+
+    def _default_dialect(self) -> str:
+        return DEFAULT_DIALECTS.get(self._enclosing[-1][0], "") if self._enclosing else "builtin"

@@ -12,6 +12,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.stablehlo import control as stablehlo
 from sdy.dialects.stablehlo.calls import CompositeOp
 
@@ -78,7 +79,8 @@ def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
     """
     functions: dict[ModuleOp, dict[str, FuncOp]] = {}
     for op in ops:
-        module = _module_of(op)
+        module = enclosing(op, ModuleOp)
+        assert module is not None  # a module is verified
         if module not in functions:
             found = [func for func in module.ops if type(func) is FuncOp]
             functions[module] = {func.sym_name.data: func for func in reversed(found)}
@@ -91,15 +93,6 @@ def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
         operand_types, result_types = tuple(map(type_of, operands_of(op))), tuple(map(type_of, op.results))
         _check_types(op, "SDY-D023", "operand", "argument", func, types.inputs.data, operand_types)
         _check_types(op, "SDY-D023", "result", "result", func, types.outputs.data, result_types)
-
-
-def _module_of(op: Operation) -> ModuleOp:
-    """Return the innermost module around an op."""
-    parent = op.parent_op()
-    while not isinstance(parent, ModuleOp):
-        assert parent is not None  # a module is verified
-        parent = parent.parent_op()
-    return parent
 
 
 def _check_types(

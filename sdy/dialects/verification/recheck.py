@@ -1,30 +1,32 @@
-"""Verification of the ops of a valid module that have changed, and of those that depend on them."""
-
+"""Verification of a module again and again, as passes change it: only what has changed, and what depends on it."""
 
 # pyright: reportPrivateUsage=false
 # Links between ops are read from private fields, as in `sdy.dialects.ir.walk`: properties are function calls.
 
 from __future__ import annotations
 
-# pyright: reportPrivateUsage=false
-# Links between ops are read from private fields, as in `sdy.dialects.ir.walk`: properties are function calls.
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, count
 from math import inf
+from typing import Self
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, OpResult
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.edit_log import EditLog, watch
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import blocks_of, of_class, ops_in, pre_order
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ConstantOp, MeshOp, PropagationBarrierOp
 from sdy.dialects.sdy.regions import ComputationOp, ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.verification.attribute_checks import PROPAGATION_EDGES, AttributeChecks
-from sdy.dialects.verification.changes import Changes
 from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import (
     OpChecks,
@@ -37,7 +39,92 @@ from sdy.dialects.verification.op_checks import (
 from sdy.dialects.verification.sdy_ops import STRUCTURE_RULES, USE_RULES, check_structure, check_use
 from sdy.dialects.verification.sdy_scope import Scope
 from sdy.dialects.verification.sdy_shardings import check_function_shardings, check_symbols
-from sdy.dialects.verification.verify_module import CallLikeOp, check_is_visible, is_plain
+from sdy.dialects.verification.verify_module import CallLikeOp, check_is_visible, is_plain, verify_module
+
+
+class Membership:
+    """Tells which ops are in a module. Valid while no op is moved."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._blocks: dict[int, bool] = {}  # whether a block is in the module, by its id
+
+    def has(self, op: Operation) -> bool:
+        """Return whether `op` is the module or inside it."""
+        block = op.parent
+        if block is None:
+            return op is self._module
+        known = self._blocks.get(id(block))
+        if known is None:
+            owner = block.parent_op()
+            known = self._blocks[id(block)] = owner is not None and self.has(owner)
+        return known
+
+    def inside(self, ops: Iterable[Operation]) -> dict[int, Operation]:
+        """Return those of the ops that are in the module, by id."""
+        blocks, has, found = self._blocks, self.has, dict[int, Operation]()
+        for op in ops:
+            known = blocks.get(id(op.parent))  # without a call for each op
+            if known or (known is None and has(op)):
+                found[id(op)] = op
+        return found
+
+
+@dataclass(slots=True)
+class Changes:
+    """The ops of a module that have changed, by id. Those with other attributes may be outside of the module."""
+
+    membership: Membership
+    touched: dict[int, Operation] = field(default_factory=dict[int, Operation])  # new, moved, or with another field
+    attributes: list[Operation] = field(default_factory=list[Operation])  # others, with other attributes
+    placed: list[Operation] = field(default_factory=list[Operation])  # the touched ones that were inserted or moved
+    order: bool = False  # ops were inserted, moved or erased
+
+    @staticmethod
+    def of(module: ModuleOp, log: EditLog) -> Changes:
+        """Return the ops that were edited, and those to which the edit of another op, block or region matters."""
+        # The values of the log are copied, because another thread may edit another module at the same time.
+        changes = Changes(Membership(module), order=bool(log.placed or log.placed_containers))
+        placed, values = list(log.placed.values()), list(log.values)
+        for container in list(log.placed_containers.values()):
+            for block in container.blocks if isinstance(container, Region) else (container,):
+                values += block.args
+                placed += (ops := ops_in(block))
+                for op in ops:
+                    values += op.results
+        for op in list(placed):
+            if op.regions:
+                placed += pre_order(op)
+        changes.touched = changes.membership.inside(placed)
+        changes.placed = list(changes.touched.values())
+        changes.touch(list(log.written.values()))
+        changes.touch([op for op in log.reduced.values() if not is_verified_by_signature(type(op))])
+        changes.touch(map(_owner, [*log.containers.values(), *log.placed_containers.values()]))
+        changes.touch(map(op_of, list(log.values)))
+        changes.touch(_users(values))
+        touched = changes.touched
+        changes.touch([op.parent_op() for op in touched.values() if op._next_op is None])
+        changes.attributes = [op for key, op in list(log.attributes.items()) if key not in touched]
+        return changes
+
+    def touch(self, ops: Iterable[Operation | None]) -> None:
+        """Add those ops to the touched ones that are in the module."""
+        touched = self.touched
+        touched |= self.membership.inside(op for op in ops if op is not None and id(op) not in touched)
+
+
+def _owner(container: Block | Region) -> Operation | None:
+    return container.parent if isinstance(container, Region) else container.parent_op()
+
+
+def _users(values: Iterable[SSAValue]) -> list[Operation]:
+    users: list[Operation] = []
+    for value in values:
+        use = value.first_use
+        while use is not None:
+            users.append(use.operation)
+            use = use._next_use
+    return users
 
 
 @cache
@@ -295,3 +382,54 @@ class BlockOrder:
 
     def _number_block(self, block: Block) -> None:
         self._numbers.update(zip(map(id, ops_in(block)), count(0.0), strict=False))
+
+
+class VerifiedModule:
+    """A module that was valid when it was last verified. It may be changed only within `listening`."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        """Verify all of the module. Raises: SdyError for the first problem."""
+        self._module = module
+        self._op_checks = OpChecks()
+        self._attribute_checks = AttributeChecks(self._op_checks.numbers)
+        self._edits = EditLog()
+        self._verify_all()
+        watch((module, *pre_order(module)))
+
+    @contextmanager
+    def listening(self) -> Generator[Self, None, None]:
+        """Notice what is changed."""
+        with self._edits.listening():
+            yield self
+
+    def verify(self) -> None:
+        """Verify what has changed since the module was last valid, and what depends on it.
+
+        Raises: SdyError for the first problem in the module, the same as `verify_module`.
+        """
+        if self._edits.is_empty():
+            return
+        changes = Changes.of(self._module, self._edits)
+        watch(changes.touched.values())
+        self._order.forget(list(self._edits.placed))
+        functions_before, meshes_before = len(self._ops.functions), self._ops.meshes
+        self._ops.update(changes)
+        meshes = self._ops.meshes
+        if not self._ops.is_usual or meshes != meshes_before or any(id(op) in changes.touched for op in meshes):
+            self._verify_all()
+        else:
+            self._verify_changes(changes, functions_before)
+        self._edits.clear()
+
+    def _verify_changes(self, changes: Changes, functions_before: int) -> None:
+        recheck = Recheck(self._module, self._ops, self._order, self._scope, self._op_checks, self._attribute_checks)
+        try:
+            recheck.check(changes, functions_before)
+        except SdyError:
+            verify_module(self._module)  # raises the error for the first problem
+            raise
+
+    def _verify_all(self) -> None:
+        verify_module(self._module, self._op_checks, self._attribute_checks)
+        self._ops, self._order = OpsToRecheck(self._module), BlockOrder()
+        self._scope = Scope(meshes_of(self._module))

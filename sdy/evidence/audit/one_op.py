@@ -33,7 +33,7 @@ from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.field.numbers import field_of_draw
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import KernelContext
-from sdy.interpreter.ops.reducer import FOLDS, AnyFold
+from sdy.interpreter.ops.reduction import FOLDS, AnyFold
 from sdy.model.shape import StaticShape
 from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 

@@ -21,8 +21,7 @@ from sdy.compile.options import CompileOptions
 from sdy.compile.propagated import boundary_of
 from sdy.compile.source_text import read_module
 from sdy.compile.written_program import WrittenProgram
-from sdy.cost.hlo_statistics import HloModule
-from sdy.cost.statistics import Statistics, statistics_of
+from sdy.cost.statistics import HloModule, Statistics, statistics_of
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.diagnostics.progress import note_step
 from sdy.diagnostics.wording import exit_text
@@ -30,7 +29,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
-from sdy.dialects.stablehlo.call_targets import check_no_python_call, python_call_in
+from sdy.dialects.stablehlo.calls import check_no_python_call, python_call_in
 from sdy.evidence.partitioners.table import PartitionerResult
 from sdy.evidence.runs.verification import compare_up_to, deviations
 from sdy.interpreter.arrays.element_types import Array

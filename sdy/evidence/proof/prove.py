@@ -17,7 +17,7 @@ from sdy.dialects.ir.op_location import span_of, user_code_error_at
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import block_of
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.evidence.local_program import check_local_program
 from sdy.evidence.proof.control import placed_like
 from sdy.evidence.proof.factors import attributes_of, batched, by_rule, elementwise

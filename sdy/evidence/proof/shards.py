@@ -9,7 +9,7 @@ from itertools import islice, product
 
 from xdsl.ir import Operation
 
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.evidence.proof.offsets import Offset, at, offset
 from sdy.evidence.proof.readings import plain_readings
 from sdy.evidence.proof.relations import (

@@ -10,9 +10,8 @@ from typing import cast
 import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
-from sdy.dialects.stablehlo.call_targets import is_identity_call, is_ragged_all_to_all
-from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.attributes.types import TokenType
+from sdy.dialects.stablehlo.calls import CustomCallOp, is_identity_call, is_ragged_all_to_all
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.evidence.proof.compute import Computation, Placement, computed

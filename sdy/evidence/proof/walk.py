@@ -16,8 +16,7 @@ from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
-from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 from sdy.evidence.proof.known import as_known, element_type, whole
 from sdy.evidence.proof.op_sets import KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
 from sdy.evidence.proof.relations import (

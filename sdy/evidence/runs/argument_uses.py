@@ -15,7 +15,7 @@ from sdy.dialects.ir.symbols import functions_of, main_block
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.call_targets import is_ragged_all_to_all
+from sdy.dialects.stablehlo.calls import is_ragged_all_to_all
 from sdy.dialects.stablehlo.control import CaseOp, WhileOp
 from sdy.dialects.stablehlo.elementwise import (
     AddOp,

@@ -16,14 +16,14 @@ from sdy.compile.origin import Origin
 from sdy.compile.signature import Call
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import similar_name_hint
+from sdy.dialects.ir.func_attrs import with_single_quotes
 from sdy.dialects.ir.op_location import located, span_of
-from sdy.dialects.ir.result_names import with_single_quotes
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.evidence.runs.argument_uses import argument_uses, positive_arguments
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float, is_integer
 from sdy.interpreter.failure import check_size, out_of_memory
-from sdy.interpreter.inputs import check_inputs
+from sdy.interpreter.run import check_inputs
 from sdy.report.explanation.value_names import ValueNames
 
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"  # what an .npz file begins with

@@ -19,7 +19,7 @@ from sdy.dialects.stablehlo import collectives as ops
 from sdy.dialects.stablehlo.random import RngOp
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
 from sdy.interpreter.devices.replica_groups import AxisGroups, grid_for, layout_of
-from sdy.interpreter.ops.collective_groups import groups_in, groups_of
+from sdy.interpreter.ops.collectives import groups_in, groups_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 
 Axes = frozenset[int]  # of the grid

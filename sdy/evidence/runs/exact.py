@@ -18,8 +18,7 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.stablehlo.call_targets import names_of_call
-from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.calls import CustomCallOp, names_of_call
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
 from sdy.evidence.runs.both_programs import BothPrograms
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly

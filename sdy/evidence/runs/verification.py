@@ -24,7 +24,7 @@ from sdy.evidence.sizes.reduce_sizes import SizeChange
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.rounding_errors import errors, largest
 from sdy.interpreter.ops.custom_calls import is_opaque
-from sdy.report.html.fragment import tables_html
+from sdy.report.html.markup import tables_html
 from sdy.report.tables.program_tables import errors_table
 
 # Results of others may differ by so many times what two right programs, ours, differ by.

@@ -13,8 +13,7 @@ from xdsl.ir import Attribute
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.quant import UniformQuantizedType
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
-from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 from sdy.interpreter.arrays.field_types import COMPLEX, REAL, ComplexFieldType, FieldType
 
 Array = NDArray[np.generic]

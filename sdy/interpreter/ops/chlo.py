@@ -8,24 +8,30 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.ir import Operation
 
+from sdy.dialects.chlo import broadcast, structured
 from sdy.dialects.chlo import elementwise as ops
-from sdy.dialects.chlo import structured
+from sdy.dialects.chlo.broadcast import plain_op
 from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.interpreter.arrays.element_types import (
     Array,
+    DType,
     compute_dtype,
     dtype_of_type,
+    is_bool,
     is_complex,
     is_float,
+    is_integer,
     is_signed,
 )
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, pointwise
-from sdy.interpreter.ops import special
+from sdy.interpreter.ops import elementwise, special
 from sdy.interpreter.ops.arithmetic import Compute, in_compute_dtype, in_exact_dtype, multiply
 from sdy.interpreter.ops.conversion import converted
-from sdy.interpreter.ops.sorting import stable_order, total_order
+from sdy.interpreter.ops.elementwise import comparison, complex_of
+from sdy.interpreter.ops.linalg import stable_order, total_order
 
 KERNELS = KernelTable()
 
@@ -240,3 +246,83 @@ def _stacked(context: KernelContext, column: Arrays, dim: int) -> Array:
     leading = np.broadcast_shapes(*(context.leading(array) for array in column))
     full = [np.broadcast_to(array, leading + context.local(array)) for array in column]
     return np.stack(full, axis=context.rank + dim)
+
+
+# The functions of the ops without broadcasting.
+FUNCTIONS_OF_BROADCAST: dict[type[Operation], Compute] = {
+    **{
+        each: elementwise.FUNCTIONS[plain]
+        for each in broadcast.OPS
+        if (plain := plain_op(each)) in elementwise.FUNCTIONS
+    },
+    broadcast.BroadcastNextAfterOp: FUNCTIONS[ops.NextAfterOp],
+    broadcast.BroadcastPolygammaOp: FUNCTIONS[ops.PolygammaOp],
+    broadcast.BroadcastSelectOp: np.where,
+    broadcast.BroadcastZetaOp: FUNCTIONS[ops.ZetaOp],
+}
+# The element types for which a function is defined. CHLO allows other ones, which the op without broadcasting does not.
+DEFINED_FOR: dict[type[Operation], Callable[[DType], bool]] = {
+    **dict.fromkeys(
+        (broadcast.BroadcastAndOp, broadcast.BroadcastOrOp, broadcast.BroadcastXorOp),
+        lambda dtype: is_integer(dtype) or is_bool(dtype),
+    ),
+    **dict.fromkeys(
+        (
+            broadcast.BroadcastShiftLeftOp,
+            broadcast.BroadcastShiftRightArithmeticOp,
+            broadcast.BroadcastShiftRightLogicalOp,
+        ),
+        is_integer,
+    ),
+    broadcast.BroadcastSubtractOp: lambda dtype: not is_bool(dtype),
+}
+
+
+@KERNELS.of(*FUNCTIONS_OF_BROADCAST)
+def function_of_broadcast_elements(op: Operation) -> Kernel:
+    """Broadcast the operands and apply the function of the op.
+
+    Raises: SdyError SDY-X018 if it is not defined for their element type.
+    """
+    is_defined = DEFINED_FOR.get(type(op))
+    if is_defined is not None and not is_defined(dtype_of_type(op.operands[0].type)):
+        raise failure("SDY-X018", f"{op.name} is not defined for {op.operands[0].type}")
+    return broadcast_first(op, pointwise(FUNCTIONS_OF_BROADCAST[type(op)]))
+
+
+@KERNELS.of(broadcast.BroadcastCompareOp)
+def broadcast_compare(op: broadcast.BroadcastCompareOp) -> Kernel:
+    """Broadcast the operands and compare them."""
+    compare_type = None if op.compare_type is None else op.compare_type.data
+    return broadcast_first(op, pointwise(comparison(op.comparison_direction.data, compare_type)))
+
+
+@KERNELS.of(broadcast.BroadcastComplexOp)
+def broadcast_complex(op: broadcast.BroadcastComplexOp) -> Kernel:
+    """Broadcast the operands and combine them to complex numbers."""
+    return broadcast_first(op, pointwise(complex_of(dtype_of_type(op.result.type))))
+
+
+def broadcast_first(op: Operation, plain: Kernel) -> Kernel:
+    """Return the kernel that broadcasts the operands of an op to a common shape, and calls the one without it."""
+    written = op.properties.get("broadcast_dimensions")
+    dims = None if written is None else ints_of(written)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        rank = max(len(context.local(array)) for array in arrays)
+        operands_of_rank = [_with_rank(context, array, dims, rank) for array in arrays]
+        sizes = np.broadcast_shapes(*(context.local(array) for array in operands_of_rank))
+        full = [np.broadcast_to(array, context.leading(array) + sizes) for array in operands_of_rank]
+        return plain(context, tuple(full))
+
+    return kernel
+
+
+def _with_rank(context: KernelContext, array: Array, dims: tuple[int, ...] | None, rank: int) -> Array:
+    """Return the array with `rank` dims: its own at `dims`, by default the last ones, and new dims of size 1."""
+    local = context.local(array)
+    if len(local) == rank:
+        return array
+    places = tuple(range(rank - len(local), rank)) if dims is None else dims
+    size_along = dict(zip(places, local, strict=True))
+    return array.reshape(context.leading(array) + tuple(size_along.get(dim, 1) for dim in range(rank)))

@@ -1,31 +1,197 @@
-"""Kernels of the collectives, and of the ops that return device numbers."""
+"""Kernels of the collectives, of point-to-point transfers, and of the ops that return device numbers.
+
+The devices of a collective are named by replica groups, by pairs, or by the axes of a mesh.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
 
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.ir.op_location import located
+from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.stablehlo import collectives as ops
+from sdy.dialects.stablehlo.attributes.attrs import has_channel
+from sdy.dialects.stablehlo.attributes.replica_groups import HloMeshAttr, ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.arrays.field_types import is_field
-from sdy.interpreter.devices.grid import Grid
+from sdy.interpreter.arrays.literals import array_of
+from sdy.interpreter.devices.grid import Grid, IntArray, axes_of_ref, grid_of_mesh, positions_by_id
 from sdy.interpreter.devices.replica_groups import (
+    GroupingStrategy,
     GroupLayout,
     IndexGroups,
+    ReplicaGroups,
+    Rows,
+    device_groups,
     layout_of,
     layouts_of,
 )
-from sdy.interpreter.devices.source_map import received, sources_of_broadcast, sources_of_pairs
 from sdy.interpreter.failure import failure
 from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, operand_count, uniform
-from sdy.interpreter.ops.collective_groups import groups_of, transfers_of
-from sdy.interpreter.ops.reducer import FOLDS, Reducer
+from sdy.interpreter.ops.reduction import FOLDS, Reducer
+from sdy.model.axis import AxisRef, SubAxis
+from sdy.model.mesh import Mesh, MeshAxis
+
+
+def groups_of(op: ops.GroupedOp) -> ReplicaGroups:
+    """Return the groups of a collective op. Raises: SdyError SDY-X004 if it names an undefined mesh."""
+    if isinstance(op.replica_groups, ReplicaGroupMeshAxesAttr):
+        return ReplicaGroups(_rows_of_axes(op, op.replica_groups.data), GroupingStrategy.FLATTENED_IDS)
+    return ReplicaGroups(_rows(op.replica_groups), _strategy_of(op))
+
+
+def groups_in(root: Operation) -> Iterator[ReplicaGroups]:
+    """Yield the groups of all collective ops inside `root`."""
+    for op in root.walk():
+        if ops.is_grouped(op):
+            try:
+                yield groups_of(op)
+            except SdyError as error:
+                raise located(error, op) from error
+
+
+def transfers_of(op: ops.CollectivePermuteOp) -> ReplicaGroups:
+    """Return the (source, target) pairs as groups of two."""
+    strategy = GroupingStrategy.CROSS_PARTITION if has_channel(op) else GroupingStrategy.CROSS_REPLICA
+    return ReplicaGroups(_rows(op.source_target_pairs), strategy)
+
+
+def _rows(table: DenseElementsAttr) -> Rows:
+    return tuple(tuple(row) for row in array_of(table.data).tolist() if row)
+
+
+def _strategy_of(op: ops.GroupedOp) -> GroupingStrategy:
+    match op:
+        case ops.CrossReplicaSumOp():
+            return GroupingStrategy.CROSS_REPLICA
+        case ops.AllToAllOp() | ops.CollectiveBroadcastOp() | ops.CollectiveReduceOp():
+            return GroupingStrategy.CROSS_PARTITION if has_channel(op) else GroupingStrategy.CROSS_REPLICA
+        case _:
+            if op.use_global_device_ids is not None:
+                return GroupingStrategy.FLATTENED_IDS
+            return GroupingStrategy.CROSS_REPLICA_AND_PARTITION if has_channel(op) else GroupingStrategy.CROSS_REPLICA
+
+
+def _rows_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Rows:
+    """Return groups of devices that differ along these axes only, in the order of the axes."""
+    mesh = _mesh_of(op, groups)
+    refs = [AxisRef(ref.name, None if ref.sub_axis is None else SubAxis(*ref.sub_axis)) for ref in groups.axes]
+    missing = [ref.name for ref in refs if not mesh.has_axis(ref.name)]
+    if missing:
+        raise failure("SDY-X009", f'the mesh of the replica groups has no axis "{missing[0]}"')
+    grid = grid_of_mesh(mesh, refs)
+    inner = [axis for ref in refs for axis in axes_of_ref(grid, ref, mesh)]
+    outer = [axis for axis in range(grid.rank) if axis not in inner]
+    ids = grid.ids.reshape(grid.sizes).transpose([*outer, *inner])
+    rows = ids.reshape((*ids.shape[: len(outer)], -1)).reshape((-1, ids[(0,) * len(outer)].size))
+    return tuple(tuple(row) for row in rows.tolist())
+
+
+def _mesh_of(op: Operation, groups: ReplicaGroupMeshAxes) -> Mesh:
+    if isinstance(groups.mesh, HloMeshAttr):
+        axes = tuple(MeshAxis(axis.name, axis.size) for axis in groups.mesh.data.axes)
+        ids = groups.mesh.data.device_ids
+        return Mesh(axes, () if ids is None else ids.get_ints())
+    name = groups.mesh.string_value() if isinstance(groups.mesh, SymbolRefAttr) else str(groups.mesh)
+    mesh = visible_meshes(op).get(name)
+    if mesh is None:
+        raise failure("SDY-X004", f"mesh @{name} is not defined", hint="define it with sdy.mesh")
+    return mesh
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceMap:
+    """For each row-major position along the `moving` axes of the grid, the position that it receives from.
+
+    -1 means that the position receives zeros. Along the other axes every device receives from its own coordinate.
+    """
+
+    grid: Grid
+    moving: tuple[int, ...]
+    positions: IntArray
+
+
+@lru_cache(maxsize=1024)
+def sources_of_pairs(transfers: ReplicaGroups, grid: Grid) -> SourceMap:
+    """Return the sources of (source, target) pairs. Raises: SdyError SDY-X010 if one device of a pair is absent."""
+    pairs = device_groups(transfers, grid.replica_count, grid.partition_count) if transfers.rows else ()
+    return _source_map(grid, pairs)
+
+
+@lru_cache(maxsize=1024)
+def sources_of_broadcast(groups: ReplicaGroups, grid: Grid, root: int) -> SourceMap:
+    """Return the sources of a broadcast from member `root` of every group to all its members.
+
+    Raises: SdyError SDY-X009 if a group has no such member.
+    """
+    rows = device_groups(groups, grid.replica_count, grid.partition_count)
+    if not all(0 <= root < len(row) for row in rows):
+        raise failure(
+            "SDY-X009", f"the root of a broadcast is member {root}, but a group has {min(map(len, rows))} devices"
+        )
+    return _source_map(grid, ((row[root], target) for row in rows for target in row))
+
+
+def received(array: Array, sources: SourceMap) -> Array:
+    """Return what each device receives. Axes along which nothing moves keep their size."""
+    grid, moving = sources.grid, sources.moving
+    still = [axis for axis in range(grid.rank) if axis not in moving]
+    order = [*moving, *still]
+    sizes = [grid.sizes[axis] if axis in moving else array.shape[axis] for axis in range(grid.rank)]
+    full = np.broadcast_to(array, (*sizes, *array.shape[grid.rank :]))
+    ordered = full.transpose([*order, *range(grid.rank, array.ndim)])
+    coordinates = np.unravel_index(np.maximum(sources.positions, 0), grid.sizes) if grid.rank else ()
+    taken = ordered[tuple(coordinates[axis] for axis in moving)] if moving else ordered[np.newaxis]
+    is_target = (sources.positions >= 0).reshape((-1,) + (1,) * (taken.ndim - 1))
+    values = np.where(is_target, taken, np.zeros((), array.dtype))
+    unfolded = values.reshape((*(grid.sizes[axis] for axis in moving), *values.shape[1:]))
+    back = [order.index(axis) for axis in range(grid.rank)]
+    return unfolded.transpose([*back, *range(grid.rank, unfolded.ndim)])
+
+
+def _source_map(grid: Grid, pairs: Iterable[tuple[int, ...]]) -> SourceMap:
+    positions = positions_by_id(grid)
+    sources = np.full(grid.position_count, -1, np.int64)
+    for source, target in pairs:
+        if (source in positions) != (target in positions):
+            raise failure(
+                "SDY-X010",
+                f"device {target} receives from device {source}, but only one of them runs this collective",
+                hint="both devices of a pair must exist and reach the same collective",
+            )
+        if target in positions:
+            sources[positions[target]] = positions[source]
+    moving = _moving_axes(grid, sources)
+    index = tuple(slice(None) if axis in moving else 0 for axis in range(grid.rank))
+    return SourceMap(grid, moving, sources.reshape(grid.sizes)[index].reshape(-1))
+
+
+def _moving_axes(grid: Grid, sources: IntArray) -> tuple[int, ...]:
+    """Return the axes along which source and target differ, or on which the source along another axis depends."""
+    table = sources.reshape(grid.sizes)
+    is_none = table < 0
+    coordinates = np.unravel_index(np.maximum(table, 0), grid.sizes) if grid.rank else ()
+    own = np.indices(grid.sizes)
+    moving: list[int] = []
+    for axis in range(grid.rank):
+        first = (slice(None),) * axis + (slice(0, 1),)
+        stays = ((coordinates[axis] == own[axis]) | is_none).all() and (is_none == is_none[first]).all()
+        others = [source for other, source in enumerate(coordinates) if other != axis]
+        if not stays or any(((source != source[first]) & ~is_none).any() for source in others):
+            moving.append(axis)
+    return tuple(moving)
+
 
 KERNELS = KernelTable()
 

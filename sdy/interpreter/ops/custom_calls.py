@@ -13,17 +13,18 @@ from xdsl.ir import Block, Operation
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
-from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.call_targets import (
+from sdy.dialects.stablehlo.attributes.types import TokenType, shape_of
+from sdy.dialects.stablehlo.calls import (
     CALLBACKS,
     CUSTOM_PARTITIONING,
     IDENTITY_CALLS,
     RAGGED_ALL_TO_ALL,
+    CustomCallOp,
+    backend_config_of,
+    is_lapack_call,
     names_of_call,
     ragged_all_to_all_groups,
 )
-from sdy.dialects.stablehlo.calls import CustomCallOp, backend_config_of, is_lapack_call
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, layout_of
@@ -33,7 +34,7 @@ from sdy.interpreter.ops import check
 from sdy.interpreter.ops.collectives import grid_of_devices
 from sdy.interpreter.ops.control import token_value
 from sdy.interpreter.ops.lapack import ROUTINES, lapack_call
-from sdy.interpreter.ops.sorting import sorted_together
+from sdy.interpreter.ops.linalg import sorted_together
 from sdy.interpreter.ops.transfers import by_device, stack_devices
 from sdy.interpreter.user_kernels import kind_text, returned_arrays
 

@@ -1,17 +1,22 @@
-"""Kernels of the `interpreter` dialect: printing and probing values, and running a grid of programs."""
+"""Kernels of the `interpreter` dialect: printing and probing values, and running a grid of programs.
+
+The programs of a grid run cooperatively: one at a time, until it ends or waits for an event in another one.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Generic, TypeVar
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 
 from sdy.dialects import interpreter_dialect as ops
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.text.ssa_names import name_values
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.literals import tensor_text
@@ -20,8 +25,73 @@ from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.failure import failure
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
-from sdy.interpreter.lockstep import Lockstep
 from sdy.interpreter.ops.transfers import by_device
+
+T = TypeVar("T")
+Ready = Callable[[], bool]
+
+
+class Lockstep(Generic[T]):
+    """Runs tasks cooperatively, each in its own thread. The schedule is deterministic: the first ready task runs."""
+
+    def __init__(self, tasks: Sequence[Callable[[], T]]) -> None:
+        self._tasks = tasks
+        self._changed = threading.Condition()
+        self._current: int | None = 0
+        self._ready: dict[int, Ready] = dict.fromkeys(range(len(tasks)), _always)
+        self._results: dict[int, T] = {}
+        self._errors: dict[int, BaseException] = {}
+
+    def run(self) -> list[T]:
+        """Run all tasks and return their results in order. Raises: the exception of the first task that failed."""
+        # Daemon threads: an interrupt of the waiting thread must end the run without waiting for the tasks.
+        threads = [
+            threading.Thread(target=self._run_task, args=(index,), daemon=True) for index in range(len(self._tasks))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return [self._results[index] for index in range(len(self._tasks))]
+
+    def wait_until(self, ready: Ready) -> bool:
+        """Let other tasks run until `ready()`; return False if all of them wait. A running task calls this."""
+        if ready():
+            return True
+        with self._changed:
+            index = self._current
+            assert index is not None
+            self._ready[index] = ready
+            self._resume_next()
+            self._changed.wait_for(lambda: self._current == index or self._current is None)
+            self._ready[index] = _always
+            if self._current is None:
+                self._current = index
+                return False
+        return True
+
+    def _run_task(self, index: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._current == index)
+        try:
+            self._results[index] = self._tasks[index]()
+        except BaseException as error:  # noqa: BLE001 -- raised again by run(), in the thread that waits for this one
+            self._errors[index] = error
+        with self._changed:
+            del self._ready[index]
+            self._resume_next()
+
+    def _resume_next(self) -> None:
+        """Make the first ready task the current one; no task is current if every one left waits."""
+        self._current = next((index for index, ready in self._ready.items() if ready()), None)
+        self._changed.notify_all()
+
+
+def _always() -> bool:
+    return True
+
 
 KERNELS = KernelTable()
 
@@ -29,7 +99,9 @@ KERNELS = KernelTable()
 @KERNELS.of(ops.PrintOp)
 def print_value(op: ops.PrintOp) -> Kernel:
     """Print the value of each device, with the name that the operand has in MLIR."""
-    name = name_values(_function_of(op), unique=False)[op.operand]
+    function = enclosing(op, FuncOp)
+    assert function is not None  # only functions run
+    name = name_values(function, unique=False)[op.operand]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         for _, (value,) in by_device(context, arrays):
@@ -37,14 +109,6 @@ def print_value(op: ops.PrintOp) -> Kernel:
         return ()
 
     return kernel
-
-
-def _function_of(op: Operation) -> Operation:
-    """Return the function that contains the op, which scopes the names of values."""
-    parent = op
-    while not isinstance(parent, FuncOp) and (outer := parent.parent_op()) is not None:
-        parent = outer
-    return parent
 
 
 @KERNELS.of(ops.ProbeOp)

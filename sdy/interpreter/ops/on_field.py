@@ -38,7 +38,7 @@ from sdy.interpreter.failure import failure
 from sdy.interpreter.field import functions
 from sdy.interpreter.field.numbers import Bits, Field, mixed
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, uniform, with_unit_dims
-from sdy.interpreter.ops.chlo_broadcast import broadcast_first
+from sdy.interpreter.ops.chlo import broadcast_first
 from sdy.interpreter.ops.contraction import einsum_subscripts
 from sdy.interpreter.ops.conversion import converted
 from sdy.interpreter.ops.linalg import solving_kernel
@@ -171,7 +171,7 @@ def iota(op: shape.IotaOp | shape.DynamicIotaOp) -> Kernel:
 @KERNELS.of(contraction.EinsumOp)
 def einsum(op: contraction.EinsumOp) -> Kernel:
     """Multiply, and sum over the letters that the result lacks."""
-    product = partial(np.einsum, einsum_subscripts(op, op.einsum_config.data))
+    product = partial(np.einsum, einsum_subscripts(op))
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         left, right = (parts_of(array)[0] for array in arrays)
@@ -183,7 +183,7 @@ def einsum(op: contraction.EinsumOp) -> Kernel:
 @KERNELS.of(contraction.UnaryEinsumOp)
 def unary_einsum(op: contraction.UnaryEinsumOp) -> Kernel:
     """Sum over the letters that the result lacks."""
-    subscripts = einsum_subscripts(op, op.einsum_config.data)
+    subscripts = einsum_subscripts(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         sums = (field_of(context).reduced(np.einsum(subscripts, part)) for part in parts_of(arrays[0]))

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sdy.jax.jitted.function import JittedFunction
+from sdy.jax.jitted import JittedFunction
 from sdy.jax.to_stablehlo.pytrees import flattened
 
 

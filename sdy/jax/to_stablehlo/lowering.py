@@ -1,4 +1,9 @@
-"""Lowers a JAX function to StableHLO text, and collects its pytrees, devices and source lines."""
+"""Lowers a JAX function to StableHLO text, and collects its pytrees, devices and source lines.
+
+A call of a function of `jax.experimental.custom_partitioning` is found by its key. On shards, it runs what its
+partition function returns for an array of that size that is not sharded: collectives inside of the partition function
+are left out, since the sharding rule says what is reduced.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +13,68 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import jax
 import jax.export
-from jax.sharding import AbstractMesh, AxisType, NamedSharding
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, jaxpr_as_fun
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.text.source_lines import line_of_user, scope_of_name
-from sdy.interpreter.arrays.element_types import Array
-from sdy.jax.to_stablehlo.custom_partitions import custom_partitions, equations_in
+from sdy.interpreter.arrays.element_types import Array, DType
 from sdy.jax.to_stablehlo.pytrees import Leaf, TreeSignature
+
+_PRIMITIVE = "custom_partitioning"
+
+
+def custom_partitions(lowering: Any, params: Mapping[str, object]) -> dict[str, Callable[..., Sequence[Array]]]:
+    """Return the functions of a lowering, which JAX keeps alive, and whose calls are in the parameters of a trace."""
+    calls = [equation.params for equation in equations_in(params) if equation.primitive.name == _PRIMITIVE]
+    kept = (each for each in lowering.compile_args["keepalive"] or () if hasattr(each, "infer_sharding_from_operands"))
+    return {str(id(each)): _CustomPartition(each, calls) for each in kept}
+
+
+def equations_in(params: Mapping[str, object]) -> Iterator[JaxprEqn]:
+    """Yield the equations in the parameters of a primitive or of a traced call, with those of nested functions."""
+    for leaf in cast(list[object], jax.tree.leaves(dict(params))):
+        if isinstance(leaf, ClosedJaxpr | Jaxpr):
+            for equation in leaf.eqns:
+                yield equation
+                yield from equations_in(equation.params)
+
+
+@dataclass(frozen=True, slots=True)
+class _CustomPartition:
+    """One call. `info` is what JAX stores about it, `calls` are the parameters of all calls of the program."""
+
+    info: Any
+    calls: Sequence[Mapping[str, Any]]
+
+    def __call__(self, *arrays: Array, results: Sequence[tuple[tuple[int, ...], DType]]) -> Sequence[Array]:
+        """Return the results for global arrays by the function itself, for shards by its partition function."""
+        kinds = [(each.shape, each.dtype) for each in arrays]
+        for call in self.calls:
+            own = [(each.shape, each.dtype) for each in call["call"].in_avals]
+            if call["partition"] is self.info.partition and own == kinds:
+                return tuple(map(np.asarray, cast(list[Array], jaxpr_as_fun(call["call"])(*arrays))))
+        return tuple(map(np.asarray, cast(list[Array], jax.tree.leaves(self._on_shards(arrays, results)))))
+
+    def _on_shards(self, arrays: Sequence[Array], results: Sequence[tuple[tuple[int, ...], DType]]) -> object:
+        info = self.info
+        whole = NamedSharding(info.mesh, PartitionSpec())
+        kinds = [(each.shape, each.dtype) for each in arrays]
+        operands, expected = (
+            [jax.ShapeDtypeStruct(*kind, sharding=whole) for kind in each] for each in (kinds, results)
+        )
+        trees = info.in_tree.unflatten(operands), info.out_tree.unflatten(expected)
+        _, function, _, _ = info.partition(*info.static_args, info.mesh, *trees)
+        return cast(object, jax.jit(function)(*info.in_tree.unflatten(arrays)))
+
 
 _DEVICES_HINT = (
     "put both on one mesh with jax.device_put(array, NamedSharding(mesh, spec)); uncommitted arrays follow the others"
@@ -297,3 +350,65 @@ def _devices_text(devices: tuple[int, ...]) -> str:
     if -1 in devices:
         return f"{len(devices)} devices of an abstract mesh"
     return f"device{'s' * (len(devices) > 1)} {', '.join(map(str, devices))}"
+
+
+@dataclass(frozen=True)
+class RebasedCall:
+    """A lowered call on one mesh."""
+
+    lowered: Lowered[Any]
+
+    def assignment(self, prefix: Any, *, is_input: bool) -> str:
+        """Return the option that places arguments or results, from a prefix tree of names of meshes, or None."""
+        signature = self.lowered.signature
+        if prefix == () or prefix is None:
+            return ""
+        tree = signature.in_tree if is_input else signature.out_tree
+        full = jax.tree.unflatten(tree, range(tree.num_leaves))
+        names = jax.tree.leaves(
+            jax.tree.broadcast(prefix, full[0] if is_input else full, is_leaf=_is_none), is_leaf=_is_none
+        )
+        kept = sorted(signature.used) if is_input else range(len(names))
+        return ",".join(f"{position}@{names[index]}" for position, index in enumerate(kept) if names[index] is not None)
+
+
+def _is_none(each: object) -> bool:
+    return each is None
+
+
+def devices_of(meshes: Iterable[Any]) -> tuple[object, ...]:
+    """Return the devices of meshes, one mesh after the other; none if one is abstract."""
+    found = list(meshes)
+    if any(isinstance(mesh, AbstractMesh) for mesh in found):
+        return ()
+    return tuple(device for mesh in found for device in mesh.devices.flat)
+
+
+def rebased_call(
+    func: Callable[..., Any],
+    mesh: Any,
+    args: Sequence[Any],
+    in_shardings: Any,
+    out_shardings: Any,
+    donate_argnums: int | Sequence[int],
+) -> RebasedCall:
+    """Lower a call of `func` with all shardings on `mesh`. Raises: ValueError if one is on a mesh of another shape."""
+
+    def sharding(each: Any, what: str) -> Any:
+        if not isinstance(each, NamedSharding):
+            return each
+        if dict(each.mesh.shape) != dict(mesh.shape):
+            message = "Sharding mismatch when standardizing sharding to use the same mesh for"
+            raise ValueError(f'{message} "{what}": {each.mesh} has other axes than {mesh}.')
+        return NamedSharding(mesh, each.spec)
+
+    def argument(each: Any) -> Any:
+        found = sharding(getattr(each, "sharding", None), "lowering_args")
+        known = found if isinstance(found, NamedSharding) else None
+        return jax.ShapeDtypeStruct(jax.numpy.shape(each), jax.dtypes.result_type(each), sharding=known)
+
+    options: dict[str, Any] = {"donate_argnums": donate_argnums}
+    for name, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if given is not None:
+            options[name] = jax.tree.map(partial(sharding, what=name), given)
+    return RebasedCall(lower(jax.jit(func, **options), jax.tree.map(argument, tuple(args)), {}))

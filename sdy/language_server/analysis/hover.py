@@ -10,8 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.sharded_types import local_type, static_shape
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import local_type, static_shape, tensor_bytes
 from sdy.grammar.write import write_mesh, write_rule, write_sharding
 from sdy.language_server.analysis.analysed_text import AnalysedText
 from sdy.language_server.text.value_index import Definition

@@ -11,8 +11,7 @@ from functools import cache
 
 from sdy.dialects.ir.context import load_dialects
 from sdy.dialects.module_text import make_context
-from sdy.language_server.text.navigation import Names
-from sdy.language_server.text.symbols import Axis
+from sdy.language_server.text.navigation import Axis, Names
 
 _OP = re.compile(r'\s*(?:(?:%[\w$.:-]+\s*,\s*)*%[\w$.:-]+\s*=\s*)?(?P<quote>"?)(?P<word>[A-Za-z_][\w.$]*)?')
 _SYMBOL = re.compile(r"(?P<before>.*?)(?P<word>@[\w$.]*)")

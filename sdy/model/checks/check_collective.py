@@ -13,7 +13,7 @@ from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.axis import AxisList, AxisRef, overlaps, prefix_without
 from sdy.model.axis_list import extended, sharded_size, sort_and_merge
 from sdy.model.axis_on_mesh import is_suffix
-from sdy.model.checks.check_axes import AxisUse
+from sdy.model.checks.check_mesh import AxisUse
 from sdy.model.collective import AllToAllParam, AxesPerDim
 from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh import Mesh

@@ -13,7 +13,7 @@ from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.wording import counted
 from sdy.model.axis import AxisList, overlaps
 from sdy.model.axis_list import lists_overlap, set_difference, sharded_size
-from sdy.model.checks.check_axes import AxisUse
+from sdy.model.checks.check_mesh import AxisUse
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import Shape, Shapeless, ValueShape

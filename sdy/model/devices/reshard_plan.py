@@ -18,9 +18,8 @@ from typing import NamedTuple
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.user_code import require_type
 from sdy.diagnostics.wording import counted
-from sdy.model.devices.balanced_sends import Block, Shares, balanced, bound_of_busy
+from sdy.model.devices.balanced_sends import Block, Shares, balanced, bound_of_busy, levelled
 from sdy.model.devices.boxes import Box, boxes_of_range, is_within, volume
-from sdy.model.devices.levelled_sends import levelled
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import digit_of
 from sdy.model.sharding import DimSharding, TensorSharding

@@ -1,11 +1,14 @@
 """The attributes of the dialect `mpmd`: meshes with names, origins of fragments, and sets of meshes with origins.
 
-Inside op syntax the prefix of an attribute is omitted. Source: docs/spec/07, 2.2 to 2.6.
+Inside op syntax the prefix of an attribute is omitted. The names of meshes have an order, and may carry a memory kind.
+Source: docs/spec/07, 2.2 to 2.6, 4.8 and 4.9.
 """
 
 from __future__ import annotations
 
+import re
 from enum import Enum
+from functools import cmp_to_key
 from typing import NamedTuple
 
 from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
@@ -17,6 +20,42 @@ from xdsl.utils.exceptions import VerifyException
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.grammar.write import write_mesh
 from sdy.model.mesh import Mesh
+
+MAX_INT32 = 2**31 - 1
+CPU_SUFFIX = "/cpu"
+_TRAILING_NUMBER = re.compile(r"[0-9]+\Z")
+
+
+def _number_of(name: str) -> int | None:
+    found = _TRAILING_NUMBER.search(name)
+    number = None if found is None else int(found[0])
+    return None if number is None or number > MAX_INT32 else number
+
+
+def comes_before(first: str, second: str) -> bool:
+    """Return whether a mesh comes before another: by the numbers at the end of both names, or by the names."""
+    numbers = _number_of(first), _number_of(second)
+    if numbers[0] is not None and numbers[1] is not None:
+        return numbers[0] < numbers[1]
+    return first.encode() < second.encode()
+
+
+def _compare(first: str, second: str) -> int:
+    return comes_before(second, first) - comes_before(first, second)
+
+
+in_mesh_order = cmp_to_key(_compare)  # a key for sorting
+
+
+def split_memory_kind(name: str) -> tuple[str, str | None]:
+    """Return the mesh and the memory kind of `mesh#kind`; the kind is None if none is written."""
+    mesh, _, kind = name.partition("#")
+    return (mesh, kind) if kind else (name, None)
+
+
+def is_cpu_mesh(name: str) -> bool:
+    """Return whether a mesh is the host next to another mesh, on which nothing is scheduled."""
+    return name.endswith(CPU_SUFFIX)
 
 
 class NamedMesh(NamedTuple):

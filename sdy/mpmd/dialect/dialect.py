@@ -12,7 +12,7 @@ from sdy.model.rule_builder import identity_rule
 from sdy.mpmd.dialect import ops, regions
 from sdy.mpmd.dialect.attrs import ATTRIBUTES
 from sdy.mpmd.dialect.functions import mesh_named
-from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType, is_inter_mesh
 from sdy.rules.all import RULES
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, Signedness, StringAttr, SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, Signedness, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -33,9 +33,12 @@ from sdy.dialects.facts.traits import DividesItsShardings, PassesThrough
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
+from sdy.dialects.text.func_syntax import create_with_signature
 from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr, UserOrigin, UserOriginAttr
-from sdy.mpmd.dialect.checks import callee_of, check_fragment_values, check_in_topology
 from sdy.mpmd.dialect.functions import (
+    callee_of,
+    check_fragment_values,
+    check_in_topology,
     failure,
     function_around,
     is_entry_point,
@@ -47,7 +50,6 @@ from sdy.mpmd.dialect.functions import (
 from sdy.mpmd.dialect.syntax import (
     CalleeOp,
     CastOp,
-    create_op,
     fragment_header,
     parse_fragment_header,
     print_operand_list,
@@ -125,7 +127,7 @@ class ReduceOp(CastOp):
         kind = ReductionAttr(ReductionAttr.parse_parameter(parser))
         attributes = parser.parse_optional_attr_dict()
         operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        return create_op(cls, parser, operands, {"reduction": kind}, attributes)
+        return create_with_signature(cls, parser, operands, {"reduction": kind}, attributes)
 
     def print(self, printer: Printer) -> None:
         self.reduction.print_parameter(printer)
@@ -263,14 +265,8 @@ class CallOp(CalleeOp):
     """Call a function with a topology for one microbatch: `mpmd.call @f(%0) {call_counter = 1 : ui32} : ...`."""
 
     name = "mpmd.call"
-    callee = prop_def(SymbolRefAttr)
     tensors = var_operand_def(_LOCAL_OR_MESH_TENSOR)
     outputs = var_result_def(_LOCAL_OR_MESH_TENSOR)
-
-    @property
-    def callee_name(self) -> str:
-        """The name of the function that is called."""
-        return self.callee.root_reference.data
 
     def verify_(self) -> None:
         super().verify_()
@@ -321,14 +317,8 @@ class FragmentCallOp(CalleeOp):
     name = "mpmd.fragment_call"
     origin = prop_def(ArrayAttr[UserOriginAttr])
     mesh_name = prop_def(StringAttr)
-    callee = prop_def(SymbolRefAttr)
     tensors = var_operand_def(MeshTensorType)
     outputs = var_result_def(MeshTensorType)
-
-    @property
-    def callee_name(self) -> str:
-        """The name of the function that is called."""
-        return self.callee.root_reference.data
 
     @property
     def mesh(self) -> str:

@@ -8,7 +8,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from sdy.mpmd.dialect.attrs import Reduction
 from sdy.mpmd.dialect.ops import BroadcastOp, ReduceOp, TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.syntax import ReturnOp
 
 
 class PassThroughFragment(RewritePattern):

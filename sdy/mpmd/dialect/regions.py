@@ -26,11 +26,10 @@ from xdsl.traits import IsolatedFromAbove, RecursivelySpeculatable, RecursiveMem
 from sdy.dialects.facts.traits import DividesItsShardings, StoresShardings, terminator_of
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.sdy.regions import CarryingLoopOp, ShardedBodyOp
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 from sdy.mpmd.dialect.attrs import UserOrigin, UserOriginAttr
-from sdy.mpmd.dialect.checks import check_body_values, check_count, check_fragment_values
-from sdy.mpmd.dialect.functions import failure
+from sdy.mpmd.dialect.functions import check_body_values, check_count, check_fragment_values, failure
 from sdy.mpmd.dialect.ops import CALL_COUNTER, CanonicalizedByMpmd, ui32
 from sdy.mpmd.dialect.syntax import RegionOp, fragment_header, parse_fragment_header
 from sdy.mpmd.dialect.types import MeshTensorType

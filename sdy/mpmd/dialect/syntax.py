@@ -1,32 +1,43 @@
-"""The syntax that ops of the dialect `mpmd` share. Source: docs/spec/07, 3."""
+"""The syntax that ops of the dialect `mpmd` share, and the op that ends their bodies. Source: docs/spec/07, 3."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def, var_operand_def
+from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure, ReturnLike
 
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.sdy.notation import read_bracketed
+from sdy.dialects.text.func_syntax import create_with_signature
 from sdy.dialects.text.location_parser import parse_located_argument
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
 from sdy.mpmd.dialect.attrs import UserOriginAttr, parse_user_origin
-from sdy.mpmd.dialect.terminator import ReturnOp
+
+
+@irdl_op_definition
+class ReturnOp(DeclaredSyntaxOp):
+    """Return values from the body of a fragment, a named computation or a loop: `mpmd.return %0 : tensor<8xf32>`."""
+
+    name = "mpmd.return"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), ReturnLike(), Pure())
+    SYNTAX: ClassVar[str] = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, *values: SSAValue) -> None:
+        super().__init__(operands=[values])
+
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 Attributes = dict[str, Attribute]
 SHARDING_LISTS = ("in_shardings", "out_shardings")
-
-
-def parse_operands(parser: Parser) -> list[UnresolvedOperand]:
-    """Parse `(%a, %b)`."""
-    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
 
 
 def parse_attributes(cls: type[IRDLOperation], parser: Parser) -> tuple[Attributes, Attributes]:
@@ -35,25 +46,6 @@ def parse_attributes(cls: type[IRDLOperation], parser: Parser) -> tuple[Attribut
     declared = cls.get_irdl_definition().properties
     properties = {name: found.pop(name) for name in list(found) if name in declared}
     return properties, found
-
-
-def create_op(
-    cls: type[OpT],
-    parser: Parser,
-    operands: Sequence[UnresolvedOperand],
-    properties: Mapping[str, Attribute],
-    attributes: Mapping[str, Attribute],
-) -> OpT:
-    """Parse `: (T) -> U` and create the op."""
-    parser.parse_punctuation(":")
-    position = parser.pos
-    types = parser.parse_function_type()
-    return cls.create(
-        operands=parser.resolve_operands(operands, types.inputs.data, position),
-        result_types=types.outputs.data,
-        properties=properties,
-        attributes=attributes,
-    )
 
 
 def print_signature(op: Operation, printer: Printer) -> None:
@@ -69,7 +61,7 @@ class CastOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         properties, attributes = parse_attributes(cls, parser)
         operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        return create_op(cls, parser, operands, properties, attributes)
+        return create_with_signature(cls, parser, operands, properties, attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes({**self.properties, **self.attributes})
@@ -86,18 +78,25 @@ def print_operand_list(operands: Sequence[SSAValue], printer: Printer) -> None:
 class CalleeOp(IRDLOperation):
     """The base class of ops with the syntax `name @callee(%a) {attributes} : (T) -> U`."""
 
+    callee = prop_def(SymbolRefAttr)
+
+    @property
+    def callee_name(self) -> str:
+        """The name of the function that is called."""
+        return self.callee.root_reference.data
+
     @classmethod
     def parse_call(cls, parser: Parser, properties: Attributes) -> Self:
         """Parse the op after what precedes the name of the callee."""
         callee = parser.parse_attribute()
-        operands = parse_operands(parser)
+        operands = parser.parse_op_args_list()
         attributes = parser.parse_optional_attr_dict()
-        return create_op(cls, parser, operands, {**properties, "callee": callee}, attributes)
+        return create_with_signature(cls, parser, operands, {**properties, "callee": callee}, attributes)
 
     def print_call(self, printer: Printer) -> None:
         """Print what `parse_call` reads."""
         printer.print_string(" ")
-        printer.print_attribute(self.properties["callee"])
+        printer.print_attribute(self.callee)
         printer.print_operands(self.operands)
         printer.print_op_attributes(self.attributes)
         print_signature(self, printer)
@@ -149,7 +148,7 @@ class RegionOp(IRDLOperation):
     @classmethod
     def parse_region_op(cls, parser: Parser, properties: Attributes) -> Self:
         """Parse the op after its header."""
-        operands = parse_operands(parser)
+        operands = parser.parse_op_args_list()
         more, attributes = parse_attributes(cls, parser)
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_located_argument(parser))
         body = parser.parse_region(arguments)

@@ -18,7 +18,7 @@ from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import MAIN, functions_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.stablehlo.calls import CompositeOp
-from sdy.mpmd.dialect import terminator
+from sdy.mpmd.dialect import syntax
 from sdy.mpmd.dialect.attrs import NamedMesh, Reduction, TopologyAttr, UserOrigin, UserOriginAttr
 from sdy.mpmd.dialect.functions import TOPOLOGY
 from sdy.mpmd.dialect.ops import CALL_COUNTER, BroadcastOp, CallOp, NamedTensorOp, ReduceOp, ui32
@@ -112,7 +112,7 @@ def _name_computations(func: FuncOp, functions: dict[str, FuncOp], parts: dict[s
             part, body = parts[call.callee.string_value()], functions[call.callee.string_value()].body.clone()
             end = terminator_of(body)
             assert isinstance(end, ReturnOp)
-            replace_op(end, terminator.ReturnOp(*end.operands))
+            replace_op(end, syntax.ReturnOp(*end.operands))
             computation = NamedComputationOp.create(
                 operands=call.operands,
                 result_types=list(call.result_types),

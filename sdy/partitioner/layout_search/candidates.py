@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 
-from sdy.model.numbered_digits import DigitTuple
+from sdy.model.mesh_digits import DigitTuple
 from sdy.partitioner.layout_search.deliveries import Needs
 from sdy.partitioner.layout_search.layout import Layout, used
 from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout, PartialOperands, merged

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from sdy.model.numbered_digits import NumberedDigits
+from sdy.model.mesh_digits import NumberedDigits
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.transfer import Patterns, Transfers
 

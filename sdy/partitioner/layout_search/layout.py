@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
-from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
+from sdy.model.mesh_digits import DigitsPerDim, DigitTuple
 from sdy.model.shape import StaticShape
 
 MAX_DIGITS = 6  # if a mesh has more prime factors, its axes are the digits

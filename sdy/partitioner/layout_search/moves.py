@@ -8,7 +8,7 @@ from itertools import islice
 from math import inf
 from typing import NamedTuple
 
-from sdy.model.numbered_digits import DigitTuple
+from sdy.model.mesh_digits import DigitTuple
 from sdy.partitioner.layout_search.graph import NodeTensor
 from sdy.partitioner.layout_search.node import Assignment, OpLayout, PartialOperands
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from sdy.model.numbered_digits import DigitTuple, NumberedDigits
+from sdy.model.mesh_digits import DigitTuple, NumberedDigits
 from sdy.model.rule import OpShardingRule, TensorMapping
 from sdy.partitioner.layout_search.layout import Layout
 

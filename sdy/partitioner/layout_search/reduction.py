@@ -16,7 +16,7 @@ from math import inf, prod
 from typing import NamedTuple
 
 from sdy.cost.collectives import CollectiveKind, bytes_sent
-from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
+from sdy.model.mesh_digits import DigitsPerDim, DigitTuple
 from sdy.model.shape import StaticShape
 from sdy.partitioner.layout_search.layout import Layout, used
 from sdy.partitioner.layout_search.reshard_price import first_slices, has_conflict, reshard_price

@@ -16,7 +16,7 @@ from math import prod
 from typing import NamedTuple
 
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.numbered_digits import DigitsPerDim, DigitTuple, NumberedDigits
+from sdy.model.mesh_digits import DigitsPerDim, DigitTuple, NumberedDigits
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import used

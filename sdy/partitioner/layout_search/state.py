@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sdy.model.numbered_digits import NumberedDigits
+from sdy.model.mesh_digits import NumberedDigits
 from sdy.partitioner.layout_search.deliveries import Needs, shared_deliveries
 from sdy.partitioner.layout_search.graph import LayoutGraph, LayoutNode
 from sdy.partitioner.layout_search.layout import Layout

@@ -11,8 +11,7 @@ from sdy.dialects.facts.traits import PassesThrough, has_fact
 from sdy.dialects.interpreter_dialect import PrintOp, ProbeOp
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy import ops
-from sdy.dialects.stablehlo.call_targets import is_callback_on_shards
-from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.calls import CustomCallOp, is_callback_on_shards
 from sdy.partitioner.local.lowering import LocalForm
 from sdy.partitioner.local.shard_checks import LocalCheck
 

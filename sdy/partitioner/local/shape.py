@@ -17,7 +17,7 @@ from sdy.dialects.stablehlo import shape as ops
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
-from sdy.model.devices.device_shifts import mesh_reversed_along
+from sdy.model.devices.tiling import mesh_reversed_along
 from sdy.model.equivalence import is_equivalent_across_reshape
 from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.device_position import own_shard, shard_offset

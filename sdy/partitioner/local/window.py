@@ -17,7 +17,7 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window as ops
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.model.axis import AxisList
-from sdy.model.devices.device_shifts import shift_pairs
+from sdy.model.devices.tiling import shift_pairs
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute

@@ -9,13 +9,13 @@ from xdsl.ir import Operation
 
 from sdy.dialects.chlo.structured import TopKOp
 from sdy.dialects.facts.traits import are_combiners, combiners_of
+from sdy.dialects.sharded_types import element_bytes
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import ReverseOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import ReduceWindowOp
-from sdy.dialects.tensor_bytes import element_bytes
 from sdy.partitioner.on_shards.combiners import constant_scalar, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 from sdy.partitioner.on_shards.regrouping import regrouping

@@ -19,7 +19,7 @@ from sdy.dialects.stablehlo import (
     slicing,
     window,
 )
-from sdy.dialects.stablehlo.call_targets import is_callback_on_shards
+from sdy.dialects.stablehlo.calls import is_callback_on_shards
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.model.sharding import TensorSharding

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import contraction, window
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.checks.window import convolution_shape
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.dialects.stablehlo.window import convolution_shape
 from sdy.model.shape import StaticShape
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder, Rule

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from sdy.model.numbered_digits import DigitTuple
+from sdy.model.mesh_digits import DigitTuple
 
 
 class ChainKind(NamedTuple):

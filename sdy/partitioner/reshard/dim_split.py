@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement
 from typing import assert_never
 
 from sdy.model.collective import AllGather, AllSlice, AllToAll, AllToAllParam, Collective, CollectivePermute
-from sdy.model.numbered_digits import DigitTuple, NumberedDigits
+from sdy.model.mesh_digits import DigitTuple, NumberedDigits
 from sdy.model.shape import Shape
 from sdy.partitioner.reshard.chains import EMPTY, DimSlots, Filling
 from sdy.partitioner.reshard.slot_moves import MoveKind, SlotMove

@@ -11,7 +11,7 @@ from operator import itemgetter
 from sdy.model.axis import AxisRef
 from sdy.model.collective import AxesPerDim
 from sdy.model.mesh import Mesh
-from sdy.model.numbered_digits import DigitTuple, NumberedDigits, digits_of
+from sdy.model.mesh_digits import DigitTuple, NumberedDigits, digits_of
 from sdy.model.shape import Shape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.reshard.chains import EMPTY, DimSlots, Filling, SlotProblem, chains_of, common_slots

@@ -24,7 +24,7 @@ from sdy.model.axis import AxisList, AxisRef
 from sdy.model.collective import AllSlice, AxesPerDim, Collective, CollectivePermute
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.model.mesh import Mesh
-from sdy.model.numbered_digits import digits_of
+from sdy.model.mesh_digits import digits_of
 from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.reshard.collective_schedule import gather_and_slice, schedule

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
-from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
+from sdy.model.mesh_digits import DigitsPerDim, DigitTuple
 
 
 class ReducedSlices(NamedTuple):

@@ -20,17 +20,14 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import element_type_of
-from sdy.passes.chlo import bits, broadcasting, structured
-from sdy.passes.chlo.expansion import Expansion
+from sdy.passes.chlo.expansions import EXPANSIONS, operands_in_one_shape
 from sdy.passes.chlo.formulas import COMPLEX, EXACT, REAL, Formula
 from sdy.passes.chlo.traced import Recorder, Traced
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import op_order
 
-EXPANSIONS = OpTable[Expansion](bits.EXPANSIONS, broadcasting.EXPANSIONS, structured.EXPANSIONS)
 WIDE_COMPLEX = ComplexType(f64)
 
 
@@ -59,7 +56,7 @@ def _replace(op: Operation) -> None:
 
 
 def _expanded(op: Operation) -> Sequence[SSAValue]:
-    operands = broadcasting.operands_in_one_shape(op)
+    operands = operands_in_one_shape(op)
     element = element_type_of(op.operands[0]) if op.operands else f64
     is_complex = isinstance(element, ComplexType)
     if type(op) in EXACT:

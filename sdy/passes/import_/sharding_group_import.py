@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy.ops import ShardingGroupOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
@@ -73,7 +74,7 @@ def _check(groups: list[ShardingGroupOp]) -> None:
         number = group.group_id.value.data
         other = first.setdefault(number, group)
         ours, theirs = static_shape(group.input.type), static_shape(other.input.type)
-        if _manual_computation(group) is not _manual_computation(other):
+        if enclosing(group, ManualComputationOp) is not enclosing(other, ManualComputationOp):
             raise SdyError(
                 _conflict(
                     group, other, f"sharding group {number} must not span different manual computations", "SDY-T108"
@@ -88,10 +89,3 @@ def _check(groups: list[ShardingGroupOp]) -> None:
 def _conflict(group: ShardingGroupOp, other: ShardingGroupOp, message: str, code: str) -> Diagnostic:
     note = Note("the group is first used here", span_of(other))
     return Diagnostic(code, message, span_of(group), notes=(note,))
-
-
-def _manual_computation(op: Operation) -> Operation | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, ManualComputationOp):
-        parent = parent.parent_op()
-    return parent

@@ -18,13 +18,12 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.walk import pre_order
 from sdy.model.sharding import TensorSharding
-from sdy.passes.propagation.flat_module import FlatModule
+from sdy.passes.propagation.flatten import FlatModule
 from sdy.passes.propagation.propagate import PropagationRun, ScheduledPass, flatten, run_engine, write_result
 from sdy.passes.rewriting.op_order import op_order
 from sdy.passes.run import flattened, run_passes
 from sdy.propagation.graph import Value
-from sdy.propagation.history import History
-from sdy.propagation.trace import Trace
+from sdy.propagation.trace import History, Trace
 
 
 @dataclass(frozen=True)

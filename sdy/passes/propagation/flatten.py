@@ -1,49 +1,289 @@
-"""Flattening of a module to the graph that the engine propagates over.
+"""Flattening of a module to the graph that the engine propagates over, and the way back.
 
 Every value that stores a sharding becomes a holder, numbered once. The module is not read again until the changed
-shardings are written. Source: docs/spec/02, 1.5 to 1.10, 2.4 and 8.
+shardings are written and erased ops removed. The properties of ops are computed once for all ops of one class with
+equal types and properties. Source: docs/spec/02, 1.1, 1.5 to 1.10, 2.4, 5.2, 5.3 and 8.
 """
+
+# ruff: noqa: PERF401 (loops are faster here, because most ops have few operands, results and properties)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, ShapedType, TupleType
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
-from sdy.dialects.data_flow import EdgeSource, edge_of_source, has_data_flow_edges, index_of, op_of, sources_of
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.data_flow import (
+    DATA_FLOW_OPS,
+    EdgeSource,
+    edge_of_source,
+    has_data_flow_edges,
+    index_of,
+    op_of,
+    sources_of,
+)
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
-from sdy.dialects.ir.fast_ops import operands_of
+from sdy.dialects.ir.fast_ops import operands_of, type_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import calls_by_callee, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, PropagationBarrierOp, ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, ShardedBodyOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import (
     SHARDING,
+    STORED_ELSEWHERE,
     function_result_sharding,
     result_shardings,
+    set_function_result_sharding,
+    set_sharding,
     sharding_of,
     storing_value,
 )
+from sdy.dialects.stablehlo.control import ReturnOp as StablehloReturnOp
+from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
+from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
-from sdy.passes.propagation.flat_module import FlatModule
-from sdy.passes.propagation.op_facts import FactSource, OpFacts, RuleOf
+from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable, pass_through
 from sdy.propagation.graph import (
+    MISSING,
+    NO_RULE,
     Direction,
     FunctionResult,
     Graph,
     ManualBoundary,
     Node,
     NodeKind,
+    Numbering,
     PassThrough,
     Value,
 )
+from sdy.rules.all import BY_TYPE, RULE_ATTRIBUTE
+
+
+class FlatModule:
+    """The graph of a module, with the op of each node and the value that stores the sharding of each holder.
+
+    `ops` are by node index, `values` by identity of the SSA value. `stored_on` has the holders whose shardings are not
+    in the attribute `sdy.sharding` of the defining op, and `function_results` those of function result attributes.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        ops: Sequence[Operation],
+        values: Mapping[int, Value],
+        stored_on: Mapping[Value, SSAValue],
+        function_results: Mapping[tuple[FuncOp, int], Value],
+    ) -> None:
+        self.graph = graph
+        self._ops = ops
+        self._values = values
+        self._stored_on = stored_on
+        self._function_results = function_results
+
+    def value(self, ssa: SSAValue) -> Value:
+        """Return the graph value of `ssa`."""
+        return self._values[id(ssa)]
+
+    def of_copy(self, ops: Mapping[Operation, Operation], values: Mapping[SSAValue, SSAValue]) -> FlatModule:
+        """Return the same graph for a copy of the module; `ops` and `values` map those of the module to the copy's."""
+        return FlatModule(
+            self.graph,
+            [ops[op] for op in self._ops],
+            {id(copy): self._values[id(ssa)] for ssa, copy in values.items() if id(ssa) in self._values},
+            {holder: values[ssa] for holder, ssa in self._stored_on.items()},
+            {(cast(FuncOp, ops[func]), index): value for (func, index), value in self._function_results.items()},
+        )
+
+    def operations(self) -> dict[Node, Operation]:
+        """Return the op of each node."""
+        return dict(zip(self.graph.nodes, self._ops, strict=True))
+
+    def stored_on(self) -> dict[Value, SSAValue]:
+        """Return the value that stores the sharding of each holder; function results are left out."""
+        pairs = ((op.results, node.results) for op, node in zip(self._ops, self.graph.nodes, strict=True))
+        plain = {value: ssa for pair in pairs for ssa, value in zip(*pair, strict=True) if value.holder is value}
+        return {**plain, **self._stored_on}
+
+    def rules(self) -> Iterator[tuple[Operation, int]]:
+        """Yield the ops that propagate along a rule, with the number of the rule; erased ops are left out."""
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            if node.kind is NodeKind.RULE and not node.is_erased:
+                yield op, node.rule
+
+    def erased(self) -> list[Operation]:
+        """Return the ops whose nodes were erased from the graph."""
+        return [self._ops[node.index] for node in self.graph.erased]
+
+    def write_back(self) -> None:
+        """Write the changed shardings to the module and erase the erased ops. May be called again."""
+        for (func, index), value in self._function_results.items():
+            sharding = self.graph.sharding(value)
+            if value.is_changed and sharding is not None:
+                set_function_result_sharding(func, index, sharding)
+        self._write_lists()
+        for value, ssa in self._stored_on.items():
+            if value.is_changed:
+                sharding = self.graph.sharding(value)
+                if sharding is not None:
+                    set_sharding(ssa, sharding)
+        for node in self.graph.erased:
+            if node.parent is None or not node.parent.is_erased:
+                op = self._ops[node.index]
+                if op.parent is not None:
+                    erase(op)
+
+    def _write_lists(self) -> None:
+        """Write the `sdy.sharding` attributes of ops; equal lists share one attribute."""
+        lists: dict[tuple[int, ...], TensorShardingPerValueAttr] = {}
+        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+            for result in node.results:
+                if result.holder is not None and result.holder.is_changed:
+                    if type(op) not in STORED_ELSEWHERE:
+                        op.attributes[SHARDING] = self._list_of(node, lists)
+                    break
+
+    def _list_of(
+        self, node: Node, known: dict[tuple[int, ...], TensorShardingPerValueAttr]
+    ) -> TensorShardingPerValueAttr:
+        """Return the attribute with the shardings of all results of a node that has any."""
+        numbers = tuple([MISSING if result.holder is None else result.holder.sharding for result in node.results])
+        attr = known.get(numbers)
+        if attr is None:
+            shardings = tuple(self.graph.shardings.value(number) for number in numbers)
+            attr = known[numbers] = TensorShardingPerValueAttr(shardings)
+        return attr
+
+
+RuleOf = Callable[[Operation], OpShardingRule | None]
+FactsKey = tuple[type[Operation] | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpFacts:
+    """The properties of one op. `ranks` are those of its results, 0 if the type has no static shape.
+
+    `keeps_shardings` is set if the shardings of the results are not simply in the attribute `sdy.sharding`, and
+    `is_linked` if the op is linked to more nodes than those that define its operands.
+    """
+
+    kind: NodeKind
+    rule: int
+    is_erasable: bool
+    is_elementwise: bool
+    pass_through: PassThrough
+    ranks: tuple[int, ...]
+    are_scalars: tuple[bool, ...]  # per result
+    keeps_shardings: bool
+    has_one_result: bool  # whose sharding is in the attribute `sdy.sharding`
+    is_linked: bool
+
+
+class FactSource:
+    """A cache of the facts of ops. Rules get their numbers in `rules`."""
+
+    def __init__(self, rule_of: RuleOf, rules: Numbering[OpShardingRule]) -> None:
+        self._rule_of = rule_of
+        self._rules = rules
+        # By class and identities. The op is kept so that its types and properties stay alive, and their ids unique.
+        self._known: dict[FactsKey, tuple[OpFacts, Operation]] = {}
+
+    def __call__(self, op: Operation) -> OpFacts:
+        """Return the facts of `op`. Raises: SdyError SDY-T103 if a result has no static shape."""
+        op_class = type(op)
+        is_by_type = _IS_BY_TYPE.get(op_class)
+        if is_by_type is None or RULE_ATTRIBUTE in op.attributes:
+            return self._compute(op)
+        parts: list[type[Operation] | int] = [op_class]
+        for result in op.results:
+            parts.append(id(type_of(result)))
+        if is_by_type:
+            for operand in operands_of(op):
+                parts.append(id(type_of(operand)))
+            for attr in op.properties.values():
+                parts.append(id(attr))
+        key = tuple(parts)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._compute(op), op
+        return known[0]
+
+    def _compute(self, op: Operation) -> OpFacts:
+        shapes = [_shape_of_result(op, index) for index in range(len(op.results))]
+        kind, rule = self._kind_and_rule(op)
+        keeps_shardings = type(op) in STORED_ELSEWHERE
+        return OpFacts(
+            kind,
+            NO_RULE if rule is None else self._rules.number(rule),
+            is_erasable(op),
+            is_elementwise(op),
+            pass_through(op),
+            tuple(len(shape or ()) for shape in shapes),
+            tuple(shape == () for shape in shapes),
+            keeps_shardings,
+            len(shapes) == 1 and not keeps_shardings,
+            type(op) in DATA_FLOW_OPS or kind not in (NodeKind.RULE, NodeKind.OPAQUE),
+        )
+
+    def _kind_and_rule(self, op: Operation) -> tuple[NodeKind, OpShardingRule | None]:
+        kind = _KINDS.get(type(op))
+        if kind is None:
+            is_terminator = op.has_trait(IsTerminator, value_if_unregistered=False)
+            kind = _KINDS[type(op)] = NodeKind.TERMINATOR if is_terminator else NodeKind.OPAQUE
+        if isinstance(op, PropagationBarrierOp):
+            return kind, identity_rule(static_shape(op.input.type) or ())
+        if kind is not NodeKind.OPAQUE:
+            return kind, None
+        rule = self._rule_of(op)
+        return (kind if rule is None else NodeKind.RULE), rule
+
+
+# Ops whose facts depend on their class, types and properties only (True), or, for ops that never have a rule, on their
+# class and result types only (False).
+_IS_BY_TYPE: dict[type[Operation], bool] = {
+    **dict.fromkeys(BY_TYPE, True),
+    ConstantOp: False,
+    StablehloConstantOp: False,
+    IotaOp: False,
+    DataFlowEdgeOp: False,
+    FuncDataFlowEdgeOp: False,
+    CallOp: False,
+    FuncReturnOp: False,
+    ReturnOp: False,
+    StablehloReturnOp: False,
+}
+# The kind of an op by its class; other classes are added when they are first seen.
+_KINDS: dict[type[Operation], NodeKind] = {
+    DataFlowEdgeOp: NodeKind.EDGE,
+    FuncDataFlowEdgeOp: NodeKind.EDGE,
+    PropagationBarrierOp: NodeKind.BARRIER,
+    CallOp: NodeKind.CALL,
+    FuncReturnOp: NodeKind.RETURN,
+}
+
+
+def _shape_of_result(op: Operation, index: int) -> tuple[int, ...] | None:
+    value_type = op.results[index].type
+    shape = static_shape(value_type)
+    if shape is None and isinstance(value_type, ShapedType | TupleType):
+        message = f"propagation expected tensors of static shape and no tuples, got a result of type {value_type}"
+        raise SdyError(Diagnostic("SDY-T103", message, span_of(op), hint="lower the program for concrete sizes"))
+    return shape
 
 
 def build_flat_module(module: ModuleOp, rule_of: RuleOf) -> FlatModule:

@@ -20,14 +20,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.facts.traits import is_trivially_dead
 from sdy.dialects.ir.context import emit
-from sdy.dialects.ir.effects import is_trivially_dead
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import ShardingGroupOp
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
-from sdy.passes.propagation.flat_module import FlatModule
-from sdy.passes.propagation.flatten import build_flat_module
+from sdy.passes.propagation.flatten import FlatModule, build_flat_module
 from sdy.passes.propagation.sharding_groups import groups_of, synchronize
 from sdy.passes.rewriting.op_order import OpOrder, keep_order_without, op_order
 from sdy.passes.save_module import save_module

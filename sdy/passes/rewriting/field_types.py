@@ -22,9 +22,8 @@ from xdsl.rewriter import InsertPoint
 from sdy.dialects.facts.traits import Contraction, has_fact
 from sdy.dialects.ir.fast_ops import copy_with_regions, operands_of, replace_uses, set_operand, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
-from sdy.dialects.stablehlo.attributes.token_types import FutureType, TokenType
-from sdy.dialects.stablehlo.call_targets import IDENTITY_CALLS
-from sdy.dialects.stablehlo.calls import CustomCallOp, is_lapack_call
+from sdy.dialects.stablehlo.attributes.types import FutureType, TokenType
+from sdy.dialects.stablehlo.calls import IDENTITY_CALLS, CustomCallOp, is_lapack_call
 from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.dialects.stablehlo.shape import BitcastConvertOp
 from sdy.interpreter.arrays.field_types import field_type

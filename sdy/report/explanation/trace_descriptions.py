@@ -8,7 +8,7 @@ from dataclasses import replace
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from sdy.dialects.data_flow import index_of, op_of
-from sdy.dialects.ir.result_names import shown_result_name
+from sdy.dialects.ir.func_attrs import shown_result_name
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
@@ -18,8 +18,7 @@ from sdy.model.rule import FactorIndex
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation
 from sdy.propagation.graph import Node, Value
-from sdy.propagation.history import Arrival, PathLink
-from sdy.propagation.trace import Site, holders_of
+from sdy.propagation.trace import Arrival, PathLink, Site, holders_of
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.value_names import ValueNames, line_of
 

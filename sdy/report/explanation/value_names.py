@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import first_names, similar_name_hint
-from sdy.dialects.ir.result_names import returned_value, shown_result_name, with_single_quotes
+from sdy.dialects.ir.func_attrs import returned_value, shown_result_name, with_single_quotes
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.text.ssa_names import name_values

@@ -15,7 +15,7 @@ from typing import Any
 
 from sdy.compile.compiled import Compiled
 from sdy.cost.hardware import Hardware
-from sdy.cost.memory_curve import values_at_peak
+from sdy.cost.memory import values_at_peak
 from sdy.cost.program_cost import cost_of
 from sdy.cost.schedule import schedule_of
 from sdy.diagnostics.diagnostic import render
@@ -25,10 +25,8 @@ from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
 from sdy.report.explanation.causes import CollectiveCauses
 from sdy.report.explanation.explainer import Explainer
-from sdy.report.html.page_tables import Json
-from sdy.report.html.program_rows import ProgramRows
-from sdy.report.html.schedule_rows import collective_rows, memory_json
-from sdy.report.html.static_page import page_style
+from sdy.report.html.markup import page_style
+from sdy.report.html.page_rows import Json, ProgramRows, collective_rows, memory_json
 
 SCRIPTS = ("format", "model", "program", "panels", "search")  # in execution order
 MAX_LINE_LENGTH = 600  # longer lines of the program are truncated

@@ -7,8 +7,7 @@ from html import escape
 
 from sdy.compile.pipeline_cost import MeshCost, PipelineCost, PipelineSlot
 from sdy.cost.quantities import rounded_bytes, seconds_text
-from sdy.report.html.markup import HUES, cards, markup_table
-from sdy.report.html.static_page import PageSection, static_page
+from sdy.report.html.markup import HUES, PageSection, cards, markup_table, static_page
 from sdy.report.tables.fitted_table import FittedTable
 from sdy.report.tables.pipeline_tables import KINDS, pipeline_tables
 

@@ -7,9 +7,7 @@ from html import escape
 from math import ceil, floor, log10
 
 from sdy.cost.quantities import rounded_bytes, seconds_text
-from sdy.report.html.fragment import MAX_ROWS, fragment, titled
-from sdy.report.html.markup import HUES, markup_table
-from sdy.report.html.static_page import PageSection, static_page
+from sdy.report.html.markup import HUES, MAX_ROWS, PageSection, fragment, markup_table, static_page, titled
 from sdy.report.sweep_points import Origin, Sweep, SweepPoint
 from sdy.report.tables.program_tables import bytes_text
 

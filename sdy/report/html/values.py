@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.compiled import Compiled
 from sdy.compile.propagated import PropagatedProgram
-from sdy.cost.collective_uses import collectives_of
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
 from sdy.cost.statistics import Statistics
+from sdy.cost.traffic import collectives_of
 from sdy.dialects.meshes import meshes_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
@@ -24,8 +24,16 @@ from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import TensorSharding
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.explanation.trace_descriptions import dims_text
-from sdy.report.html.fragment import colours_of, fragment, mesh_line, table_block, tables_html
-from sdy.report.html.markup import AxisColours, cards, markup_table
+from sdy.report.html.markup import (
+    AxisColours,
+    cards,
+    colours_of,
+    fragment,
+    markup_table,
+    mesh_line,
+    table_block,
+    tables_html,
+)
 from sdy.report.html.placement_picture import placement_picture
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import FittedTable, fitted_table

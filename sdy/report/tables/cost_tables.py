@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdy.cost.hardware import Hardware, Network, Switch, Torus
-from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
+from sdy.cost.schedule import Overlap
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text
 

@@ -8,9 +8,9 @@ from textwrap import wrap
 
 from rich.console import Console
 
-from sdy.cost.collective_uses import CollectiveUse
 from sdy.cost.quantities import rounded_bytes
 from sdy.cost.statistics import Statistics
+from sdy.cost.traffic import CollectiveUse
 from sdy.diagnostics.wording import counted, first_names
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh

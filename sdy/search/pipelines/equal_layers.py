@@ -23,8 +23,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.ir.walk import ancestor_in, ops_in
 from sdy.dialects.module_text import make_context
-from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.model.mesh import Mesh
 from sdy.partitioner.repetition import longest_periodic
 from sdy.passes.export.layers.fold_layers import RepeatedLayers, repeated_layers

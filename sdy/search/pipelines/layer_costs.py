@@ -21,10 +21,9 @@ from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.ir.walk import ancestor_in, ops_in
-from sdy.dialects.sharded_types import local_type
+from sdy.dialects.sharded_types import local_type, tensor_bytes
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding, sharding_of
 from sdy.dialects.stablehlo.elementwise import AddOp
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 from sdy.compile.pipeline_cost import PipelineCost, PipelineSlot, cost_of_slots, memory_curve
 from sdy.cost.hardware import Hardware
-from sdy.cost.timeline.list_scheduling import Task, TaskRun, list_schedule
-from sdy.cost.timeline.messages import Message, seconds_of_messages
-from sdy.mpmd.schedules.builtin import Unit
-from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS, splits_backward
+from sdy.cost.timeline import Message, Task, TaskRun, list_schedule, seconds_of_messages
+from sdy.mpmd.schedules.builtin import TOTAL_ORDERS, Unit, splits_backward
 from sdy.search.pipelines.layer_costs import LayerCost
 
 # The schedules that are compared, with the numbers of stages of each mesh.

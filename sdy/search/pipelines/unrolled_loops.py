@@ -16,18 +16,18 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from sdy.cost.executions import trip_count
-from sdy.cost.kernels.mask import Number, UnknownValueError, computed_element, constant_element
+from sdy.cost.kernels.attention import Number, UnknownValueError, computed_element, constant_element
 from sdy.dialects.facts.traits import combiners_of, is_elementwise, is_terminator, terminator_of
 from sdy.dialects.ir.fast_ops import append_new_op, append_op, copy_with_regions, set_type
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import of_class, ops_in
+from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.attributes.types import as_tensor, shape_of
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.passes.export.layers.structural_hash import used_from_outside
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.search.pipelines.extraction import Extraction

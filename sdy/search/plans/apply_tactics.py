@@ -20,8 +20,8 @@ from sdy.diagnostics.wording import counted, similar_name_hint
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
 from sdy.model.mesh import Mesh
+from sdy.model.path_rules import matches_path, tree_path
 from sdy.model.sharding_update import fully_open
-from sdy.model.tree_paths import matches_path, tree_path
 from sdy.report.boundary import boundary_values
 from sdy.report.explanation.value_names import ValueNames
 from sdy.report.notation import read_mesh

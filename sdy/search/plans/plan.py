@@ -14,8 +14,8 @@ from sdy.diagnostics.wording import first_names
 from sdy.evidence.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
+from sdy.model.path_rules import tree_path
 from sdy.model.sharding import TensorSharding
-from sdy.model.tree_paths import tree_path
 from sdy.report.boundary import boundary_values
 from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text

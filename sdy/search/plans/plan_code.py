@@ -8,9 +8,8 @@ from dataclasses import replace
 from sdy.dialects.sharded_types import static_shape
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
-from sdy.model.path_rules import OPEN, REPLICATED, path_rules
+from sdy.model.path_rules import OPEN, REPLICATED, path_rules, tree_path
 from sdy.model.sharding import TensorSharding
-from sdy.model.tree_paths import tree_path
 from sdy.report.boundary import BoundaryValue
 
 Leaves = Mapping[str, str]  # the PartitionSpec of each leaf by its path; empty for a leaf without dims

@@ -1,14 +1,19 @@
-"""The exit codes of the commands. They are stable: scripts may rely on them."""
+"""The exit codes of the commands, which are stable: scripts may rely on them.
+
+A pipe breaks if the program that reads the output of a command exits early, as `head` does: that is no failure.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from threading import current_thread, main_thread
 
-from sdy.diagnostics.diagnostic import SdyError, render
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 
 SUCCESS = 0
 NO = 1
@@ -39,11 +44,16 @@ def status_of(run: Callable[[], int], *, failure: int = NOT_RUN) -> int:
     try:
         return run()
     except SdyError as error:
-        for diagnostic in error.diagnostics:
-            print(render(diagnostic), file=sys.stderr)
+        print_diagnostics(error.diagnostics)
         return failure
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> None:
+    """Print diagnostics to standard error, with the lines of `sources`, the texts of files that were read."""
+    for diagnostic in diagnostics:
+        print(render(diagnostic, sources), file=sys.stderr)
 
 
 @contextmanager
@@ -57,3 +67,32 @@ def interrupted_by_termination() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, handler)
+
+
+Main = Callable[[Sequence[str] | None], int]
+
+
+def quiet_on_broken_pipe(main: Main) -> Callable[..., int]:
+    """Decorate `main` to exit silently with code 141 when what it prints to is closed."""
+
+    @wraps(main)
+    def quiet(args: Sequence[str] | None = None) -> int:
+        try:
+            try:
+                return main(args)
+            finally:
+                sys.stdout.flush()  # flush here, where an error is caught, not when Python exits
+        except BrokenPipeError:
+            _discard_output()
+            return BROKEN_PIPE
+
+    return quiet
+
+
+def _discard_output() -> None:
+    """Discard what closed streams still hold, because Python flushes them again at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

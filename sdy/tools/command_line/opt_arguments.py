@@ -91,7 +91,7 @@ def parse_arguments(args: Sequence[str]) -> OptArguments:
             raise argument_error(
                 "passes cannot be specified both as flags and with --pass-pipeline", "use one of the two"
             )
-        from sdy.passes.manager.pipeline_text import parse_pipeline
+        from sdy.passes.manager.pass_options import parse_pipeline
 
         requests = parse_pipeline(pipeline)
     level = given.values.get(VERBOSITY, LEVELS[-1])

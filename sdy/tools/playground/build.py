@@ -22,10 +22,9 @@ from zipfile import ZipFile
 import sdy
 from sdy.cost.hardware import machine_json
 from sdy.cost.machines.table import DEFAULT_MACHINE, HARDWARE
-from sdy.report.html.static_page import page_style
+from sdy.report.html.markup import page_style
 from sdy.tools.examples import example_texts, examples_json
-from sdy.tools.playground.answers import answer
-from sdy.tools.playground.edits import with_argument_lines
+from sdy.tools.playground.answers import answer, with_argument_lines
 
 PYODIDE = "314.0.7"  # the version on npm; it has Python 3.14
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")

@@ -21,9 +21,15 @@ from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.emit.emitter import Emitter
 from sdy.partitioner.emit.sharded_emitter import annotated, padded_to, trimmed_to, zero_scalar
-from sdy.upstream.halo.emit_exchange import make_exchanger
-from sdy.upstream.halo.manual_body import ManualAxes, emit_manual, rounded_up, scalar_sharding, shard_counts
-from sdy.upstream.halo.plan import DimExchange
+from sdy.upstream.halo.exchange import (
+    DimExchange,
+    ManualAxes,
+    emit_manual,
+    make_exchanger,
+    rounded_up,
+    scalar_sharding,
+    shard_counts,
+)
 
 
 class ReshapeExchange:

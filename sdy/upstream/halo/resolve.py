@@ -1,12 +1,13 @@
 """Rewrites of ops that move elements along sharded dims, so that each device can compute its shard.
 
-The op is replaced by an exchange with neighbors if there is one, otherwise its tensors are resharded. Source:
-docs/spec/06, 3.
+The op is replaced by an exchange with neighbors if there is one, otherwise its tensors are resharded. A shard of a
+`stablehlo.reverse` is reversed, then assigned to devices in reverse order; the padding of an uneven dim is moved to the
+front before the op, so that it is at the end after it. Source: docs/spec/06, 3 and 8.3 (G60 to G63).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
@@ -16,26 +17,201 @@ from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import set_sharding, sharding_of
-from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.attributes.types import is_dynamic, shape_of
 from sdy.dialects.stablehlo.shape import ReshapeOp, ReverseOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.devices.device_shifts import mesh_reversed_along
+from sdy.model.devices.tiling import mesh_reversed_along, shift_pairs
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh, MeshTable, common_mesh, resolve_mesh
 from sdy.model.rule import FactorIndex, OpShardingRule, TensorMapping
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.partitioner.emit.emitter import Emitter, Style
-from sdy.partitioner.emit.sharded_emitter import annotated, trimmed_to
+from sdy.partitioner.emit.collective_ops import collective_permute
+from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
+from sdy.partitioner.emit.sharded_emitter import (
+    annotated,
+    padded_to,
+    padded_with_interior,
+    sliced,
+    trimmed_to,
+    zero_scalar,
+)
 from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
 from sdy.rules.all import sharding_rule
-from sdy.upstream.halo.pad_and_slice import dim_placement, exchanged_window, window_plans
-from sdy.upstream.halo.plan import is_communication_free
+from sdy.upstream.halo.exchange import (
+    DimExchange,
+    ManualAxes,
+    StridedPlacement,
+    dim_exchange,
+    emit_manual,
+    is_communication_free,
+    make_exchanger,
+    rounded_up,
+    scalar_sharding,
+    shard_counts,
+)
 from sdy.upstream.halo.reshape import ReshapeExchange
-from sdy.upstream.halo.reverse import reversed_axes, shifted_operand
+
+
+def exchanged_window(op: PadOp | SliceOp, mesh: Mesh, emit: Emitter) -> SSAValue | None:
+    """Emit `op` as an exchange and return its result, None if an all-gather costs no more.
+
+    Operand and result must be sharded alike.
+    """
+    sharding = sharding_of(op.operand)
+    assert sharding is not None  # an op that requires communication has a sharded operand
+    plans = window_plans(op, sharding, mesh)
+    if plans is None or any(plan.is_too_far for plan in plans):
+        return None
+    counts = shard_counts(sharding, mesh)
+    before, after = (rounded_up(shape_of(value), counts) for value in (op.operand, op.result))
+    operand, filler = _padded_operand(op, before, sharding, emit)
+    axes = ManualAxes.of((ref for dim in sharding.dims for ref in dim.axes), [sharding], mesh)
+    inside = axes.inside(sharding)
+
+    def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:
+        value, inner_filler = arguments
+        exchanger = make_exchanger(inner, mesh, inside, inner_filler, filler)
+        for plan in plans:
+            value = exchanger.exchanged(value, plan)
+        return _applied_to_unsharded_dims(op, value, inner_filler, counts, inside, inner)
+
+    operands = [(operand, sharding), (filler, scalar_sharding(sharding))]
+    result = emit_manual(op, emit, axes, operands, (after, sharding), body)
+    sizes = shape_of(op.result)
+    return result if tuple(after) == tuple(sizes) else trimmed_to(emit, result, sizes, sharding)
+
+
+def dim_placement(op: PadOp | SliceOp, dim: int) -> StridedPlacement | None:
+    """Return the map of the elements of a dim, None for a slice with a stride or a dim of unknown size."""
+    size = shape_of(op.result)[dim]
+    if is_dynamic(size) or is_dynamic(shape_of(op.operand)[dim]):
+        return None
+    if isinstance(op, SliceOp):
+        is_dense = ints_of(op.strides)[dim] == 1
+        return StridedPlacement(-ints_of(op.start_indices)[dim], 1, size) if is_dense else None
+    return StridedPlacement(ints_of(op.edge_padding_low)[dim], ints_of(op.interior_padding)[dim] + 1, size)
+
+
+def window_plans(op: PadOp | SliceOp, sharding: TensorSharding, mesh: Mesh) -> list[DimExchange] | None:
+    """Return one exchange for each sharded dim that changes; an empty list if no shard requires elements of another.
+
+    Returns None if a sharded dim has a stride or an unknown size, which no halo exchange supports.
+    """
+    plans: list[DimExchange] = []
+    is_any_needed = False
+    for dim, (own, count) in enumerate(zip(sharding.dims, shard_counts(sharding, mesh), strict=True)):
+        if count == 1:
+            continue
+        target = dim_placement(op, dim)
+        if target is None:
+            return None
+        plan, is_needed = dim_exchange(dim, own.axes, count, shape_of(op.operand)[dim], target)
+        is_any_needed |= is_needed
+        if is_needed or target.low or target.step > 1 or plan.shard != plan.part:
+            plans.append(plan)
+    return plans if is_any_needed else []
+
+
+def _padded_operand(
+    op: PadOp | SliceOp, sizes: Sequence[int], sharding: TensorSharding, emit: Emitter
+) -> tuple[SSAValue, SSAValue]:
+    """Return the operand padded to `sizes`, and the value of positions without an element."""
+    is_even = tuple(sizes) == tuple(shape_of(op.operand))
+    if isinstance(op, PadOp):
+        filler = op.padding_value
+        return (op.operand if is_even else padded_to(emit, op.operand, filler, sizes, sharding)), filler
+    operand = op.operand if is_even else padded_to(emit, op.operand, zero_scalar(emit, op.operand), sizes, sharding)
+    return operand, zero_scalar(emit, operand)
+
+
+def _applied_to_unsharded_dims(
+    op: PadOp | SliceOp, value: SSAValue, filler: SSAValue, counts: Sequence[int], inside: TensorSharding, emit: Emitter
+) -> SSAValue:
+    """Apply `op` along its unsharded dims."""
+    if isinstance(op, PadOp):
+        amounts = [_along_unsharded(ints_of(each), counts) for each in (op.edge_padding_low, op.edge_padding_high)]
+        interior = _along_unsharded(ints_of(op.interior_padding), counts)
+        if not any((*amounts[0], *amounts[1], *interior)):
+            return value
+        return padded_with_interior(emit, value, filler, amounts[0], amounts[1], interior, inside)
+    ranges = zip(ints_of(op.start_indices), ints_of(op.limit_indices), ints_of(op.strides), strict=True)
+    chosen = [
+        each if count == 1 else (0, size, 1) for each, count, size in zip(ranges, counts, shape_of(value), strict=True)
+    ]
+    if chosen == [(0, size, 1) for size in shape_of(value)]:
+        return value
+    starts, limits, strides = ([bounds[index] for bounds in chosen] for index in range(3))
+    return sliced(emit, value, starts, limits, inside, strides)
+
+
+def _along_unsharded(amounts: Sequence[int], counts: Sequence[int]) -> list[int]:
+    return [amount if count == 1 else 0 for amount, count in zip(amounts, counts, strict=True)]
+
+
+def reversed_axes(op: ReverseOp, sharding: TensorSharding) -> AxisList:
+    """Return the axes along which the op reverses the order of shards."""
+    reversed_dims = ints_of(op.dimensions)
+    return tuple(ref for dim, own in enumerate(sharding.dims) if dim in reversed_dims for ref in own.axes)
+
+
+def shifted_operand(op: ReverseOp, sharding: TensorSharding, mesh: Mesh, emit: Emitter) -> SSAValue:
+    """Return the operand of `op` with even shards: padded at the front of reversed dims and at the end of others."""
+    counts, sizes = shard_counts(sharding, mesh), shape_of(op.operand)
+    even = rounded_up(sizes, counts)
+    to_shift = [dim for dim in range(len(sizes)) if sizes[dim] != even[dim] and dim in ints_of(op.dimensions)]
+    if not to_shift:
+        return op.operand
+    axes = ManualAxes.of((ref for dim in to_shift for ref in sharding.dims[dim].axes), [sharding], mesh)
+    padded_dims = [dim for dim, own in enumerate(axes.outside(sharding).dims) if own.axes]
+    padded = padded_to(emit, op.operand, zero_scalar(emit, op.operand), _only(even, sizes, padded_dims), sharding)
+
+    def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:
+        (value,) = arguments
+        for dim in to_shift:
+            amount = even[dim] - sizes[dim]
+            value = _shifted_right(inner, value, dim, amount, (sharding.dims[dim].axes, mesh), axes.inside(sharding))
+        return value
+
+    return emit_manual(op, emit, axes, [(padded, sharding)], (shape_of(padded), sharding), body)
+
+
+def _only(even: Sequence[int], sizes: Sequence[int], dims: Sequence[int]) -> list[int]:
+    return [even[dim] if dim in dims else size for dim, size in enumerate(sizes)]
+
+
+def _shifted_right(
+    emit: Emitter, value: SSAValue, dim: int, amount: int, axes_on_mesh: tuple[AxisList, Mesh], sharding: TensorSharding
+) -> SSAValue:
+    """Shift the elements of a sharded dim by `amount` towards its end, filling with zeros."""
+    sizes = shape_of(value)
+    hops, rest = divmod(amount, sizes[dim])
+    head, tail = (_received(emit, value, axes_on_mesh, hops=count, sharding=sharding) for count in (hops, hops + 1))
+    kept = sizes[dim] - rest
+    zeros = [0] * len(sizes)
+    from_tail = sliced(emit, tail, _with(zeros, dim, kept), sizes, sharding)
+    from_head = sliced(emit, head, zeros, _with(sizes, dim, kept), sharding)
+    return annotated(emit.concatenate([from_tail, from_head], dim), sharding)
+
+
+def _received(
+    emit: Emitter, value: SSAValue, axes_on_mesh: tuple[AxisList, Mesh], *, hops: int, sharding: TensorSharding
+) -> SSAValue:
+    """Return the shard that is `hops` shards to the left, zeros if there is none."""
+    if hops == 0:
+        return value
+    pairs = shift_pairs(*axes_on_mesh, hops)
+    if not pairs:
+        return annotated(emit.broadcast(zero_scalar(emit, value), tensor_of(value)), sharding)
+    return annotated(collective_permute(emit, value, pairs), sharding)
+
+
+def _with(sizes: Sequence[int], dim: int, size: int) -> list[int]:
+    return [size if index == dim else own for index, own in enumerate(sizes)]
+
 
 MeshReference = str | Mesh
 NameReversed = Callable[

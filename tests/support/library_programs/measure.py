@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 import jax
 
 import sdy
-from sdy.cost.hlo_statistics import HloModule
-from sdy.cost.statistics import statistics_of
+from sdy.cost.statistics import HloModule, statistics_of
 from support.library_programs.placements import MESHES, jax_mesh, placed, placements_of
 from support.library_programs.program import build, missing_library, program_names
 

@@ -11,8 +11,7 @@ from enum import Enum
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.verification.verify_module import verify_module
-from sdy.passes.manager.pass_options import build_pass
-from sdy.passes.manager.pipeline_text import parse_pipeline
+from sdy.passes.manager.pass_options import build_pass, parse_pipeline
 from sdy.passes.run import run_passes
 from support.oracle.known_differences import IS_NEWER, known_difference, without_replicated_results
 from support.oracle.process import OracleAbortError, OracleProcess

@@ -69,7 +69,7 @@ def ours_passes(text: str) -> float:
 def ours_passes_verified(text: str) -> float:
     """Time the propagation pipeline, with verification of what each pass changed; edits are noted as they are made."""
     from sdy.dialects.module_text import make_context, parse_module
-    from sdy.dialects.verification.verified_module import VerifiedModule
+    from sdy.dialects.verification.recheck import VerifiedModule
     from sdy.passes.run import run_passes
     from sdy.upstream.pipelines import PropagationPipeline
 

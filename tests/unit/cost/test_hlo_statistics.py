@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hlo_statistics import HloModule
-from sdy.cost.statistics import CollectiveStatistics
+from sdy.cost.statistics import CollectiveStatistics, HloModule
 
 TEXT = """\
 HloModule jit_f, is_scheduled=true, num_partitions=8

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdy.cost.hardware import Switch, Torus
-from sdy.cost.timeline.list_scheduling import Task, TaskRun, critical_path, idle_seconds, list_schedule
-from sdy.cost.timeline.messages import Message, seconds_of_messages
+from sdy.cost.timeline import Message, Task, TaskRun, critical_path, idle_seconds, list_schedule, seconds_of_messages
 
 SWITCH = Switch(node_size=2, node_bandwidth=100.0, network_bandwidth=10.0, hop_seconds=0.5)
 

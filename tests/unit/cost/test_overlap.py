@@ -8,8 +8,8 @@ import pytest
 
 from sdy.cost.hardware import Hardware, Torus
 from sdy.cost.machines.table import HARDWARE
-from sdy.cost.overlap import Overlap
 from sdy.cost.program_cost import ProgramCost, cost_of
+from sdy.cost.schedule import Overlap
 from sdy.dialects.module_text import parse_module
 from sdy.grammar.parse import parse_mesh
 

@@ -12,8 +12,7 @@ from xdsl.ir import OpResult
 import sdy
 from sdy.cost.executions import visits
 from sdy.cost.machines.table import HARDWARE
-from sdy.cost.memory import peak_bytes
-from sdy.cost.memory_curve import memory_curve, values_at_peak
+from sdy.cost.memory import memory_curve, peak_bytes, values_at_peak
 from sdy.cost.schedule import CollectiveRun, schedule_of
 
 LOOP = """

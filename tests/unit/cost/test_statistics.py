@@ -7,8 +7,7 @@ import pytest
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.executions import trip_count
 from sdy.cost.flops import flops_of
-from sdy.cost.memory import peak_bytes
-from sdy.cost.memory_curve import memory_curve
+from sdy.cost.memory import memory_curve, peak_bytes
 from sdy.cost.statistics import CollectiveStatistics, statistics_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module

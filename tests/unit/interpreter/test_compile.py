@@ -3,7 +3,7 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.compile import captured_by, compile_block
+from sdy.interpreter.executor import captured_by, compile_block
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.sums_of_products import CompiledBlock
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 
 from sdy.dialects.module_text import parse_module
-from sdy.interpreter.control_flow import Split
 from sdy.interpreter.devices.grid import Grid
 from sdy.interpreter.executor import Executor
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import KernelContext
+from sdy.interpreter.ops.control import Split
 
 GRID = Grid((2, 3, 2), 1, 12)
 CONTEXT = KernelContext(GRID.sizes, GRID, Executor(parse_module("")), Host())

@@ -9,7 +9,7 @@ from support.execution.run_text import error_of, run
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.control_flow import Repetition, decision_of
+from sdy.interpreter.ops.control import Repetition, decision_of
 
 # `%i` counts by what the body adds to it; `%x` is another value, which the body changes in each iteration.
 LOOP = """

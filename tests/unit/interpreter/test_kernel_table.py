@@ -3,9 +3,8 @@ from __future__ import annotations
 from xdsl.dialects.func import Func
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.check_dialect import CHECK
 from sdy.dialects.chlo.dialect import CHLO
-from sdy.dialects.interpreter_dialect import INTERPRETER
+from sdy.dialects.interpreter_dialect import CHECK, INTERPRETER
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.interpreter.ops.all import KERNELS

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.interpreter.lockstep import Lockstep
+from sdy.interpreter.ops.interpreter import Lockstep
 
 
 def test_tasks_run_one_after_the_other() -> None:

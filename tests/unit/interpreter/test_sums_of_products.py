@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import parse_module
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.compile import compile_block
 from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.devices.values import DeviceArray, stacked
-from sdy.interpreter.executor import OpObserver
+from sdy.interpreter.executor import OpObserver, compile_block
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.run import RunSettings, run_spmd
 

@@ -9,7 +9,7 @@ from support.examples import EXAMPLES
 
 from sdy.compile.source_text import read_module
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.language_server.checking.checked_text import CheckedText
+from sdy.language_server.checked_text import CheckedText
 
 FILE = "program.mlir"
 LOOP = """#map = #sdy.sharding<@mesh, [{"x"}, {}]>

@@ -11,9 +11,9 @@ from xdsl.parser import UnresolvedOperand
 from xdsl.utils.lexer import Span
 
 from sdy.dialects.module_text import make_context
-from sdy.dialects.text.line_templates import Template
 from sdy.dialects.text.locating_parser import LocatingParser
-from sdy.language_server.text.scopes import Scopes
+from sdy.dialects.text.scoped_parser import Template
+from sdy.language_server.text.navigation import Scopes
 
 NESTED = """func.func private @f(%a: tensor<8xf32>, %0: tensor<f32>) -> tensor<f32> attributes {x = {}} {
   // A comment defines no name: not %b, and not the one in "%b".

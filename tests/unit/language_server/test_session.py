@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sdy.language_server.open_document import OpenDocument
-from sdy.language_server.session import Session
+from sdy.language_server.session import OpenDocument, Session
 from sdy.language_server.text.document import Document
 
 URI, FILE = "file:///program.mlir", "/program.mlir"

@@ -7,8 +7,7 @@ import pytest
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.model.axis import AxisRef
 from sdy.model.axis_on_mesh import replica_groups
-from sdy.model.devices.device_shifts import mesh_reversed_along, shift_pairs
-from sdy.model.devices.tiling import shard_coordinates
+from sdy.model.devices.tiling import mesh_reversed_along, shard_coordinates, shift_pairs
 from sdy.model.mesh import Mesh, MeshAxis
 
 HUGE = Mesh((MeshAxis("x", 10**6), MeshAxis("y", 10**6)))

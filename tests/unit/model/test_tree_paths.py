@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.model.tree_paths import tree_path
+from sdy.model.path_rules import tree_path
 
 
 @pytest.mark.parametrize(

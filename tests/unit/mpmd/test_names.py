@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import pytest
 from xdsl.dialects.builtin import IntegerAttr
 
-from sdy.mpmd.dialect.attrs import UserOrigin
-from sdy.mpmd.dialect.mesh_names import comes_before, in_mesh_order, is_cpu_mesh, split_memory_kind
+from sdy.mpmd.dialect.attrs import UserOrigin, comes_before, in_mesh_order, is_cpu_mesh, split_memory_kind
 from sdy.mpmd.dialect.ops import CALL_COUNTER, ui32
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.passes.export.fragment_names import function_name, origins_name, split_counter
+from sdy.mpmd.passes.export.lower_to_fragment_calls import function_name, origins_name, split_counter
 from sdy.mpmd.passes.tools.mesh_sets import MeshSet, intersection, union
 
 

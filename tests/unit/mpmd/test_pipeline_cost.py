@@ -14,9 +14,8 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.evidence.pipelines import verify_pipeline
 from sdy.mpmd.execution.without_meshes import without_meshes
-from sdy.mpmd.schedules.builtin import SCHEDULES
+from sdy.mpmd.schedules.builtin import SCHEDULES, TOTAL_ORDERS, splits_backward
 from sdy.mpmd.schedules.fragment_info import FragmentInfo
-from sdy.mpmd.schedules.total_orders import TOTAL_ORDERS, splits_backward
 from sdy.passes.manager.pass_options import passes_of
 from sdy.passes.run import run_passes
 from sdy.tools.main import main

@@ -8,7 +8,7 @@ import pytest
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.mpmd.dialect.attrs import UserOrigin
-from sdy.mpmd.passes.import_.assignments import (
+from sdy.mpmd.passes.import_.function_ends import (
     Place,
     parse_assignment,
     parse_constraints,

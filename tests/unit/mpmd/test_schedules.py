@@ -9,8 +9,7 @@ import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.schedules.builtin import SCHEDULES, Before, Unit
-from sdy.mpmd.schedules.total_orders import TotalOrder, schedule_named
+from sdy.mpmd.schedules.builtin import SCHEDULES, Before, TotalOrder, Unit, schedule_named
 
 # For each schedule the units of each mesh in order: F forward, B backward, A what a transfer waits for, W the rest.
 ORDERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdy.grammar.write import write_rule
-from sdy.rules.reshape_factors import reshape_rule
+from sdy.rules.shape import reshape_rule
 
 CASES = [
     ("6", "6", "([i])->([i]) {i=6}"),

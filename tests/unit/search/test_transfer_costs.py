@@ -13,7 +13,7 @@ from sdy.cost.hardware import Switch, Torus
 from sdy.cost.machines.table import HARDWARE
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.numbered_digits import NumberedDigits
+from sdy.model.mesh_digits import NumberedDigits
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.search.transfer_costs import Objective, TransferCosts

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from sdy.cost.hardware import Hardware, Switch
-from sdy.cost.machines.calibration import calibrated, errors_of
+from sdy.cost.machines.calibration import calibrated, errors_of, read_measurements
 from sdy.cost.machines.file import machine_toml, read_hardware
-from sdy.cost.machines.measurements import read_measurements
 from sdy.cost.machines.table import HARDWARE
 from sdy.tools.main import main
 

@@ -11,7 +11,7 @@ import pytest
 from support.examples import EXAMPLES
 
 import sdy
-from sdy.cost.collective_uses import collectives_of
+from sdy.cost.traffic import collectives_of
 from sdy.evidence.runs import verification
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.tools.main import COMMANDS, main

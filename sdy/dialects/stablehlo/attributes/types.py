@@ -1,16 +1,40 @@
-"""Helpers for tensor types, and the bounds of their dims."""
+"""The types of StableHLO: tensors and the bounds of their dims, tokens and futures."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute, Data, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, TensorType
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """`!stablehlo.token`: orders side effects and holds no data."""
+
+    name = "stablehlo.token"
+
+
+@irdl_attr_definition
+class FutureType(ParametrizedAttribute, TypeAttribute):
+    """`!stablehlo.future<tensor<2xf32>>`: the future results of an asynchronous op."""
+
+    name = "stablehlo.future"
+    types: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        return [ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parser.parse_type))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_list(self.types, printer.print_attribute)
+
 
 DimSizes = tuple[int, ...]  # of a tensor type; DYNAMIC_INDEX stands for an unknown size
 AnyTensor = TensorType[Attribute]

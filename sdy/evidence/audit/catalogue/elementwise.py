@@ -9,8 +9,8 @@ from xdsl.ir import Operation
 from sdy.dialects.chlo import elementwise as chlo
 from sdy.dialects.stablehlo import elementwise as stablehlo
 from sdy.dialects.stablehlo.base import FormattedOp
-from sdy.dialects.stablehlo.checks.element_kinds import check_boolean_or_integer_operand, check_integer_operand
 from sdy.dialects.stablehlo.checks.elementwise import check_boolean_result
+from sdy.dialects.stablehlo.checks.requirements import check_boolean_or_integer_operand, check_integer_operand
 from sdy.evidence.audit.catalogue.text import MATRICES, array, binary_body, generic, tensor
 from sdy.model.shape import StaticShape
 

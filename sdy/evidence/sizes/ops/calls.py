@@ -10,8 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.stablehlo.call_targets import is_identity_call
-from sdy.dialects.stablehlo.calls import CompositeOp, CustomCallOp
+from sdy.dialects.stablehlo.calls import CompositeOp, CustomCallOp, is_identity_call
 from sdy.evidence.sizes.ops.control import returned
 from sdy.evidence.sizes.ties import Ties
 

@@ -18,7 +18,7 @@ from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import DEVICE, MeshTensorType, mesh_type
 from sdy.mpmd.passes.tools.fragments import drop_arguments, fragments_of, inferred_by, rebuild
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass

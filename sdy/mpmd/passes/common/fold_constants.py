@@ -22,7 +22,7 @@ from sdy.dialects.stablehlo.reduction import COMMUTATIVE
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
 from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.greedy import rewrite_greedily
+from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import is_pure, move_to_start, users_of
 from sdy.passes.rewriting.insertion import erase, insert_before
 

@@ -16,11 +16,10 @@ from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.tools.calls import block_of_op
-from sdy.mpmd.passes.tools.fragment_facts import SPLIT_MARKS, is_backward, split_type
-from sdy.mpmd.passes.tools.fragments import fragments_of
+from sdy.mpmd.passes.tools.fragments import SPLIT_MARKS, fragments_of, is_backward, split_type
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.uses import distinct, effective_operands, users_of
 from sdy.mpmd.schedules.fragment_info import SplitType

@@ -1,4 +1,4 @@
-"""Turn fragments into functions, one for all that compute the same. Source: docs/spec/08, 4.13.
+"""Turn fragments into functions, one for all that compute the same. Source: docs/spec/08, 4.12 and 4.13.
 
 before  %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: T) { abs %x } : (M) -> M
 after   %1 = mpmd.fragment_call<mesh="m", origin=["f"]> @p0_f.main(%0) : (M) -> M
@@ -7,8 +7,10 @@ after   %1 = mpmd.fragment_call<mesh="m", origin=["f"]> @p0_f.main(%0) : (M) -> 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, SymbolRefAttr, i64
@@ -30,11 +32,76 @@ from sdy.mpmd.dialect.ops import FragmentCallOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of
-from sdy.mpmd.passes.export.fragment_names import direction_word, function_name
-from sdy.mpmd.passes.tools.fragment_facts import REMAT
+from sdy.mpmd.passes.tools.fragments import REMAT
 from sdy.mpmd.passes.tools.frame import Findings
 from sdy.mpmd.passes.tools.uses import move_to_start
 from sdy.passes.rewriting.insertion import replace_op
+
+MAX_LENGTH = 200
+_ELLIPSIS = "<...>"
+_COUNTED = re.compile(r"(.*)_(-?[0-9]+)", re.DOTALL)
+
+
+def direction_word(transpose_count: int, *, other: str = "transpose{}") -> str:
+    """Return the word for a transpose count."""
+    return {0: "fwd", 1: "bwd"}.get(transpose_count, other.format(transpose_count))
+
+
+def split_counter(name: str) -> tuple[str, int | None]:
+    """Return the head of a name and the number after its last underscore: `block_12` is `block` and 12."""
+    found = _COUNTED.fullmatch(name)
+    return (name, None) if found is None else (found[1], int(found[2]))
+
+
+def origins_name(origins: Sequence[UserOrigin]) -> str:
+    """Return a name for origins: the most frequent head, the range of its counters, and dots if there are others."""
+    by_head: dict[str, set[int]] = {}
+    frequency: dict[str, int] = {}
+    for origin in origins:
+        head, counter = split_counter(origin.name)
+        by_head.setdefault(head, set()).update(() if counter is None else (counter,))
+        frequency[head] = frequency.get(head, 0) + 1
+    head = min(by_head, key=lambda each: (-frequency[each], each))
+    counters = sorted(by_head[head])
+    name = head
+    if counters:
+        if all(origin.transpose_count == 1 for origin in origins):
+            counters.reverse()
+        name += f"_{counters[0]}" if len(counters) == 1 else f"_{counters[0]}:{counters[-1]}"
+    return name + ("..." if len(by_head) > 1 else "")
+
+
+def fragment_name(fragment: FragmentOp, *, is_forward_only: bool) -> str:
+    """Return a name for one fragment, with the directions of its origins unless the program has forward ones only."""
+    origins = fragment.origins
+    name = origins_name(origins) if origins else "inferred"
+    if fragment.stage is not None:
+        name = f"stage{fragment.stage}"
+    counts = [] if is_forward_only else sorted({origin.transpose_count for origin in origins})
+    return "_".join([name, *map(direction_word, counts)])
+
+
+def group_name(group: Sequence[FragmentOp], *, is_forward_only: bool) -> str:
+    """Return a name for the fragments that become one function, with their call counters if these are consecutive."""
+    names = [fragment_name(fragment, is_forward_only=is_forward_only) for fragment in group]
+    counters = [counter for fragment in group if (counter := fragment.call_counter) is not None]
+    if len(counters) < len(group):
+        return names[0]
+    if len(group) == 1:
+        return f"{names[0]}_call{counters[0]}"
+    steps = {after - before for before, after in pairwise(counters)}
+    if len(set(names)) > 1 or steps not in ({1}, {-1}):
+        return names[0]
+    return f"{names[0]}_calls{counters[0]}{'to' if steps == {1} else 'from'}{counters[-1]}"
+
+
+def function_name(number: int, group: Sequence[FragmentOp], module_name: str, *, is_forward_only: bool) -> str:
+    """Return the name of the function of a group of fragments."""
+    name = f"p{number}_{group_name(group, is_forward_only=is_forward_only)}"
+    if len(name) > MAX_LENGTH:
+        name = name[: MAX_LENGTH - len(_ELLIPSIS)] + _ELLIPSIS
+    return f"{name}.{module_name.removeprefix('jit_')}"
+
 
 RESERVED_MEMORY = "reserved_hbm_bytes"
 Key = tuple[object, ...]

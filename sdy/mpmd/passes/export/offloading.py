@@ -15,8 +15,7 @@ from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.stablehlo.control import OptimizationBarrierOp, WhileOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
-from sdy.mpmd.dialect.checks import module_around
-from sdy.mpmd.dialect.functions import is_entry_point
+from sdy.mpmd.dialect.functions import is_entry_point, module_around
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import DEVICE, HOST
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, MEMORY_KIND, RES_ATTRS, entries_of, get, write_entries

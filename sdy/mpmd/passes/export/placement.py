@@ -8,10 +8,10 @@ from xdsl.ir import Attribute, Operation
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.stablehlo.tokens import CreateTokenOp
+from sdy.mpmd.dialect.attrs import is_cpu_mesh
 from sdy.mpmd.dialect.functions import is_mpmd
-from sdy.mpmd.dialect.mesh_names import is_cpu_mesh
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, attrs_of, entries_of, write_entries

@@ -16,16 +16,25 @@ from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.context import emit
 from sdy.dialects.ir.fast_ops import set_operand, set_type
 from sdy.dialects.ir.op_location import span_of, span_of_argument
+from sdy.mpmd.dialect.attrs import in_mesh_order
 from sdy.mpmd.dialect.functions import failure, is_entry_point, mpmd_functions, topology_of, update_function_type
-from sdy.mpmd.dialect.mesh_names import in_mesh_order
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, UnassignOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.import_.function_ends import is_local, place_result
-from sdy.mpmd.passes.import_.sets import SetQueries, argument_set, op_set, write_argument_set, write_result_set
 from sdy.mpmd.passes.tools.calls import block_of_op, calls_by_callee
 from sdy.mpmd.passes.tools.fragments import wrap_in_fragment
-from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, smallest
+from sdy.mpmd.passes.tools.mesh_sets import (
+    SRC_SET,
+    USE_SET,
+    MeshSet,
+    SetQueries,
+    argument_set,
+    op_set,
+    smallest,
+    write_argument_set,
+    write_result_set,
+)
 from sdy.mpmd.passes.tools.meshless import has_tensor_result, is_meshless
 from sdy.mpmd.passes.tools.uses import is_pure, is_used
 from sdy.passes.rewriting.insertion import erase, insert_before

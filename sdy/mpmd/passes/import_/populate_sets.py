@@ -19,16 +19,20 @@ from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr
 from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, TransferOp, UnassignOp
 from sdy.mpmd.dialect.regions import ForOp
-from sdy.mpmd.dialect.terminator import ReturnOp
-from sdy.mpmd.passes.import_.sets import (
+from sdy.mpmd.dialect.syntax import ReturnOp
+from sdy.mpmd.passes.tools.mesh_sets import (
+    SRC_SET,
+    USE_SET,
+    MeshSet,
     SetQueries,
     argument_set,
+    intersection,
     op_set,
     result_set,
+    union,
     write_argument_set,
     write_result_set,
 )
-from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, intersection, union
 from sdy.mpmd.passes.tools.meshless import (
     binary_kind,
     is_meshless,

@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses, set_operand, set_type
+from sdy.mpmd.dialect.attrs import in_mesh_order
 from sdy.mpmd.dialect.functions import (
     failure,
     is_entry_point,
@@ -24,16 +25,23 @@ from sdy.mpmd.dialect.functions import (
     topology_of,
     update_function_type,
 )
-from sdy.mpmd.dialect.mesh_names import in_mesh_order
 from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of, get, write_entries
 from sdy.mpmd.passes.import_.function_ends import is_local
-from sdy.mpmd.passes.import_.sets import SetQueries, argument_set, op_set, result_set
 from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.fragments import drop_arguments, wrap_in_fragment
-from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, smallest
+from sdy.mpmd.passes.tools.mesh_sets import (
+    SRC_SET,
+    USE_SET,
+    MeshSet,
+    SetQueries,
+    argument_set,
+    op_set,
+    result_set,
+    smallest,
+)
 from sdy.mpmd.passes.tools.meshless import is_meshless
 from sdy.mpmd.passes.tools.uses import distinct, is_pure, move_to_start, users_of, users_of_op, values_from_outside
 from sdy.passes.rewriting.insertion import erase, insert_before

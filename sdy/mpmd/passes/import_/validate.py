@@ -19,9 +19,8 @@ from sdy.dialects.ir.walk import post_order
 from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions
 from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
 from sdy.mpmd.passes.import_.populate_sets import REDUCE, is_in_chain
-from sdy.mpmd.passes.import_.sets import SetQueries, argument_set, op_set, result_set
 from sdy.mpmd.passes.tools.calls import calls_by_callee
-from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet
+from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, SetQueries, argument_set, op_set, result_set
 from sdy.mpmd.passes.tools.meshless import is_meshless, reversed_post_order
 from sdy.mpmd.passes.tools.uses import users_of, users_of_op
 

@@ -28,9 +28,9 @@ from sdy.mpmd.dialect.attrs import TopologyAttr
 from sdy.mpmd.dialect.functions import topology_of
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.terminator import ReturnOp
+from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
-from sdy.mpmd.passes.sharding.fragment_shardings import (
+from sdy.mpmd.passes.sharding.user_shardings import (
     is_transfer_or_return,
     set_fragment_users,
     set_stored_sharding,

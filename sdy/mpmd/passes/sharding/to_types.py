@@ -24,10 +24,9 @@ from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, update
 from sdy.mpmd.passes.sharding.extract_reshards import are_equivalent
-from sdy.mpmd.passes.sharding.fragment_shardings import known, stored_sharding
+from sdy.mpmd.passes.sharding.user_shardings import known, stored_sharding
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.greedy import rewrite_greedily
-from sdy.mpmd.passes.tools.region_simplifier import simplify_region_op
+from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_op
 from sdy.passes.rewriting.insertion import replace_op
 
 

@@ -11,8 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import blocks_of, ops_in
-from sdy.mpmd.dialect.checks import module_around
-from sdy.mpmd.dialect.functions import is_mpmd, update_function_type
+from sdy.mpmd.dialect.functions import is_mpmd, module_around, update_function_type
 from sdy.mpmd.dialect.ops import CallOp
 from sdy.mpmd.dialect.regions import ForOp
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, attrs_of, entries_of, write_entries

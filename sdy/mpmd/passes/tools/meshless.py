@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.facts.traits import Combiner, Identity, as_combiner, combiners_of, is_terminator
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.stablehlo.reduction import COMMUTATIVE
 from sdy.dialects.stablehlo.reduction import ReduceOp as StablehloReduceOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
@@ -23,10 +24,7 @@ def is_meshless(op: Operation) -> bool:
     """Return whether an op must still be placed: it is outside of fragments, and not of the dialect `mpmd`."""
     if is_terminator(op) or op.name.startswith("mpmd.") or isinstance(op, ModuleOp | FuncOp):
         return False
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, FragmentOp):
-        parent = parent.parent_op()
-    return parent is None
+    return enclosing(op, FragmentOp) is None
 
 
 def outside_fragments(op: Operation) -> Iterator[Operation]:

@@ -1,6 +1,6 @@
-"""Uses, users and positions of ops, in the order on which the results of some passes depend.
+"""Uses, users and positions of ops, in the order on which the results of some passes depend, and sorted blocks.
 
-The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3.
+The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3, and 08, 3.3.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TypeVar
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from sdy.dialects.ir.fast_ops import set_operand
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.passes.rewriting.op_traits import is_erasable
 
@@ -155,3 +155,59 @@ def _is_inside(value: SSAValue, op: Operation, inner: set[Operation]) -> bool:
 def is_pure(op: Operation) -> bool:
     """Return whether an op has no effects and can be executed where its results are not needed."""
     return is_erasable(op) and not isinstance(op, CustomCallOp)
+
+
+def sort_block(block: Block) -> bool:
+    """Sort a block, keeping the order where possible; return whether that worked.
+
+    Each sweep over the ops left places those whose operands are all placed. If a sweep places none, there is a cycle,
+    and the first op left is placed.
+    """
+    *rest, end = list(block.ops)
+    sources = {op: _sources(op, block) for op in rest}
+    waiting = set(rest)
+    order: list[Operation] = []
+    is_sorted = True
+    while rest:
+        left: list[Operation] = []
+        for op in rest:
+            if waiting.isdisjoint(sources[op]):
+                waiting.discard(op)
+                order.append(op)
+            else:
+                left.append(op)
+        if len(left) == len(rest):
+            is_sorted = False
+            waiting.discard(left[0])
+            order.append(left.pop(0))
+        rest = left
+    for op in order:
+        op.detach()
+        block.insert_op_before(op, end)
+    return is_sorted
+
+
+def cycle_in(block: Block) -> list[Operation]:
+    """Return ops of a block each of which waits for the next, and the last for the first; nothing if there are none."""
+    ops = list(block.ops)
+    sources = {op: _sources(op, block) for op in ops}
+    waiting = set(ops)
+    while ready := {op for op in waiting if waiting.isdisjoint(sources[op])}:
+        waiting -= ready
+    if not waiting:
+        return []
+    path = [next(op for op in ops if op in waiting)]
+    while (following := next(op for op in ops if op in waiting and op in sources[path[-1]])) not in path:
+        path.append(following)
+    return path[path.index(following) :]
+
+
+def _sources(op: Operation, block: Block) -> set[Operation]:
+    """Return the other ops of the block that define what an op uses, itself or inside."""
+    found = (
+        block.find_ancestor_op_in_block(operand.owner)
+        for inner in op_and_nested_ops(op)
+        for operand in inner.operands
+        if isinstance(operand.owner, Operation)
+    )
+    return {source for source in found if source is not None and source is not op}

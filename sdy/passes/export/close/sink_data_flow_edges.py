@@ -17,16 +17,16 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import DataFlowOp, argument_owners, edge_of_owner, has_data_flow_edges, result_owners
-from sdy.dialects.ir.debug_names import (
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.sdy.attrs import (
     BLOCK_ARG_EDGES,
     BLOCK_ARG_ORIGINS,
     EDGES,
     ORIGINS,
     RESULT_EDGES,
     RESULT_ORIGINS,
+    TensorShardingPerValueAttr,
 )
-from sdy.dialects.ir.fast_ops import replace_uses
-from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp
 from sdy.dialects.sdy.regions import ManualComputationOp, ShardedBodyOp
 from sdy.dialects.sdy.types import rank_of_type

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.cost.device_groups import group_rows
+from sdy.cost.collectives import group_rows
 from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.context import remark

@@ -8,30 +8,252 @@
 
 Devices that receive nothing in one of them get zeros, as before. `jnp.roll` of a sharded dim makes such permutes.
 Requires and ensures: the program of one device.
+
+The convolutions of a layer with several kernels each receive the same rows of the neighboring shards: such equal
+permutes become one. Causal convolutions and stencils that reach over several rows receive overlapping ones: elements
+are sent once.
+
+    before  %1 = stablehlo.slice %0 [5:8]                   after   %1 = stablehlo.slice %0 [5:8]
+            %2 = "stablehlo.collective_permute"(%1)                 %2 = "stablehlo.collective_permute"(%1)
+            %3 = stablehlo.slice %0 [6:8]                           %4 = stablehlo.slice %2 [1:3]
+            %4 = "stablehlo.collective_permute"(%3)
+
+What is received is kept until its last use, but only where the peak memory of the block hardly grows.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.cost.device_groups import group_rows
+from sdy.cost.collectives import group_rows
+from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.ir.context import remark
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
-from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
 from sdy.partitioner.emit.collective_ops import device_table
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
-from sdy.passes.export.collectives.equal_permutes import share_equal_permutes
-from sdy.passes.export.collectives.overlapping_permutes import send_overlaps_once
+from sdy.partitioner.emit.slices import slice_along
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
+
+_GROWTH = 32  # the peak may grow by one part of these for what is sent once
+
+
+class FreeMemory:
+    """The memory that is free at each op of a block: up to the peak of the block, and a little more."""
+
+    def __init__(self, block: Block, peaks: PeakFinder) -> None:
+        peak = peaks.of_block(block).bytes
+        peak += peak // _GROWTH
+        self._free = [peak - use.most for use in peaks.uses(block)]
+        self._position = {op: number for number, op in enumerate(block.ops)}
+        self._block = block
+
+    def keep(self, value: SSAValue, until: Operation) -> bool:
+        """Reserve memory for a value from its last use to an op, and return True; False if there is too little."""
+        users = (value.owner, *(use.operation for use in value.uses))
+        return self._reserve(bytes_of_tensor(value), max(map(self._position_of, users)), self._position[until])
+
+    def keep_from(self, size: int, first: Operation, until: Operation) -> bool:
+        """Reserve memory for `size` bytes between two ops, and return True; False if there is too little."""
+        return self._reserve(size, self._position[first], self._position[until])
+
+    def _reserve(self, size: int, first: int, last: int) -> bool:
+        span = range(first + 1, last)
+        if any(self._free[number] < size for number in span):
+            return False
+        for number in span:
+            self._free[number] -= size
+        return True
+
+    def _position_of(self, user: Operation | Block) -> int:
+        """Return the position of the op of the block that uses a value, perhaps in a region of its own."""
+        while user.parent is not self._block:
+            outer = user.parent_op()
+            assert outer is not None  # values of a block are used in it
+            user = outer
+        assert isinstance(user, Operation)
+        return self._position[user]
+
+
+def share_equal_permutes(module: ModuleOp) -> list[CollectivePermuteOp]:
+    """Replace permutes by equal ones before them in their blocks, and return those that have replaced others."""
+    alike = _equal_permutes(module)
+    if not alike:
+        return []
+    peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
+    memories = {block: FreeMemory(block, peaks) for block, _ in alike}
+    return [kept for block, permutes in alike for kept in _share(permutes, memories[block])]
+
+
+def _equal_permutes(module: ModuleOp) -> list[tuple[Block, list[CollectivePermuteOp]]]:
+    """Return groups of equal permutes of one block, each with its block."""
+    keys = _ValueKeys()
+    groups: defaultdict[tuple[Block, Hashable], list[CollectivePermuteOp]] = defaultdict(list)
+    for permute in op_order(module).of(CollectivePermuteOp):
+        block = permute.parent
+        assert block is not None  # in a function
+        groups[block, keys.of(permute.result)].append(permute)
+    return [(block, permutes) for (block, _), permutes in groups.items() if len(permutes) > 1]
+
+
+def _share(permutes: list[CollectivePermuteOp], memory: FreeMemory) -> list[CollectivePermuteOp]:
+    """Share permutes of one key, in their order; the first one that memory does not allow replaces those after it."""
+    kept, replacing = permutes[0], dict[CollectivePermuteOp, None]()
+    for permute in permutes[1:]:
+        if memory.keep(kept.result, permute):
+            permute.result.replace_all_uses_with(kept.result)
+            operand = permute.operand.owner
+            erase(permute)
+            if isinstance(operand, SliceOp) and operand.result.first_use is None:
+                erase(operand)
+            replacing[kept] = None
+        else:
+            kept = permute
+    return [*replacing]
+
+
+class _ValueKeys:
+    """Keys of values that are equal if permutes, slices and concatenations make them in the same way."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, Hashable] = {}
+
+    def of(self, value: SSAValue) -> Hashable:
+        """Return the key of a value."""
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = self._compute(value)
+        return found
+
+    def _compute(self, value: SSAValue) -> Hashable:
+        match value.owner:
+            case CollectivePermuteOp() as op:
+                return op.name, has_channel(op), op.source_target_pairs, self.of(op.operand)
+            case SliceOp() as op:
+                return op.name, op.start_indices, op.limit_indices, op.strides, self.of(op.operand)
+            case ConcatenateOp() as op:
+                return op.name, op.dimension, *map(self.of, op.inputs)
+            case _:
+                return value
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A permute of a slice: the elements from `start` to before `limit` along a dim."""
+
+    permute: CollectivePermuteOp
+    dim: int
+    start: int
+    limit: int
+
+
+@dataclass
+class _Run:
+    """Permutes whose elements overlap one after the other, in their order along the dim."""
+
+    sent: list[_Sent] = field(default_factory=list[_Sent])
+
+    @property
+    def start(self) -> int:
+        """Return the first element that is sent."""
+        return self.sent[0].start
+
+    @property
+    def limit(self) -> int:
+        """Return the end of what is sent."""
+        return max(each.limit for each in self.sent)
+
+    def in_program_order(self, order: dict[CollectivePermuteOp, int]) -> list[_Sent]:
+        """Return the permutes in the order of the program."""
+        return sorted(self.sent, key=lambda each: order[each.permute])
+
+
+def send_overlaps_once(module: ModuleOp) -> list[CollectivePermuteOp]:
+    """Replace permutes of overlapping slices by slices of one permute; return those that replace others."""
+    permutes = op_order(module).of(CollectivePermuteOp)
+    order = {permute: number for number, permute in enumerate(permutes)}
+    runs = _runs(permutes)
+    if not runs:
+        return []
+    peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
+    memory: dict[Block, FreeMemory] = {}
+    kept: list[tuple[_Run, list[_Sent]]] = []
+    for run in runs:
+        sent = run.in_program_order(order)
+        block = sent[0].permute.parent
+        assert block is not None  # in a function
+        if block not in memory:
+            memory[block] = FreeMemory(block, peaks)
+        if _is_kept(run, sent, memory[block]):
+            kept.append((run, sent))
+    return [_send_once(run, sent) for run, sent in kept]
+
+
+def _is_kept(run: _Run, sent: Sequence[_Sent], memory: FreeMemory) -> bool:
+    """Reserve memory for the elements of a run until the last permute; return False if there is too little."""
+    first, last = sent[0], sent[-1].permute
+    received = first.permute.result
+    if (first.start, first.limit) == (run.start, run.limit):
+        return memory.keep(received, last)
+    size = bytes_of_tensor(received) // (first.limit - first.start) * (run.limit - run.start)
+    return memory.keep_from(size, first.permute, last)
+
+
+def _runs(permutes: Sequence[CollectivePermuteOp]) -> list[_Run]:
+    """Return the runs of at least two permutes that overlap."""
+    groups: defaultdict[Hashable, list[_Sent]] = defaultdict(list)
+    for permute in permutes:
+        sliced = permute.operand.owner
+        if not isinstance(sliced, SliceOp) or any(step != 1 for step in sliced.strides.get_values()):
+            continue
+        starts, limits = list(sliced.start_indices.get_values()), list(sliced.limit_indices.get_values())
+        sizes = shape_of(sliced.operand)
+        dims = [dim for dim, size in enumerate(sizes) if (starts[dim], limits[dim]) != (0, size)]
+        if len(dims) == 1:
+            (dim,) = dims
+            key = permute.parent, has_channel(permute), permute.source_target_pairs, sliced.operand, dim
+            groups[key].append(_Sent(permute, dim, starts[dim], limits[dim]))
+    return [run for group in groups.values() for run in _overlapping(group)]
+
+
+def _overlapping(group: Sequence[_Sent]) -> list[_Run]:
+    runs: list[_Run] = []
+    for each in sorted(group, key=lambda each: each.start):
+        if not runs or each.start >= runs[-1].limit:
+            runs.append(_Run())
+        runs[-1].sent.append(each)
+    return [run for run in runs if len(run.sent) > 1]
+
+
+def _send_once(run: _Run, sent: Sequence[_Sent]) -> CollectivePermuteOp:
+    """Let the first permute send all elements of the run, and let the others be slices of what it receives."""
+    first = sent[0]
+    sliced = first.permute.operand.owner
+    assert isinstance(sliced, SliceOp)
+    emit = Emitter(first.permute, Style())
+    union = slice_along(emit, sliced.operand, first.dim, run.start, run.limit)
+    received = emit.op(CollectivePermuteOp, [union], [union.type], first.permute.properties)
+    for each in sent:
+        start, limit = each.start - run.start, each.limit - run.start
+        part = slice_along(Emitter(each.permute, Style()), received.result, first.dim, start, limit)
+        each.permute.result.replace_all_uses_with(part)
+    for each in sent:
+        sliced = each.permute.operand.owner
+        erase(each.permute)
+        if isinstance(sliced, SliceOp) and sliced.result.first_use is None:
+            erase(sliced)
+    return received
 
 
 class MergePermutesPass(ModulePass):

@@ -22,12 +22,11 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import element_bytes, static_shape
 from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.control import ControlFlowOp, OptimizationBarrierOp
-from sdy.dialects.tensor_bytes import element_bytes
-from sdy.model.numbered_digits import DigitTuple, NumberedDigits
+from sdy.model.mesh_digits import DigitTuple, NumberedDigits
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutGraph, LayoutNode, NodeTensor, merge_equivalent

@@ -22,9 +22,8 @@ from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.ops import ReshardOp
-from sdy.dialects.sharded_types import local_type
+from sdy.dialects.sharded_types import local_type, tensor_bytes
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.tensor_bytes import tensor_bytes
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding

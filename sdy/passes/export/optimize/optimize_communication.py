@@ -27,7 +27,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
 from sdy.model.mesh import Mesh
-from sdy.model.numbered_digits import NumberedDigits
+from sdy.model.mesh_digits import NumberedDigits
 from sdy.partitioner.layout_search.layout import MAX_DIGITS
 from sdy.partitioner.layout_search.moves import EPSILON
 from sdy.partitioner.layout_search.search import Saving, search

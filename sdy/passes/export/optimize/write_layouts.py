@@ -11,13 +11,12 @@ from xdsl.rewriter import InsertPoint
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.walk import ancestor_in, block_of
 from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp, ReplicatedToUnreducedOp
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import element_bytes, static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
-from sdy.dialects.tensor_bytes import element_bytes
 from sdy.model.axis_list import sort_and_merge
 from sdy.model.collective import AxesPerDim
-from sdy.model.numbered_digits import DigitsPerDim, DigitTuple
+from sdy.model.mesh_digits import DigitsPerDim, DigitTuple
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.linearity import is_zero

@@ -35,8 +35,8 @@ from sdy.model.axis import AxisRef
 from sdy.model.axis_list import extended, set_difference, sort_and_merge
 from sdy.model.collective import AllSlice, AxesPerDim
 from sdy.model.mesh import Mesh
+from sdy.model.mesh_digits import digits_of
 from sdy.model.mesh_table import MeshTable, resolve_mesh
-from sdy.model.numbered_digits import digits_of
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.reshard.plan import plan

@@ -1,11 +1,15 @@
-"""Values that are known for each device and position: device numbers, iotas, lookups in constants, and comparisons."""
+"""Values that are known for each device and position: device numbers, iotas, lookups in constants, and comparisons.
+
+A table of devices has one entry per device. The last entry is that of all later devices, as where a slice of a table
+starts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, pairwise
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
@@ -20,7 +24,32 @@ from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, IotaOp, R
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.on_shards.combiners import index_bounds
-from sdy.passes.export.selects.device_tables import devices_of, entry, shortened
+
+T = TypeVar("T")
+HashableT = TypeVar("HashableT", bound=Hashable)
+
+
+def devices_of(*tables: Sequence[object]) -> range:
+    """Return the devices that have entries of their own in one of some tables, and one for all later ones."""
+    return range(max(map(len, tables)))
+
+
+def entry(table: Sequence[T], device: int) -> T:
+    """Return the entry of a device."""
+    return table[min(device, len(table) - 1)]
+
+
+def shortened(table: Sequence[HashableT]) -> tuple[HashableT, ...]:
+    """Return a table without entries at its end that equal the one before them.
+
+    >>> shortened([1, 2, 2])
+    (1, 2)
+    """
+    count = len(table)
+    while count > 1 and table[count - 1] == table[count - 2]:
+        count -= 1
+    return tuple(table[:count])
+
 
 Toggles = frozenset[int]
 MOST_ENTRIES = 1 << 16  # of a table that devices look up

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from sdy.cost.device_groups import group_rows
+from sdy.cost.collectives import group_rows
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.splats import splat_of
@@ -25,8 +25,7 @@ from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import with_shape
-from sdy.passes.export.selects.device_tables import devices_of, entry, shortened
-from sdy.passes.export.selects.known_values import KnownValues, Mask
+from sdy.passes.export.selects.known_values import KnownValues, Mask, devices_of, entry, shortened
 
 Span = tuple[int, int]  # the first position, and the one after the last
 MOST_SEGMENTS = 8

@@ -32,8 +32,7 @@ from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along
-from sdy.passes.export.selects.device_tables import devices_of, entry, shortened
-from sdy.passes.export.selects.known_values import KnownValues
+from sdy.passes.export.selects.known_values import KnownValues, devices_of, entry, shortened
 from sdy.passes.export.selects.origins import (
     Moved,
     Origin,

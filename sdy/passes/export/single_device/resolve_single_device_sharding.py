@@ -34,9 +34,8 @@ from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import SHARDING, is_on_single_device, result_shardings, sharding_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
-from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.dialects.stablehlo.call_targets import is_callback_on_shards
+from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
+from sdy.dialects.stablehlo.calls import is_callback_on_shards
 from sdy.dialects.stablehlo.control import IfOp, ReturnOp
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.shape import ConstantOp

@@ -3,37 +3,107 @@
     before  %1 = stablehlo.slice %0 [1:64] : (tensor<64xf32>) -> tensor<63xf32>  [{"x"}]      "x"=4
     after   %1 = stablehlo.pad %0, %zero, low = [-1], high = [1], interior = [0] : ... -> tensor<64xf32>  [{"x"}]
 
-All dims of one class get the same padding, at their end; arguments and results of the main function get none. The
-content of padding never affects results: before an op that combines elements along the dim it is replaced by the
-identity element. A dim that would be padding for the most part is not padded, and loses the axes that do not divide.
+All dims of one class get the same padding, at their end: dims that must have one size, because ops map elements along
+them one to one. Arguments and results of the main function get none. The content of padding never affects results:
+before an op that combines elements along the dim it is replaced by the identity element. A dim that would be padding
+for the most part is not padded, and loses the axes that do not divide.
 
 Requires: closed shardings, before reshards. Ensures: the leading part of every padded tensor is the original value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import lcm
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator
 
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.model.rule import OpShardingRule
 from sdy.model.shape import StaticShape
+from sdy.partitioner.on_shards.shard_rules import shard_rule
 from sdy.partitioner.padding.before_reshards import pad_as_planned
-from sdy.passes.export.optimize.communication_edges import edges_of, functions_on_global_tensors
-from sdy.passes.export.uneven.dim_classes import ValueDim, dim_classes
+from sdy.passes.export.optimize.communication_edges import ValueEdge, edges_of, functions_on_global_tensors
 from sdy.passes.rewriting.op_order import forget_order
+
+ValueDim = tuple[SSAValue, int]  # a value, and one of its dims
+
+
+class DimClasses:
+    """A union-find structure over the dims of all values in some functions."""
+
+    def __init__(self) -> None:
+        self._parents: dict[ValueDim, ValueDim] = {}
+
+    def of(self, dim: ValueDim) -> ValueDim:
+        """Return the representative of the class of `dim`."""
+        root = dim
+        while (parent := self._parents.get(root, root)) != root:
+            root = parent
+        while dim != root:
+            self._parents[dim], dim = root, self._parents.get(dim, root)
+        return root
+
+    def join(self, dims: Iterable[ValueDim]) -> None:
+        """Merge the classes of these dims."""
+        first, *others = dims
+        for other in others:
+            root = self.of(other)
+            if root != (target := self.of(first)):
+                self._parents[root] = target
+
+
+def dim_classes(functions: Mapping[str, FuncOp], edges: Iterable[ValueEdge]) -> DimClasses:
+    """Return the classes of the dims in some functions; values of one edge belong together."""
+    classes = DimClasses()
+    for edge in edges:
+        values = [*(source.value for source in edge.sources), *edge.targets]
+        for dim in range(len(static_shape(edge.targets[0].type) or ())):
+            classes.join((value, dim) for value in values)
+    for func in functions.values():
+        for op in pre_order(func, ManualComputationOp):
+            for dims in _classes_of_op(op):
+                classes.join(dims)
+    return classes
+
+
+def _classes_of_op(op: Operation) -> Iterator[list[ValueDim]]:
+    values = (*op.operands, *op.results)
+    if isinstance(op, ReshardOp | PropagationBarrierOp):
+        for dim in range(len(static_shape(op.result.type) or ())):
+            yield [(value, dim) for value in values]
+        return
+    is_opaque = isinstance(op, CustomCallOp | ManualComputationOp) or op.has_trait(IsTerminator)
+    rule = None if is_opaque else shard_rule(op)
+    shapes = [static_shape(value.type) for value in values]
+    if rule is not None and None not in shapes:
+        yield from filter(None, _dims_of_factors(rule, values, [shape or () for shape in shapes]))
+
+
+def _dims_of_factors(
+    rule: OpShardingRule, values: Iterable[SSAValue], shapes: Iterable[tuple[int, ...]]
+) -> list[list[ValueDim]]:
+    """Return for each factor the dims that consist of this factor only."""
+    dims: list[list[ValueDim]] = [[] for _ in rule.factor_sizes]
+    for value, mapping, shape in zip(values, rule.tensors, shapes, strict=True):
+        for dim, factors in enumerate(mapping):
+            if len(factors) == 1 and rule.factor_sizes[factors[0]] == shape[dim]:
+                dims[factors[0]].append((value, dim))
+    return dims
 
 
 class PadUnevenDimsPass(ModulePass):

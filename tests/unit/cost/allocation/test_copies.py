@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.cost.memory import bytes_of_tensor, peak, peak_bytes
-from sdy.cost.memory_curve import memory_curve, values_at_peak
+from sdy.cost.memory import bytes_of_tensor, memory_curve, peak, peak_bytes, values_at_peak
 from sdy.dialects.module_text import parse_module
 
 CUBE, STACKED = "tensor<4x4x4xf32>", "tensor<4x16xf32>"

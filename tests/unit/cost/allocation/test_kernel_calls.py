@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdy.cost.allocation.fusion import KernelCalls
-from sdy.cost.memory import peak_bytes
-from sdy.cost.memory_curve import memory_curve, values_at_peak
+from sdy.cost.memory import memory_curve, peak_bytes, values_at_peak
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.elementwise import NegateOp

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.cost.memory import peak_bytes
-from sdy.cost.memory_curve import memory_curve
+from sdy.cost.memory import memory_curve, peak_bytes
 from sdy.dialects.module_text import parse_module
 
 ROW = "tensor<4x4xf32>"

@@ -12,7 +12,7 @@ from sdy.cost.hardware import Kernels
 from sdy.cost.kernels.work import Work, work_of
 from sdy.cost.roofline import accessed_bytes
 from sdy.dialects.module_text import parse_module
-from sdy.dialects.tensor_bytes import tensor_bytes
+from sdy.dialects.sharded_types import tensor_bytes
 
 SIZE = 4096.0  # bytes of a tensor<1024xf32>
 

@@ -7,7 +7,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
-from sdy.dialects.text.lexer import LazyTokenState, RegexLexer
+from sdy.dialects.text.token_parser import LazyTokenState, RegexLexer
 
 FILE_TESTS = sorted((Path(__file__).parents[2] / "filecheck").rglob("*.mlir"))
 ODD_TEXTS = [

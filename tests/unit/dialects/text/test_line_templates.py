@@ -15,9 +15,9 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.fast_ops import append_new_op, append_op, make_location, make_op
 from sdy.dialects.module_text import make_context, parse_module, print_module
 from sdy.dialects.stablehlo.elementwise import AddOp
-from sdy.dialects.text import repeating_parser
-from sdy.dialects.text.line_templates import MAX_LINE_LENGTH
+from sdy.dialects.text import scoped_parser
 from sdy.dialects.text.printer import MlirPrinter
+from sdy.dialects.text.scoped_parser import MAX_LINE_LENGTH
 
 FILE_TESTS = sorted((Path(__file__).parents[3] / "filecheck" / "dialects").glob("stablehlo_*.mlir"))
 
@@ -38,7 +38,7 @@ def test_templates_do_not_change_the_result(path: Path, monkeypatch: pytest.Monk
         "func.func private @", "func.func private @again_"
     )
     by_templates = parse_module(text)
-    monkeypatch.setattr(repeating_parser, "make_template", no_template)
+    monkeypatch.setattr(scoped_parser, "make_template", no_template)
     token_by_token = parse_module(text)
     assert print_module(by_templates, generic=True) == print_module(token_by_token, generic=True)
     assert structure(by_templates) == structure(token_by_token)
@@ -79,7 +79,7 @@ def test_templates_do_not_change_the_result_of_any_text(monkeypatch: pytest.Monk
     texts = [text for file in sorted(files) for text in file.read_text(errors="replace").split("// -----")]
     assert len(texts) > 200
     by_templates = list(map(outcome, texts))
-    monkeypatch.setattr(repeating_parser, "make_template", no_template)
+    monkeypatch.setattr(scoped_parser, "make_template", no_template)
     monkeypatch.setattr(MlirPrinter, "_text_with_names", no_template)
     for text, expected in zip(texts, by_templates, strict=True):
         assert outcome(text) == expected, text
@@ -149,7 +149,7 @@ def test_percent_signs_in_strings_and_comments_are_not_values(order: int, monkey
     lines = "".join(f"  %{index} = {line}\n" for index, line in enumerate(PERCENT_SIGNS[::order]))
     text = f"func.func @f(%a: tensor<4xf32>) {{\n{lines}  return\n}}"
     by_templates = print_module(parse_module(text))
-    monkeypatch.setattr(repeating_parser, "make_template", no_template)
+    monkeypatch.setattr(scoped_parser, "make_template", no_template)
     assert by_templates == print_module(parse_module(text))
 
 

@@ -15,7 +15,7 @@ from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import make_context, parse_module
-from sdy.dialects.verification.verified_module import VerifiedModule
+from sdy.dialects.verification.recheck import VerifiedModule
 from sdy.dialects.verification.verify_module import verify_module
 
 PROGRAM = """

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from sdy.interpreter.arrays.comparison import almost_equal, equal, mismatch, ulp_distance
+from sdy.interpreter.ops.check import almost_equal, equal, mismatch, ulp_distance
 
 
 def test_nan_equals_nan_and_zeros_are_equal() -> None:

@@ -18,7 +18,7 @@ from sdy.interpreter.arrays.element_types import (
     is_signed,
 )
 from sdy.interpreter.arrays.literals import array_of, attribute_of
-from sdy.interpreter.inputs import parse_inputs
+from sdy.interpreter.run import parse_inputs
 
 
 def constant(text: str) -> Array:

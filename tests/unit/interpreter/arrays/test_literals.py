@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import ComplexType, TensorType, f32, i1, i32
 
-from sdy.dialects.stablehlo.attributes.token_types import TokenType
+from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.interpreter.arrays.literals import dense_text, element_text, tensor_text
 
 

@@ -6,7 +6,7 @@ import pytest
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.interpreter.devices.grid import Grid, subgrid
 from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups
-from sdy.interpreter.devices.source_map import received, sources_of_broadcast, sources_of_pairs
+from sdy.interpreter.ops.collectives import received, sources_of_broadcast, sources_of_pairs
 
 GRID = Grid((3, 2), 1, 6)
 

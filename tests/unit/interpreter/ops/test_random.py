@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.execution.run_text import run_op, run_ops
 
-from sdy.interpreter.ops.bit_generators import philox4x32, philox_bits, threefry2x32, threefry_bits
+from sdy.interpreter.ops.random import philox4x32, philox_bits, threefry2x32, threefry_bits
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdy.model.axis import AxisRef, SubAxis
-from sdy.model.devices.device_shifts import mesh_reversed_along, shift_pairs
+from sdy.model.devices.tiling import mesh_reversed_along, shift_pairs
 from sdy.model.mesh import Mesh, MeshAxis
 
 MESH = Mesh((MeshAxis("a", 2), MeshAxis("b", 4)))

@@ -9,7 +9,7 @@ import pytest
 
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.numbered_digits import DigitsPerDim, NumberedDigits
+from sdy.model.mesh_digits import DigitsPerDim, NumberedDigits
 from sdy.partitioner.layout_search.deliveries import shared_deliveries
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.reshard_price import reshard_price

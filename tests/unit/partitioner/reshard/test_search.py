@@ -9,7 +9,7 @@ from support.reshards.exhaustive_search import least_price, price_of
 from support.reshards.random_reshards import full_axis_shardings
 
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.numbered_digits import digits_of
+from sdy.model.mesh_digits import digits_of
 from sdy.partitioner.reshard.chains import (
     EMPTY,
     ChainKind,

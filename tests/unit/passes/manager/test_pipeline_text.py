@@ -15,8 +15,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
 from sdy.passes.manager.all import PASSES, pass_class
 from sdy.passes.manager.option_types import PassRequest, options_of
-from sdy.passes.manager.pass_options import build_pass, pipeline_of
-from sdy.passes.manager.pipeline_text import parse_pipeline
+from sdy.passes.manager.pass_options import build_pass, parse_pipeline, pipeline_of
 from sdy.passes.run import Pipeline, flattened
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.passes.simplify.cse import CsePass

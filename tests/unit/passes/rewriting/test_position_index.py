@@ -7,7 +7,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
-from sdy.passes.rewriting.position_index import position_dim
+from sdy.passes.import_.explicit_gather_scatter_batching import position_dim
 
 SMALL = "%a = stablehlo.iota dim = 0 : tensor<4xi32>\n"
 TALL = "%a = stablehlo.iota dim = 0 : tensor<4x3xi32>\n"

@@ -21,8 +21,7 @@ from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.evidence.runs.verification import OutputComparisons, Verification
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.report.html.markup import HUES, AxisColours, hue_properties
-from sdy.report.html.static_page import page_style
+from sdy.report.html.markup import HUES, AxisColours, hue_properties, page_style
 from sdy.report.sweep_points import Origin, Sweep, SweepCost, SweepPoint
 
 FILE = next(path for path in EXAMPLES if path.stem == "matmul_case3")

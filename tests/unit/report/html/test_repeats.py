@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.report.html.program_rows import MIN_ROWS_SAVED, Repeat, repeats_in
+from sdy.report.html.page_rows import MIN_ROWS_SAVED, Repeat, repeats_in
 
 LAYER = "abcdefghijklmnopqrstuvwxyz"
 

@@ -10,7 +10,7 @@ from support.examples import EXAMPLES
 import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module, print_module
-from sdy.tools.playground.edits import annotation_json, with_argument_lines, with_dim_axes, with_mesh_axes
+from sdy.tools.playground.answers import annotation_json, with_argument_lines, with_dim_axes, with_mesh_axes
 
 (MATMUL,) = (path.read_text("utf-8") for path in EXAMPLES if path.stem == "matmul_case1")
 PLAIN = """sdy.mesh @m = <["a"=2, "b"=4], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>  // the devices

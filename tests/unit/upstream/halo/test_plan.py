@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.upstream.halo.plan import StridedPlacement, dim_exchange, is_communication_free
+from sdy.upstream.halo.exchange import StridedPlacement, dim_exchange, is_communication_free
 
 placements = st.builds(StridedPlacement, low=st.integers(-4, 9), step=st.integers(1, 3), size=st.integers(1, 30))
 

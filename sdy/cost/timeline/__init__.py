@@ -1,1 +1,0 @@
-"""Timelines of tasks on several resources, and the time of messages between any devices."""

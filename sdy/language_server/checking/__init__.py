@@ -1,1 +1,0 @@
-"""The errors of a text that changes again and again."""

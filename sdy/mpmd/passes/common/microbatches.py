@@ -1,0 +1,202 @@
+"""Calls of microbatches and loops over them: unroll, inline and number them, and drop what they need not pass.
+
+Source: docs/spec/07, 6.2 to 6.6.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
+from sdy.dialects.ir.walk import op_and_nested_ops, ops_of, post_order, pre_order
+from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.mpmd.dialect.functions import function_around, is_entry_point, mpmd_functions
+from sdy.mpmd.dialect.ops import CALL_COUNTER, CallOp, FragmentCallOp, ui32
+from sdy.mpmd.dialect.regions import ForOp, FragmentOp
+from sdy.mpmd.passes.tools.calls import callee, calls_by_callee, drop_arguments, drop_results, returned_values
+from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
+from sdy.mpmd.passes.tools.uses import distinct, move_to_start, users_of
+from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.passes.rewriting.insertion import erase, insert_before
+
+UNROLL_COUNTER = "unroll_counter"
+
+
+class CallInlinePass(ModulePass):
+    """Replace each call of a microbatch by the body of the function, whose fragments get the attributes of the call."""
+
+    name = "mpmd-call-inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Inline the calls that are in the program now, not those in inlined bodies."""
+        for call in ops_of(op, CallOp):
+            body = callee(call).body.clone()
+            for inner in [each for ops in body.block.ops for each in op_and_nested_ops(ops)]:
+                if isinstance(inner, FragmentOp | FragmentCallOp):
+                    inner.attributes |= call.attributes
+            end = terminator_of(body)
+            Rewriter.inline_block(body.block, InsertPoint.before(call), call.operands)
+            for result, value in zip(call.results, end.operands, strict=True):
+                replace_uses(result, value)
+            erase(end)
+            erase(call)
+
+
+class SinkNegligibleOpsIntoCallOpPass(ModulePass):
+    """Compute a value that needs no operands inside of a function if all its calls pass the same one."""
+
+    name = "mpmd-sink-negligible-ops-into-call-op"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Copy the ops, drop the arguments, and erase what became unused in the callers."""
+        calls = calls_by_callee(op)
+        for func in mpmd_functions(op):
+            found = calls.get(func.sym_name.data, [])
+            sunk = {index: source for index in range(len(func.body.block.args)) if (source := _shared(found, index))}
+            copies: list[Operation] = []
+            for index, source in sunk.items():
+                copies.append(copy_with_regions(source))
+                replace_uses(func.body.block.args[index], copies[-1].results[0])
+            _insert_at_start(func.body.block, copies)
+            if sunk:
+                drop_arguments(func, sunk)
+                for call in found:
+                    call.operands = [value for index, value in enumerate(call.operands) if index not in sunk]
+            for caller in distinct(map(function_around, found)):
+                if caller is not None:
+                    erase_dead_ops(pre_order(caller))
+
+
+def _shared(calls: list[CallOp], index: int) -> Operation | None:
+    """Return the op without operands and with one result that defines operand `index` of all calls, or None."""
+    sources = {call.operands[index] for call in calls}
+    source = sources.pop() if len(sources) == 1 else None
+    if not isinstance(source, OpResult) or source.op.operands or len(source.op.results) != 1:
+        return None
+    return source.op
+
+
+def _insert_at_start(block: Block, ops: list[Operation]) -> None:
+    for op in reversed(ops):
+        block.add_op(op)
+        move_to_start(op, block)
+
+
+class FromUnrollToCallCounterPass(FunctionPass):
+    """Rename the counter of unrolled loops to that of microbatches, on calls."""
+
+    name = "mpmd-from-unroll-to-call-counter"
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Set the call counter of each call that has an unroll counter."""
+        for call in ops_of(func, CallOp):
+            if isinstance(call.attributes.get(UNROLL_COUNTER), IntegerAttr):
+                call.attributes[CALL_COUNTER] = call.attributes.pop(UNROLL_COUNTER)
+
+
+class EraseUnusedCalleeBlockArgumentsPass(ModulePass):
+    """Drop the arguments of called functions that are at most returned, and these results."""
+
+    name = "mpmd-erase-unused-callee-block-arguments"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit the called functions; one that would return nothing is erased."""
+        used = calls_by_callee(op)
+        for func in mpmd_functions(op):
+            name = func.sym_name.data
+            if not is_entry_point(func) and name in used:
+                # Also the calls whose results are not used: they must fit the function afterwards.
+                _erase_unused(func, [call for call in ops_of(op, CallOp) if call.callee_name == name])
+
+
+def _erase_unused(func: FuncOp, calls: list[CallOp]) -> None:
+    end = terminator_of(func.body)
+    arguments: dict[SSAValue, int] = {
+        argument: index
+        for index, argument in enumerate(func.body.block.args)
+        if all(user is end for user in users_of(argument))
+    }
+    results = {index: arguments[value] for index, value in enumerate(returned_values(func)) if value in arguments}
+    if not arguments:
+        return
+    for call in calls:
+        for index, source in results.items():
+            replace_uses(call.results[index], call.operands[source])
+    if len(results) == len(end.operands):
+        for each in (*calls, func):
+            erase(each)
+        return
+    dropped = set(arguments.values())
+    drop_results(func, results)
+    drop_arguments(func, dropped)
+    for call in calls:
+        kept = [result for index, result in enumerate(call.results) if index not in results]
+        new = CallOp.create(
+            operands=[value for index, value in enumerate(call.operands) if index not in dropped],
+            result_types=[result.type for result in kept],
+            properties=call.properties,
+            attributes=call.attributes,
+        )
+        insert_before(call, new)
+        for old, result in zip(kept, new.results, strict=True):
+            replace_uses(old, result)
+        erase(call)
+
+
+class UnrollForLoopsPass(FunctionPass):
+    """Replace each loop by copies of its body. Loops inside of loops are not supported.
+
+    before  %r = mpmd.for (%a) {iterations = 2, unroll_factor = 2} (%x, %index) { %1 = mpmd.call @f(%x, %index) }
+    after   %c0 = constant 0   %1 = mpmd.call @f(%a, %c0) {unroll_counter = 0}   %c1 = constant 1   ...
+    """
+
+    name = "mpmd-unroll-for-loops"
+
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Unroll the loops of a function, whose iterations are numbered together."""
+        counter = 0
+        for loop in [op for op in post_order(func) if isinstance(op, ForOp)]:
+            if isinstance(loop.parent_op(), ForOp):
+                findings.error(loop, "SDY-M101", "a loop must not be inside of another loop")
+                findings.raise_errors()
+            count = loop.iterations.value.data
+            if loop.unroll_factor != loop.iterations:
+                factor = "none" if loop.unroll_factor is None else loop.unroll_factor.value.data
+                message = f"only full unrolling is supported: unroll_factor must be {count}, got {factor}"
+                findings.error(loop, "SDY-M101", message)
+                findings.raise_errors()
+            _unroll(loop, count, counter)
+            counter += count
+
+
+def _unroll(loop: ForOp, count: int, first_counter: int) -> None:
+    *body, end = loop.body.block.ops
+    *arguments, index = loop.body.block.args
+    carried: list[SSAValue] = list(loop.operands)
+    scalar = TensorType(ui32, [])
+    for iteration in range(count):
+        counter = IntegerAttr(first_counter + iteration, ui32)
+        constant = ConstantOp.create(
+            result_types=[scalar],
+            properties={"value": DenseElementsAttr.from_values(scalar, [iteration])},
+            attributes={UNROLL_COUNTER: counter},
+        )
+        insert_before(loop, constant)
+        values: dict[SSAValue, SSAValue] = {index: constant.results[0]}
+        values |= dict(zip(arguments, carried, strict=True))
+        for op in body:
+            copy = copy_with_regions(op, values)
+            copy.attributes[UNROLL_COUNTER] = counter
+            insert_before(loop, copy)
+        carried = [values.get(value, value) for value in end.operands]
+    assert end is terminator_of(loop.body)
+    for result, value in zip(loop.results, carried, strict=True):
+        replace_uses(result, value)
+    erase(loop)

@@ -1,0 +1,194 @@
+"""Rewrites of programs: greedily in the order of MLIR's driver, and of an op with one region.
+
+A region loses repeated, passed-through and unused values.
+
+before  %0:3 = fragment (%a, %b, %a) (%x, %y, %z) { %1 = add %x, %z  return %1, %y, %1 }
+after   %0 = fragment (%a) (%x) { %1 = add %x, %x  return %1 }    and %b in place of %0#1
+
+Source: docs/spec/07, 0.5 and 4.18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.walk import post_order, pre_order
+from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
+from sdy.mpmd.dialect.regions import FragmentOp, NamedComputationOp
+from sdy.mpmd.dialect.syntax import SHARDING_LISTS
+from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS
+from sdy.mpmd.passes.tools.uses import is_pure, is_used
+from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.op_traits import is_erasable
+from sdy.passes.rewriting.unique_constants import unique_constants
+from sdy.passes.simplify.canonicalize import MAX_ROUNDS
+
+# Rewrites the program at an op. Returns the ops to try next, or None if nothing was changed.
+Rewrite = Callable[[Operation], Iterable[Operation] | None]
+
+
+def rewrite_greedily(
+    scope: Operation, rewrites: Sequence[Rewrite], *, merges_constants: bool = False, simplifies_regions: bool = False
+) -> None:
+    """Apply rewrites inside `scope` until none applies; dead ops are always erased.
+
+    With `merges_constants`, equal constants are merged before each round; with `simplifies_regions`, dead ops are
+    erased after each, whatever else changed.
+    """
+    for _ in range(MAX_ROUNDS):
+        if merges_constants:
+            unique_constants(pre_order(scope))
+        changed = _run(scope, rewrites)
+        if simplifies_regions:
+            changed |= erase_dead_ops(pre_order(scope))
+        if not changed:
+            return
+
+
+class _Worklist:
+    """Ops to visit, the one added last first; an op that is listed keeps its place."""
+
+    def __init__(self, ops: Iterable[Operation]) -> None:
+        self._ops: list[Operation] = []
+        self._listed: set[Operation] = set()
+        for op in ops:
+            self.add(op)
+
+    def add(self, op: Operation) -> None:
+        """Add an op unless it is listed."""
+        if op not in self._listed:
+            self._listed.add(op)
+            self._ops.append(op)
+
+    def pop(self) -> Operation | None:
+        """Return and remove the op to visit next, or None at the end."""
+        if not self._ops:
+            return None
+        op = self._ops.pop()
+        self._listed.discard(op)
+        return op
+
+
+def _run(scope: Operation, rewrites: Sequence[Rewrite]) -> bool:
+    worklist = _Worklist(post_order(scope))
+    changed = False
+    while (op := worklist.pop()) is not None:
+        if op.parent is None or op is scope:
+            continue  # erased by an earlier rewrite
+        if not is_used(op) and is_erasable(op):
+            sources = [operand.owner for operand in op.operands]
+            erase(op)
+            changed = True
+            for source in sources:
+                if isinstance(source, Operation):
+                    worklist.add(source)
+            continue
+        for rewrite in rewrites:
+            touched = rewrite(op)
+            if touched is not None:
+                changed = True
+                for each in touched:
+                    if each.parent is not None:
+                        worklist.add(each)
+                break
+    return changed
+
+
+RegionOp = FragmentOp | NamedComputationOp
+
+
+def simplify_region_op(op: RegionOp) -> list[Operation] | None:
+    """Simplify an op; return the ops to visit next, or None if nothing was changed."""
+    results, operands = _dead_values(op)
+    sources = [operand.owner for operand in op.operands if isinstance(operand.owner, Operation)]
+    if len(results) == len(op.results):
+        if not is_pure(op):
+            return None
+        erase(op)
+        return sources
+    if not results and not operands:
+        return None
+    return [_rebuilt(op, operands, results), *sources]
+
+
+def _dead_values(op: RegionOp) -> tuple[set[int], set[int]]:
+    """Redirect the uses of values that others replace; return the indices of the results and operands to drop."""
+    end = terminator_of(op.body)
+    block = op.body.block
+    results, operands = set[int](), set[int]()
+    seen: dict[object, SSAValue] = {}
+    for index, (value, result) in enumerate(zip(end.operands, op.results, strict=True)):
+        first = seen.setdefault((value, result.type), result)
+        if first is not result:
+            replace_uses(result, first)
+            results.add(index)
+    arguments: dict[SSAValue, SSAValue] = {}
+    for index, (operand, argument) in enumerate(zip(op.operands, block.args, strict=True)):
+        known = arguments.setdefault(operand, argument)
+        if known is not argument and known.type == argument.type:
+            replace_uses(argument, known)
+            operands.add(index)
+    for index, (operand, argument) in enumerate(zip(op.operands, block.args, strict=True)):
+        is_kept = False
+        for use in list(argument.uses):
+            if use.operation is end and op.results[use.index].type == operand.type:
+                replace_uses(op.results[use.index], operand)
+                results.add(use.index)
+            else:
+                is_kept = True
+        if not is_kept:
+            operands.add(index)
+    results.update(index for index in range(len(op.results)) if _is_droppable(op, end.operands[index], index))
+    return results, operands
+
+
+def _is_droppable(op: RegionOp, returned: SSAValue, index: int) -> bool:
+    if op.results[index].first_use is not None:
+        return False
+    if len(op.results) == 1:
+        return is_pure(op)
+    return isinstance(returned.owner, Block) or is_pure(returned.owner)
+
+
+def _rebuilt(op: RegionOp, operands: set[int], results: set[int]) -> RegionOp:
+    """Return the op with its body, without some operands and results."""
+    end = terminator_of(op.body)
+    end.operands = [value for index, value in enumerate(end.operands) if index not in results]
+    erase_dead_ops(pre_order(op))  # which may use arguments that are dropped
+    for index in sorted(operands, reverse=True):
+        op.body.block.erase_arg(op.body.block.args[index])
+    is_fragment = isinstance(op, FragmentOp)
+    kept = [result for index, result in enumerate(op.results) if index not in results]
+    new = type(op).create(
+        operands=[operand for index, operand in enumerate(op.operands) if index not in operands],
+        result_types=[result.type for result in kept],
+        properties=_without(dict(op.properties), operands, results) if is_fragment else op.properties,
+        attributes=_without(dict(op.attributes), operands, results) if is_fragment else {},
+        regions=[op.detach_region(op.body)],
+    )
+    insert_before(op, new)
+    for old, result in zip(kept, new.results, strict=True):
+        replace_uses(old, result)
+    erase(op)
+    return new
+
+
+def _without(attributes: dict[str, Attribute], operands: set[int], results: set[int]) -> dict[str, Attribute]:
+    """Return the attributes with those of the dropped values removed from the lists that have one per value."""
+    for name, dropped in zip((*SHARDING_LISTS, ARG_ATTRS, RES_ATTRS), (operands, results) * 2, strict=True):
+        match attributes.get(name):
+            case TensorShardingPerValueAttr(data=shardings):
+                kept = tuple(each for index, each in enumerate(shardings) if index not in dropped)
+                attributes[name] = TensorShardingPerValueAttr(kept)
+            case ArrayAttr(data=entries):
+                dictionaries = [each for each in entries if isinstance(each, DictionaryAttr)]
+                attributes[name] = ArrayAttr([each for index, each in enumerate(dictionaries) if index not in dropped])
+            case _:
+                pass
+    return attributes

@@ -1,1 +1,0 @@
-"""The output of commands: tables, JSON documents, and annotations for GitHub."""

@@ -1,0 +1,235 @@
+"""Padding of uneven dims by Shardy's rules: all dims of a module, and the collectives that pad and trim them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.sdy import collectives as ops
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.shardings import sharding_of
+from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.base import StablehloOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.model.axis import AxisList
+from sdy.model.axis_list import set_difference
+from sdy.model.rule import FactorKind
+from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed_like
+from sdy.partitioner.emit.emitter import Emitter, ints
+from sdy.partitioner.on_shards.shard_rules import known_rule
+from sdy.partitioner.padding import contraction, control, gather_scatter, reduction, shape, slicing, window
+from sdy.partitioner.padding.compute_unpadded import compute_unpadded
+from sdy.partitioner.padding.facts import is_static
+from sdy.partitioner.padding.padder import Padder, Rule, padding_error
+
+COLLECTIVE_RULES = OpTable[Rule]()
+
+
+@COLLECTIVE_RULES.of(ops.AllReduceOp, ops.CollectivePermuteOp, ops.ReplicatedToUnreducedOp)
+def unchanged_shard_counts(op: ops.CollectiveOp) -> Rule:
+    """Keep the padding: no dim changes its number of shards."""
+
+    def pad(padder: Padder) -> None:
+        padder.resize(op.result, shape_of(op.tensor))
+
+    return pad
+
+
+@COLLECTIVE_RULES.of(ops.AllSliceOp, ops.AllGatherOp, ops.AllToAllOp, ops.ReduceScatterOp, ops.ShardedToUnreducedOp)
+def changed_shard_counts(op: ops.CollectiveOp) -> Rule:
+    """Pad dims that become sharded, trim dims that become unsharded; gather first if padding would change shards."""
+
+    def pad(padder: Padder) -> None:
+        before, after = padder.facts.dim_axes(op.tensor), tuple(dim.axes for dim in op.out_sharding.data.dims)
+        even = padder.facts.even_sizes(padder.facts.true_sizes(op.tensor), op.out_sharding.data)
+        current = shape_of(op.tensor)
+        dims = range(len(after))
+        if any(before[d] and after[d] and current[d] != even[d] for d in dims):
+            _gather_and_slice(op, before, after, padder)
+            return
+        emit = padder.emitter(op)
+        was_zero = padder.facts.is_zero_padded(op.tensor)
+        true_sizes = padder.facts.true_sizes(op.tensor)
+        extended = padder.extended(
+            emit, op.tensor, tuple(even[d] if after[d] and not before[d] else current[d] for d in dims)
+        )
+        becomes_unsharded = [d for d in dims if before[d] and not after[d] and current[d] != true_sizes[d]]
+        op.operands[0] = extended
+        if not becomes_unsharded:
+            padder.resize(op.result, shape_of(extended), is_zero=was_zero)
+            return
+        moved = op.clone()
+        moved.location = op.location
+        assert op.parent is not None
+        op.parent.insert_op_before(moved, op)
+        padder.resize(moved.results[0], shape_of(extended))
+        result = padder.facts.record(moved.results[0], true_sizes, is_zero=was_zero)
+        padder.replace(op, padder.trimmed_along(emit, result, becomes_unsharded))
+
+    return pad
+
+
+@COLLECTIVE_RULES.of(ReshardOp)
+def reshard(op: ReshardOp) -> Rule:
+    """Reshard between devices or meshes, or between equal layouts; gather and slice if the padding changes."""
+
+    def pad(padder: Padder) -> None:
+        if not is_static(op.input):
+            return
+        even = padder.facts.even_sizes(padder.facts.true_sizes(op.input), op.sharding.data)
+        if even == shape_of(op.input):
+            padder.resize(op.result, even, is_zero=padder.facts.is_zero_padded(op.input))
+            return
+        emit = padder.emitter(op)
+        gathered = padder.gathered(emit, op.input, range(len(even)))
+        padder.replace(op, padder.sliced(emit, gathered, op.sharding.data, range(len(even))))
+
+    return pad
+
+
+def _gather_and_slice(
+    op: ops.CollectiveOp, before: tuple[AxisList, ...], after: tuple[AxisList, ...], padder: Padder
+) -> None:
+    """Replace `op`: gather the dims that it changes, and slice them again with another padding."""
+    if isinstance(op, ops.ShardedToUnreducedOp):
+        raise padding_error(op, op.tensor, padder.facts)
+    emit = padder.emitter(op)
+    value = _reduced(op, emit, padder) if isinstance(op, ops.ReduceScatterOp) else op.tensor
+    changed = [dim for dim, axes in enumerate(before) if axes != after[dim]]
+    gathered = padder.gathered(emit, value, changed)
+    padder.replace(op, padder.sliced(emit, gathered, op.out_sharding.data, changed))
+
+
+def _reduced(op: ops.ReduceScatterOp, emit: Emitter, padder: Padder) -> SSAValue:
+    """Return the operand after an all-reduce of its partial values."""
+    sharding: TensorSharding = sharding_of(op.tensor) or fully_closed_like(op.out_sharding.data)
+    axes = tuple(ref for own in op.reduce_scatter_axes.data for ref in own)
+    mesh = padder.facts.mesh(sharding)
+    assert mesh is not None  # verified
+    sharding = replace(sharding, unreduced=set_difference(sharding.unreduced, axes, mesh))
+    assert op.kind is not None  # verified
+    model: Operation = ops.AllReduceOp(op.tensor, axes, sharding, op.kind)
+    result = emit.value(ops.AllReduceOp, [op.tensor], op.tensor.type, model.properties)
+    model.erase()
+    return padder.facts.record(result, padder.facts.true_sizes(op.tensor))
+
+
+# Slices and concatenations after reshards, where elements do not move between shards.
+STATIC_RULES = OpTable[Rule]()
+
+
+@STATIC_RULES.of(SliceOp)
+def slice_(op: SliceOp) -> Rule:
+    """Widen the slice instead of padding it: the elements after it serve as padding."""
+    starts, strides = ints_of(op.start_indices), ints_of(op.strides)
+
+    def pad(padder: Padder) -> None:
+        sizes, even = shape_of(op.result), padder.facts.target_sizes(op.result)
+        limits = list(ints_of(op.limit_indices))
+        for dim, size in enumerate(even):
+            if size != sizes[dim]:
+                limits[dim] = starts[dim] + (size - 1) * strides[dim] + 1
+        if any(limit > own for limit, own in zip(limits, shape_of(op.operand), strict=True)):
+            compute_unpadded(op, padder)
+            return
+        if even != sizes:
+            op.limit_indices = ints(limits)
+            padder.resize(op.result, even)
+
+    return pad
+
+
+@STATIC_RULES.of(ConcatenateOp)
+def concatenate(op: ConcatenateOp) -> Rule:
+    """Compute without padding if padding would be between the operands."""
+    dim = op.dimension.value.data
+
+    def pad(padder: Padder) -> None:
+        if padder.facts.dim_axes(op.result)[dim] or any(
+            dim in padder.facts.padded_dims(value) for value in op.operands
+        ):
+            compute_unpadded(op, padder)
+        else:
+            padder.resize_to_targets(op.results)
+
+    return pad
+
+
+ALL_RULES = OpTable[Rule](
+    COLLECTIVE_RULES,
+    contraction.RULES,
+    gather_scatter.RULES,
+    reduction.RULES,
+    shape.RULES,
+    slicing.RULES,
+    STATIC_RULES,
+    window.RULES,
+)
+
+
+def pad_module(module: ModuleOp, *, pads_arguments: bool = False) -> Padder:
+    """Pad every value in the functions of the module; return the padder, which knows the padding.
+
+    The arguments and results of functions must divide, unless `pads_arguments`: then callers pad arguments with zeros
+    and accept padded results; the caller of this function updates the function types.
+    Raises: SdyError SDY-L014 if a dim would need different paddings outside and inside a manual computation, or if a
+    dim with padding becomes partial.
+    """
+    padder = Padder(module)
+    for func in functions_of(module).values():
+        for block in func.body.blocks:
+            if pads_arguments:
+                padder.resize_to_targets(block.args, is_zero=True)
+            _pad_block(block, padder)
+    return padder
+
+
+def _pad_block(block: Block, padder: Padder) -> None:
+    """Pad the values of a block in program order, so that operands are padded before their users."""
+    for op in tuple(block.ops):
+        argument_rule = control.ARGUMENT_RULES.get(op)
+        if argument_rule is not None:
+            argument_rule(padder)
+        for region in op.regions:
+            for inner in region.blocks:
+                _pad_block(inner, padder)
+        rule = ALL_RULES.get(op)
+        if rule is not None:
+            rule(padder)
+        elif isinstance(op, StablehloOp) and not _pads_equally(op, padder):
+            compute_unpadded(op, padder)
+        elif not isinstance(op, CallOp | FuncOp) and not op.has_trait(IsTerminator, value_if_unregistered=False):
+            padder.resize_to_targets(op.results)
+
+
+def _pads_equally(op: Operation, padder: Padder) -> bool:
+    """Return whether each padded dim of an op without a padding rule has the same sizes in all its tensors."""
+    rule = known_rule(op)
+    if rule is None:
+        return True
+    dims = [
+        (size, true_size, factors)
+        for value, mapping in zip((*op.operands, *op.results), rule.tensors, strict=True)
+        for size, true_size, factors in zip(
+            padder.facts.target_sizes(value) if value.owner is op else shape_of(value),
+            padder.facts.true_sizes(value),
+            mapping,
+            strict=True,
+        )
+    ]
+    return all(
+        len(factors) == 1
+        and rule.kind(factors[0]) is FactorKind.PASS_THROUGH
+        # The sharding rule uses sizes with padding: a repeated element may look like several elements.
+        and all((other, true_other) == (size, true_size) for other, true_other, shared in dims if factors[0] in shared)
+        for size, true_size, factors in dims
+        if size != true_size
+    )
