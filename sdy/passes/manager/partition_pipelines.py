@@ -9,7 +9,6 @@ from xdsl.passes import ModulePass
 
 from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
-from sdy.passes.export.collectives.fuse_permutes import FusePermutesPass
 from sdy.passes.export.collectives.merge_permutes import MergePermutesPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
@@ -101,7 +100,6 @@ class PartitionPipeline(Pipeline):
 _OPTIMIZE_COLLECTIVES = (
     MergePermutesPass(),
     ResolveSelectsPass(),  # after merging, which adds masks
-    FusePermutesPass(),
     CombineCollectivesPass(),
 )
 
