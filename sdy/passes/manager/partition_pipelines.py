@@ -22,6 +22,7 @@ from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
+from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.selects.resolve_selects import ResolveSelectsPass
 from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
@@ -43,10 +44,13 @@ def required_reshards() -> Passes:
     return InsertExplicitReshardsPass(), CanonicalizePass(("sdy-collective",)), DropShardingRulesPass()
 
 
-def partitioning(collective_bytes: int | None = None, *, optimize_communication: bool = True) -> Passes:
+def partitioning(
+    collective_bytes: int | None = None, *, optimize_communication: bool = True, plan_reshards: bool = True
+) -> Passes:
     """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded.
 
     The optimizer may send `collective_bytes` more bytes to save a collective; None: as many as it does by default.
+    Without `plan_reshards`, reshards become collectives by the fixed schedule.
     """
     optimizer = OptimizeCommunicationPass()
     if collective_bytes is not None:
@@ -62,7 +66,8 @@ def partitioning(collective_bytes: int | None = None, *, optimize_communication:
         *((optimizer, HoistReshardsPass()) if optimize_communication else ()),
         # After the optimizer, which assumes that devices compute equal values from equal values.
         ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
-        PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
+        # The optimizer gathers a value twice on purpose.
+        PlanReshardsPass(share_equal=not optimize_communication) if plan_reshards else ReshardToCollectivesPass(),
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),
     )
