@@ -159,7 +159,7 @@ class Origins:
         else:
             is_slice, is_known, starts = True, len(dims) == 1, op.start_indices[dims[0]] if dims else op.operand
         if is_slice and not dims:
-            return 0, (0,)  # starts are clamped, so that the slice is the whole operand
+            return 0, (0,)  # starts are clamped, so that the slice is the operand itself
         known = self._known.numbers(starts) if is_slice and is_known else None
         if known is None or known.dim is not None:
             return None, ()
