@@ -223,13 +223,13 @@ def is_worth_its_memory(price: float, peak: int, other_price: float, other_peak:
 
 
 class _Use(NamedTuple):
-    """What a program of one device sends, and the most bytes that it holds at once."""
+    """The bytes that a program of one device sends, and the most that it holds at once."""
 
     sends: Sends
     peak: int
 
     def saved_by(self, other: _Use) -> str | None:
-        """Return what another program saves, as text; None if this one is at least as good."""
+        """Return the saving of another program, as text; None if this one is at least as good."""
         sent, held = self.sends.bytes - other.sends.bytes, self.peak - other.peak
         if sent > 0:
             return f"sends {sent:,.0f} bytes"
