@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -211,47 +211,70 @@ class Partitioned:
     textbook: Sends | None = None
 
 
+MOST_HELD = 1.1  # of what devices hold without the optimizer, unless it saves as large a factor of the price
+
+
+def is_worth_its_memory(price: float, peak: int, other_price: float, other_peak: int) -> bool:
+    """Return whether a program holds little more than another one, or saves as large a factor of the price.
+
+    A price is what is minimized: bytes sent, or seconds.
+    """
+    return peak <= MOST_HELD * other_peak or price * peak <= other_price * other_peak
+
+
+class _Use(NamedTuple):
+    """The bytes that a program of one device sends, and the most that it holds at once."""
+
+    sends: Sends
+    peak: int
+
+    def saved_by(self, other: _Use) -> str | None:
+        """Return the saving of another program, as text; None if this one is at least as good."""
+        sent, held = self.sends.bytes - other.sends.bytes, self.peak - other.peak
+        if sent > 0:
+            return f"sends {sent:,.0f} bytes"
+        is_equal = not sent and other.sends.runs <= self.sends.runs
+        is_worth_it = is_worth_its_memory(self.sends.bytes, self.peak, other.sends.bytes, other.peak)
+        return f"holds {held:,.0f} bytes" if held > 0 and (is_equal or not is_worth_it) else None
+
+
 def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> Partitioned:
     """Make the communication of a propagated module explicit, and lower it to the program of one device.
 
     With the optimizer, the module is also partitioned without it, and what sends less is returned; of two that send as
-    much, the optimized one, unless the other needs less memory and no more collectives. Remarks are added to
-    `context`. Raises: SdyError at the first op that is unsupported.
+    much, the optimized one, unless the other needs less memory and no more collectives. The other one is also returned
+    if the optimized one is not worth its memory. Remarks are added to `context`. Raises: SdyError at the first op that
+    is unsupported.
     """
     plain = options.without_optimizer()
     original = None if plain is None else copy_with_regions(propagated)
     before = tuple(context.diagnostics)
     run_passes(context, propagated, options.partitions()[1], verify_each=False)
     verify_module(propagated)
-    found = Partitioned(propagated, lowered(propagated, context, options), options, context)
-    sent = sends_of(found.local)
-    if plain is None or original is None or not sent.bytes:
-        return found
-    textbook = _sends_with(plain, original)
-    found = replace(found, textbook=textbook)
-    if textbook is None or sent.bytes < textbook.bytes:
-        return found
+    local = _lowered_layers(propagated, context, options)
+    sends = sends_of(local)
+    without = None if plain is None or original is None or not sends.bytes else _use_of(plain, original)
+    use = None if without is None else _Use(sends, peak_bytes(local))
+    textbook = None if without is None else without.sends
+    saved = None if use is None or without is None else use.saved_by(without)
+    if saved is None or plain is None or original is None:
+        return Partitioned(propagated, _unfolded(local, context), options, context, textbook)
     other_context = make_context()
     other_context.diagnostics += before
     other = replace(partitioned(original, other_context, plain), textbook=textbook)
-    saved, saving = sent.bytes - textbook.bytes, "sends"
-    if not saved and textbook.runs <= sent.runs:
-        saved, saving = peak_bytes(found.local) - peak_bytes(other.local), "holds"
-    if saved <= 0:
-        return found
-    message = f"partitioned without the communication optimizer, so that each device {saving} {saved:,.0f} bytes less"
+    message = f"partitioned without the communication optimizer, so that each device {saved} less"
     remark(other_context, "SDY-L127", message, main_function(other.folded))
     return other
 
 
-def _sends_with(options: CompileOptions, propagated: ModuleOp) -> Sends | None:
-    """Return what each device sends with some options; None if an op is unsupported with them."""
+def _use_of(options: CompileOptions, propagated: ModuleOp) -> _Use | None:
+    """Return what a device sends and holds with some options; None if an op is unsupported with them."""
     trial = copy_with_regions(propagated)
     try:
         run_passes(make_context(), trial, [*options.partitions()[1], options.lowers()], verify_each=False)
     except SdyError:
         return None  # an op that is supported only after the optimizer has rewritten it
-    return sends_of(trial)
+    return _Use(sends_of(trial), peak_bytes(trial))
 
 
 def lowered(global_module: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> ModuleOp:
@@ -259,12 +282,21 @@ def lowered(global_module: ModuleOp, context: SdyContext, options: CompileOption
 
     Raises: SdyError at the first op that cannot run on shards.
     """
+    return _unfolded(_lowered_layers(global_module, context, options), context)
+
+
+def _lowered_layers(global_module: ModuleOp, context: SdyContext, options: CompileOptions) -> ModuleOp:
+    """Return what `lowered` does, with one function for all repetitions of a layer."""
     local = copy_with_regions(global_module)
     run_passes(context, local, [options.lowers()], verify_each=False)
     for op in pre_order(local):
         # Custom sharding rules describe the global ops; the passes above still used them.
         op.attributes.pop(RULE_ATTRIBUTE, None)
     verify_module(local)  # before layers are unfolded, so that each layer is verified once
+    return local
+
+
+def _unfolded(local: ModuleOp, context: SdyContext) -> ModuleOp:
     run_passes(context, local, [UnfoldLayersPass()], verify_each=False)
     return local
 

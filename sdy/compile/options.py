@@ -16,13 +16,16 @@ class CompileOptions:
     """The passes by which a module is compiled: by default, those of `sdy partition`.
 
     Without `optimize_communication`, no op is rewritten to send fewer bytes. `collective_bytes` are the bytes that the
-    optimizer may send more to save a collective; by default, few. `propagation` propagates shardings in
-    place of `sdy-user-priority-propagate`. `partitioning` are the passes from closed shardings to collectives on global
-    tensors. `pipeline` are all passes from the program of the user to collectives on global tensors, in place of both.
+    optimizer may send more to save a collective; by default, few. Without `plan_reshards`, reshards become collectives
+    by the fixed schedule of Shardy, which sends more bytes, and takes less time on some machines. `propagation`
+    propagates shardings in place of `sdy-user-priority-propagate`. `partitioning` are the passes from closed shardings
+    to collectives on global tensors. `pipeline` are all passes from the program of the user to collectives on global
+    tensors, in place of both.
     """
 
     optimize_communication: bool = True
     collective_bytes: int | None = None
+    plan_reshards: bool = True
     propagation: ModulePass | None = None
     partitioning: Passes | None = None
     pipeline: Passes | None = None
@@ -42,7 +45,11 @@ class CompileOptions:
             return self.pipeline, ()
         after = self.partitioning
         if after is None:
-            after = partitioning(self.collective_bytes, optimize_communication=self.optimize_communication)
+            after = partitioning(
+                self.collective_bytes,
+                optimize_communication=self.optimize_communication,
+                plan_reshards=self.plan_reshards,
+            )
         return self.propagates(dedup_functions_fully=dedup_functions_fully), after
 
     def without_optimizer(self) -> CompileOptions | None:

@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.compile.compiled import Compiled, compiled
+from sdy.compile.compiled import Compiled, compiled, is_worth_its_memory
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import PropagatedProgram, propagated_program
@@ -67,8 +67,10 @@ class WrittenProgram(Generic[R]):
         """Return the program with the communication optimizer on or off, whichever is predicted to be faster.
 
         The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine. So it is
-        also tried with the latency of the machine as the price of a collective. No time of the returned program, with
-        or without overlap, is longer than without the optimizer; of several, it has the least time without overlap.
+        also tried with the latency of the machine as the price of a collective, and without it reshards are planned, or
+        follow the fixed schedule of Shardy. No time of the returned program, with or without overlap, is longer than
+        without the optimizer and with planned reshards. Of several, it has the least time without overlap, then the
+        least memory; a program that holds more than 1.1 times the memory is taken only if it is faster by as much.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
         from sdy.cost.machine_layout import latency_in_bytes
@@ -84,9 +86,15 @@ class WrittenProgram(Generic[R]):
         if limit.bytes_sent:
             latency = round(latency_in_bytes(compiled.mesh, machine.network))
             few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
-            candidates.insert(1, (few.cost(machine), few))
-        no_slower = ((found, program) for found, program in candidates if found.is_no_slower(limit))
-        return min(no_slower, key=lambda each: each[0].seconds_in_turn)[1]
+            scheduled = replace(plain, options=replace(plain.options, plan_reshards=False))
+            candidates += [(each.cost(machine), each) for each in (few, scheduled)]
+        price = limit.seconds_in_turn, limit.peak_bytes
+        suitable = (
+            (found, program)
+            for found, program in candidates
+            if found.is_no_slower(limit) and is_worth_its_memory(found.seconds_in_turn, found.peak_bytes, *price)
+        )
+        return min(suitable, key=lambda each: (each[0].seconds_in_turn, each[0].peak_bytes))[1]
 
     def with_passes(
         self,

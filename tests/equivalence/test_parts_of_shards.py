@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.execution.moved_rows import MESH, padded, sliced
+from support.execution.moved_rows import MESH, padded, sliced, split
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 from support.execution.proved_faults import check_proof_and_faults
 
@@ -40,6 +40,22 @@ def test_each_device_sends_only_the_elements_that_another_one_needs() -> None:
     assert set(count_of_collectives(program)) == {CollectiveKind.COLLECTIVE_PERMUTE}
     found = program.cost("tpu_v5e").collectives
     assert sum(each.bytes_sent for each in found) == 16 * 3 * 4  # two slices of 8 rows
+
+
+@pytest.mark.parametrize(("size", "parts", "sharding"), [(48, 3, '[{"x"}, {}]'), (64, 2, '[{"y", "x"}, {}]')])
+def test_parts_of_one_value_are_sent_together(size: int, parts: int, sharding: str) -> None:
+    text = split(size, parts, sharding, MESHES[1])
+    program = Program.from_text(text)
+    assert_same_on_shards(program, random_inputs(program.module, 3))
+    check_proof_and_faults(text, faults=4, seeds=1)
+
+
+@pytest.mark.parametrize(("size", "parts", "received"), [(48, 3, 2 * 4), (64, 2, 2 * 8)])
+def test_no_device_receives_more_than_it_lacks_of_all_parts(size: int, parts: int, received: int) -> None:
+    """Queries, keys and values of one product; the two halves of a gated product."""
+    found = Program.from_text(split(size, parts, '[{"x"}, {}]')).cost("tpu_v5e").collectives
+    assert {each.kind for each in found} == {CollectiveKind.COLLECTIVE_PERMUTE}
+    assert sum(each.bytes_sent for each in found) == received * 3 * 4
 
 
 @pytest.mark.parametrize("element", ["bf16", "i8", "i1", "complex<f32>"])

@@ -75,10 +75,6 @@ PARTITIONING: dict[str, Code] = {
         "Dims of values that their axes do not divide, or that windows shorten, are padded, so that they stay sharded.",
         "Use a size that the axes divide if the padding costs too much.",
     ),
-    "SDY-L125": Code(
-        "A permute and an all-to-all are fused into one all-to-all with larger groups.",
-        "Remove sdy-fuse-permutes from the pipeline if larger groups are slower; the number of bytes sent is the same.",
-    ),
     "SDY-L126": Code(
         "Permutes that send the same elements are shared, or merged into one if they are between different devices.",
         "Remove sdy-merge-permutes from the pipeline to keep them apart; each device sends no more bytes than before.",

@@ -188,35 +188,56 @@ def all_to_all(op: ops.AllToAllOp) -> LocalForm:
                 emit, op.tensor, params[0].target, params[0].source, params[0].axes, common
             )
         else:
-            moved = _move_dims(emit, op.tensor, sorted(params, key=lambda param: param.target), common)
+            moved = _move_dims(emit, op.tensor, params, common)
         lowering.replace(op, moved)
 
     return lower
 
 
+class _DimMoves:
+    """An all-to-all along a leading dim of blocks, one per device, which are in the order of `params`.
+
+    The operand is reshaped to `split` and transposed by `to_front`; the result is reshaped to `moved`, transposed by
+    `to_place`, and reshaped to `joined`.
+    """
+
+    def __init__(self, sizes: Sequence[int], params: Sequence[AllToAllParam], common: CommonMesh) -> None:
+        self.axes: AxisList = tuple(axis for param in params for axis in param.axes)
+        counts = {param.target: sharded_size(param.axes, common.mesh) for param in params}
+        self.split: list[int] = []
+        index_of: dict[int, int] = {}
+        for dim, size in enumerate(sizes):
+            if dim in counts:
+                index_of[dim] = len(self.split)
+                self.split.append(counts[dim])
+            self.split.append(size // counts.get(dim, 1))
+        blocks = [index_of[param.target] for param in params]
+        self.to_front = [*blocks, *(index for index in range(len(self.split)) if index not in blocks)]
+        self.moved = [self.split[index] for index in self.to_front]
+        self.to_place = list(range(len(params), len(params) + len(sizes)))
+        for index, param in enumerate(params):
+            self.to_place.insert(self.to_place.index(param.source + len(params)), index)
+        self.joined = [size // counts.get(dim, 1) for dim, size in enumerate(sizes)]
+        for param in params:
+            self.joined[param.source] *= counts[param.target]
+
+    @property
+    def copies(self) -> int:
+        """Return how many of the two transposes move elements."""
+        orders = (self.split, self.to_front), (self.moved, self.to_place)
+        longer = ([index for index in order if sizes[index] != 1] for sizes, order in orders)
+        return sum(order != sorted(order) for order in longer)
+
+
 def _move_dims(emit: Emitter, value: SSAValue, params: Sequence[AllToAllParam], common: CommonMesh) -> SSAValue:
-    """Emit one all-to-all for several pairs of dims. `params` are sorted by target."""
-    sizes = list(shape_of(value))
-    counts = {param.target: sharded_size(param.axes, common.mesh) for param in params}
-    all_axes: AxisList = tuple(axis for param in params for axis in param.axes)
-    split: list[int] = []
-    factor_indices: list[int] = []
-    for dim, size in enumerate(sizes):
-        if dim in counts:
-            factor_indices.append(len(split))
-            split.append(counts[dim])
-        split.append(size // counts.get(dim, 1))
-    others = [index for index in range(len(split)) if index not in factor_indices]
-    unstacked = emit.transpose(emit.reshape(value, split), [*factor_indices, *others])
-    joined_value = emit.reshape(unstacked, [prod(counts.values()), *shape_of(unstacked)[len(params) :]])
-    moved = emit_collectives.all_to_all(emit, joined_value, 0, 0, all_axes, common)
-    order = list(range(len(params), len(params) + len(sizes)))
-    for index, param in enumerate(params):
-        order.insert(order.index(param.source + len(params)), index)
-    joined = [size // counts.get(dim, 1) for dim, size in enumerate(sizes)]
-    for param in params:
-        joined[param.source] *= counts[param.target]
-    return emit.reshape(emit.transpose(emit.reshape(moved, shape_of(unstacked)), order), joined)
+    """Emit one all-to-all for several pairs of dims, with the blocks in the order in which fewer values are copied."""
+    sizes = shape_of(value)
+    orders = (sorted(params, key=lambda param: param.target), params)  # they are given in the order of their sources
+    moves = min((_DimMoves(sizes, order, common) for order in orders), key=lambda moves: moves.copies)
+    unstacked = emit.transpose(emit.reshape(value, moves.split), moves.to_front)
+    blocks = [prod(moves.moved[: len(params)]), *moves.moved[len(params) :]]
+    moved = emit_collectives.all_to_all(emit, emit.reshape(unstacked, blocks), 0, 0, moves.axes, common)
+    return emit.reshape(emit.transpose(emit.reshape(moved, moves.moved), moves.to_place), moves.joined)
 
 
 @FORMS.of(ops.CollectivePermuteOp)

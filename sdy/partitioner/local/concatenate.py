@@ -7,7 +7,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.partitioner.local.edge_exchange import ShardedDim
 from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.regroup import regrouped
+from sdy.partitioner.local.regroup import RegroupingEmitter
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
 from sdy.partitioner.on_shards.regrouping import regrouping
 
@@ -42,8 +42,9 @@ def concatenate(op: ConcatenateOp) -> LocalForm:
         if not axes or sharding is None:
             lowering.make_local(op.result, op)
             return
-        count, emit = lowering.shardings.shard_count(op.result, dim), lowering.emitter(op)
-        sharded = ShardedDim(dim, axes, lowering.shardings.mesh(sharding))
-        lowering.replace(op, regrouped(emit, emit.concatenate(op.inputs, dim), sharded, regrouping(sizes, count)))
+        emit = lowering.emitter(op)
+        emitter = RegroupingEmitter(emit, ShardedDim(dim, axes, lowering.shardings.mesh(sharding)))
+        plan = regrouping(sizes, lowering.shardings.shard_count(op.result, dim))
+        lowering.replace(op, emitter.assembled(emitter.available(emit.concatenate(op.inputs, dim), [plan]), plan))
 
     return lower

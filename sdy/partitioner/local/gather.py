@@ -165,7 +165,9 @@ def _masked(
 
 def _all_true_along(emit: Emitter, mask: SSAValue, dim: int) -> SSAValue:
     """Return the conjunction of the mask along `dim`."""
-    true = emit.constant(TensorType(i1, []), [1])
     sizes = [size for index, size in enumerate(shape_of(mask)) if index != dim]
+    if shape_of(mask)[dim] == 1:
+        return emit.reshape(mask, sizes)
+    true = emit.constant(TensorType(i1, []), [1])
     properties = {"dimensions": DenseArrayBase.from_list(i64, [dim])}
     return emit.value(ReduceOp, [mask, true], with_shape(mask, sizes), dict(properties), [combining_body(AndOp, i1)])

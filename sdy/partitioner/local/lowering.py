@@ -23,10 +23,12 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.partitioner.local.shard_checks import ShardChecks
+from sdy.partitioner.on_shards.regrouping import Regrouping
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 
 LocalForm = Callable[["Lowering"], None]  # rewrites one op with global shapes to its local form
@@ -54,6 +56,8 @@ class Lowering:
             handle = {**op.properties, **op.attributes}.get("channel_handle")
             if isinstance(handle, ChannelHandleAttr):
                 style.channels.last = max(style.channels.last, handle.data.handle)
+        # Of slices that receive their elements together with one before them: what is available, and the plan.
+        self.received: dict[SliceOp, tuple[SSAValue, Regrouping]] = {}
         self.functions = functions_of(module)
         for func in self.functions.values():
             self.local_signature(func)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -17,17 +19,10 @@ from sdy.partitioner.local.edge_exchange import ShardedDim
 from sdy.partitioner.on_shards.regrouping import Permute, PerShard, Regrouping, ShardCopy
 
 
-def regrouped(
-    emit: Emitter, own: SSAValue, sharded: ShardedDim, plan: Regrouping, filler: SSAValue | None = None
-) -> SSAValue:
-    """Return the shard of the result, from the own shards, concatenated, and a scalar for positions without element."""
-    return _RegroupingEmitter(emit, sharded, filler).value(own, plan)
+class RegroupingEmitter:
+    """Emits regroupings along a dim; `filler` is a scalar for positions without element, zero if there is none."""
 
-
-class _RegroupingEmitter:
-    """Emits a regrouping along a dim."""
-
-    def __init__(self, emit: Emitter, sharded: ShardedDim, filler: SSAValue | None) -> None:
+    def __init__(self, emit: Emitter, sharded: ShardedDim, filler: SSAValue | None = None) -> None:
         self._emit = emit
         self._dim = sharded.dim
         self._coordinates = shard_coordinates(sharded.axes, sharded.mesh)
@@ -35,19 +30,23 @@ class _RegroupingEmitter:
         self._number = device_number(emit)
         self._filler = filler
 
-    def value(self, own: SSAValue, plan: Regrouping) -> SSAValue:
-        """Return the shard of the result."""
+    def available(self, own: SSAValue, plans: Sequence[Regrouping]) -> SSAValue:
+        """Return the own shards, concatenated, with what plans of the same permutes receive, and the filler."""
+        plan = plans[0]
         slices = [own, *(self._permuted(own, permute) for permute in plan.permutes)]
         if plan.filled:
             slices.append(self._filled(own, plan.filled))
         length = plan.held + plan.received + plan.filled
-        end_of_reads = max(max(copy.starts) + copy.length for copy in plan.copies)
+        end_of_reads = max(max(copy.starts) + copy.length for each in plans for copy in each.copies)
         if end_of_reads > length:
             slices.append(self._zeros(own, end_of_reads - length))
-        available = self._emit.concatenate(slices, self._dim)
+        return self._emit.concatenate(slices, self._dim)
+
+    def assembled(self, available: SSAValue, plan: Regrouping) -> SSAValue:
+        """Return the shard of the result of a plan."""
         if len(plan.copies) == 1 and plan.copies[0].length == plan.shard:
             return self._slice_at(available, plan.copies[0].starts, plan.shard)
-        result = self._zeros(own, max(max(copy.targets) + copy.length for copy in plan.copies))
+        result = self._zeros(available, max(max(copy.targets) + copy.length for copy in plan.copies))
         for copy in plan.copies:
             result = self._copied(result, available, copy)
         return slice_along(self._emit, result, self._dim, 0, plan.shard)

@@ -25,12 +25,12 @@ from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.emit.slices import slice_at
 from sdy.partitioner.local.edge_exchange import ShardedDim, exchanged
 from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.regroup import regrouped
+from sdy.partitioner.local.regroup import RegroupingEmitter
 from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
-from sdy.partitioner.on_shards.regrouping import Regrouping
+from sdy.partitioner.on_shards.regrouping import Regrouping, moving_parts
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
-from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
-from sdy.partitioner.on_shards.shard_spans import exchange_of
+from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of, slice_shifts
+from sdy.partitioner.on_shards.shard_spans import cheapest_exchange, exchange_of
 
 FORMS = OpTable[LocalForm]()
 CHECKS = OpTable[LocalCheck]()
@@ -69,8 +69,10 @@ class _ShardMovement:
 
     def __init__(self, op: ops.SliceOp | ops.PadOp) -> None:
         self._op = op
+        self._shape = shape_of(op.operand)
         self._shifts_along = shard_shifts_of(op)
         self._exchange_along = exchange_of(op)
+        self._alike = [each for use in op.operand.uses if isinstance(each := use.operation, ops.SliceOp)]
 
     def exchange(self, lowering: Lowering) -> DeviceShifts:
         """Replace the operand by one that includes the required elements of other shards.
@@ -81,25 +83,56 @@ class _ShardMovement:
         sharding = lowering.shardings.of(value)
         assert sharding is not None  # the operand is sharded
         mesh = lowering.shardings.mesh(sharding)
-        filler = op.padding_value if isinstance(op, ops.PadOp) and not is_zero_constant(op.padding_value) else None
         shifts: DeviceShifts = []
         for dim in range(len(shape_of(value))):
             axes = lowering.shardings.dim_axes(op.operand, dim)
             count = sharded_size(axes, mesh)
             shard_shifts = self._shifts_along(dim, count)
             if shard_shifts is None:
-                plan, emit = self._exchange_along(dim, count), lowering.emitter(op)
-                assert plan is not None  # checked
-                sharded = ShardedDim(dim, axes, mesh)
-                value = (
-                    regrouped(emit, value, sharded, plan, filler)
-                    if isinstance(plan, Regrouping)
-                    else exchanged(emit, value, sharded, plan, filler)
-                )
+                value = self._exchanged(lowering, value, ShardedDim(dim, axes, mesh), count)
                 shard_shifts = (0,) * count
             shifts.append(tuple(shard_shifts[index] for index in shard_coordinates(axes, mesh)))
         op.operands[0] = value
         return shifts
+
+    def _exchanged(self, lowering: Lowering, value: SSAValue, sharded: ShardedDim, count: int) -> SSAValue:
+        op, emit = self._op, lowering.emitter(self._op)
+        if isinstance(op, ops.SliceOp):
+            if op not in lowering.received:
+                plans = self._plans_of_parts(op, sharded.dim, count)
+                available = RegroupingEmitter(emit, sharded).available(value, list(plans.values())) if plans else value
+                lowering.received |= {each: (available, plan) for each, plan in plans.items()}
+            if op in lowering.received:
+                return RegroupingEmitter(emit, sharded).assembled(*lowering.received.pop(op))
+        plan = self._exchange_along(sharded.dim, count)
+        assert plan is not None  # checked
+        filler = op.padding_value if isinstance(op, ops.PadOp) and not is_zero_constant(op.padding_value) else None
+        if isinstance(plan, Regrouping):
+            emitter = RegroupingEmitter(emit, sharded, filler)
+            return emitter.assembled(emitter.available(value, [plan]), plan)
+        return exchanged(emit, value, sharded, plan, filler)
+
+    def _plans_of_parts(self, op: ops.SliceOp, dim: int, count: int) -> dict[ops.SliceOp, Regrouping]:
+        """Return plans of slices of one value, `op` among them, that share permutes if devices then receive less."""
+        parts: dict[ops.SliceOp, tuple[int, int]] = {}
+        shard, end = self._shape[dim] // count, 0
+        for each in sorted(self._alike, key=lambda each: ints_of(each.start_indices)[dim]):
+            if each.parent is not op.parent or not _shortens_only(each, dim, self._shape):
+                continue  # in another block, or lowered already
+            start, size = ints_of(each.start_indices)[dim], shape_of(each.result)[dim]
+            if start >= end and not size % count and slice_shifts(start, 1, shard, size // count, count) is None:
+                parts[each], end = (-start, size // count), start + size
+        if op not in parts or len(parts) == 1:
+            return {}
+        plans = moving_parts(tuple(parts.values()), shard, count)
+        apart = sum(cheapest_exchange(moved, shard, size, count).received for moved, size in parts.values())
+        return dict(zip(parts, plans, strict=True)) if plans[0].received < apart else {}
+
+
+def _shortens_only(op: ops.SliceOp, dim: int, shape: Sequence[int]) -> bool:
+    """Return whether a slice, of a value of this shape, takes consecutive elements along `dim` and all along others."""
+    pairs = zip(shape_of(op.result), shape, strict=True)
+    return ints_of(op.strides)[dim] == 1 and all(own == size for at, (own, size) in enumerate(pairs) if at != dim)
 
 
 @FORMS.of(ops.SliceOp)

@@ -82,10 +82,10 @@ def regrouping(sizes: tuple[int, ...], count: int) -> Regrouping:
     [(2, ((0, 2), (1, 0), (2, 1))), (2, ((1, 2), (2, 3), (3, 1)))]
     """
     shard = sum(sizes) // count
-    return _plan(_runs(sizes, count, shard), shard, shard, count)
+    (plan,) = _plans([(_runs(sizes, count, shard), shard)], shard, count)
+    return plan
 
 
-@lru_cache(maxsize=1024)
 def moving(moved: int, shard: int, result_shard: int, count: int) -> Regrouping:
     """Return a plan with the fewest permutes for elements in `count` shards that all move by `moved`, as in a slice.
 
@@ -94,6 +94,25 @@ def moving(moved: int, shard: int, result_shard: int, count: int) -> Regrouping:
     >>> [(permute.length, permute.starts, permute.pairs) for permute in moving(0, 8, 4, 4).permutes]
     [(4, (4, 0, 0, 0), ((0, 1), (1, 2))), (4, (0, 4, 0, 0), ((1, 3),))]
     """
+    (plan,) = moving_parts(((moved, result_shard),), shard, count)
+    return plan
+
+
+@lru_cache(maxsize=1024)
+def moving_parts(parts: tuple[tuple[int, int], ...], shard: int, count: int) -> tuple[Regrouping, ...]:
+    """Return a plan for each of several slices of one value that share no element, with the fewest permutes for all.
+
+    `parts` has how far the elements of a slice move, and the positions of a shard of its result. The plans have the
+    same permutes, in which the devices send each other elements of all slices.
+
+    >>> plans = moving_parts(((0, 4), (-16, 4), (-32, 4)), 12, 4)
+    >>> [(permute.length, permute.pairs) for permute in plans[0].permutes]
+    [(4, ((0, 1), (1, 3), (2, 0), (3, 2))), (4, ((0, 2), (1, 0), (2, 3), (3, 1)))]
+    """
+    return _plans([(_moved_runs(*part, shard, count), part[1]) for part in parts], shard, count)
+
+
+def _moved_runs(moved: int, result_shard: int, shard: int, count: int) -> list[_Run]:
     runs: list[_Run] = []
     for receiver in range(count):
         position, end = receiver * result_shard, (receiver + 1) * result_shard
@@ -106,11 +125,12 @@ def moving(moved: int, shard: int, result_shard: int, count: int) -> Regrouping:
             length = min(limit, end) - position
             runs.append(_Run(sender, receiver, start, position - receiver * result_shard, length))
             position += length
-    return _plan(runs, shard, result_shard, count)
+    return runs
 
 
-def _plan(runs: Sequence[_Run], held: int, shard: int, count: int) -> Regrouping:
-    """Return the plan for runs of shards of `held` positions that become shards of `shard` positions."""
+def _plans(results: Sequence[tuple[list[_Run], int]], held: int, count: int) -> tuple[Regrouping, ...]:
+    """Return the plans of results, each with the positions of a shard, from runs of shards of `held` positions."""
+    runs = [run for own, _ in results for run in own]
     sent = [run for run in runs if run.sender not in (run.receiver, NO_SENDER)]
     sent.sort(key=lambda run: -run.length)
     colors = edge_colors([(run.sender, run.receiver) for run in sent])
@@ -130,7 +150,12 @@ def _plan(runs: Sequence[_Run], held: int, shard: int, count: int) -> Regrouping
     fillers = [run for run in runs if run.sender == NO_SENDER]
     available_at |= dict.fromkeys(fillers, end)
     filled = max((run.length for run in fillers), default=0)
-    return Regrouping(held, shard, tuple(permutes), _shard_copies(available_at, count, shard), filled)
+    return tuple(
+        Regrouping(
+            held, shard, tuple(permutes), _shard_copies({run: available_at[run] for run in own}, count, shard), filled
+        )
+        for own, shard in results
+    )
 
 
 def _runs(sizes: Sequence[int], count: int, shard: int) -> list[_Run]:

@@ -99,11 +99,15 @@ def exchange_of(op: SliceOp | PadOp) -> ExchangeAlong:
         size, result, shift = sizes[dim], results[dim], moved[dim]
         if shift is None or not size or not result or size % count or result % count:
             return None
-        shards = size // count, result // count
-        plans = span(shift, *shards, count), moving(shift, *shards, count)
-        return min(plans, key=lambda plan: (plan.received, plan.permute_count))
+        return cheapest_exchange(shift, size // count, result // count, count)
 
     return exchange_along
+
+
+def cheapest_exchange(moved: int, shard: int, result_shard: int, count: int) -> ExchangeSpan | Regrouping:
+    """Return the span, or the regrouping if it sends less, of a dim whose elements all move by `moved`."""
+    plans = span(moved, shard, result_shard, count), moving(moved, shard, result_shard, count)
+    return min(plans, key=lambda plan: (plan.received, plan.permute_count))
 
 
 def _moved_by(op: SliceOp | PadOp, dim: int) -> int | None:

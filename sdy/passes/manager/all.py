@@ -82,7 +82,6 @@ _ROOMS: dict[str, dict[str, str]] = {
     },
     "passes.export.collectives": {
         "sdy-merge-permutes": "merge_permutes.MergePermutesPass",
-        "sdy-fuse-permutes": "fuse_permutes.FusePermutesPass",
         "sdy-combine-collectives": "combine_collectives.CombineCollectivesPass",
     },
     "passes.export.local": {

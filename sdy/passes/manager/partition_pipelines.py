@@ -9,7 +9,6 @@ from xdsl.passes import ModulePass
 
 from sdy.passes.export.close.drop_sharding_rules import DropShardingRulesPass
 from sdy.passes.export.collectives.combine_collectives import CombineCollectivesPass
-from sdy.passes.export.collectives.fuse_permutes import FusePermutesPass
 from sdy.passes.export.collectives.merge_permutes import MergePermutesPass
 from sdy.passes.export.layers.fold_layers import FoldLayersPass
 from sdy.passes.export.layers.unfold_layers import UnfoldLayersPass
@@ -23,6 +22,7 @@ from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
+from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.selects.resolve_selects import ResolveSelectsPass
 from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
@@ -44,10 +44,13 @@ def required_reshards() -> Passes:
     return InsertExplicitReshardsPass(), CanonicalizePass(("sdy-collective",)), DropShardingRulesPass()
 
 
-def partitioning(collective_bytes: int | None = None, *, optimize_communication: bool = True) -> Passes:
+def partitioning(
+    collective_bytes: int | None = None, *, optimize_communication: bool = True, plan_reshards: bool = True
+) -> Passes:
     """Return the passes from closed shardings to collectives on global tensors; repeated layers stay folded.
 
     The optimizer may send `collective_bytes` more bytes to save a collective; None: as many as it does by default.
+    Without `plan_reshards`, reshards become collectives by the fixed schedule.
     """
     optimizer = OptimizeCommunicationPass()
     if collective_bytes is not None:
@@ -63,7 +66,8 @@ def partitioning(collective_bytes: int | None = None, *, optimize_communication:
         *((optimizer, HoistReshardsPass()) if optimize_communication else ()),
         # After the optimizer, which assumes that devices compute equal values from equal values.
         ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
-        PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
+        # The optimizer gathers a value twice on purpose.
+        PlanReshardsPass(share_equal=not optimize_communication) if plan_reshards else ReshardToCollectivesPass(),
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),
     )
@@ -101,7 +105,6 @@ class PartitionPipeline(Pipeline):
 _OPTIMIZE_COLLECTIVES = (
     MergePermutesPass(),
     ResolveSelectsPass(),  # after merging, which adds masks
-    FusePermutesPass(),
     CombineCollectivesPass(),
 )
 

@@ -39,6 +39,17 @@ def rotated(size: int, distance: int, sharding: str) -> str:
     return _program([kind], kind, body, sharding, MESH)
 
 
+def split(size: int, parts: int, sharding: str, mesh: str = MESH) -> str:
+    """Return a program that multiplies the parts of the rows, of equal sizes."""
+    kind, part = rows(size), rows(size // parts)
+    starts = range(0, size, size // parts)
+    lines = [f"%p{at} = stablehlo.slice %a0 [{at}:{at + size // parts}, 0:3] : ({kind}) -> {part}" for at in starts]
+    names = ["%p0", *(f"%m{at}" for at in starts[1:-1]), "%r"]
+    pairs = zip(starts[1:], names, names[1:], strict=False)
+    lines += [f"{result} = stablehlo.multiply {before}, %p{at} : {part}" for at, before, result in pairs]
+    return _program([kind], part, "\n  ".join(lines), sharding, mesh)
+
+
 def rows(size: int, element: str = "f32") -> str:
     """Return the type of a number of rows."""
     return f"tensor<{size}x3x{element}>"

@@ -9,7 +9,9 @@ import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 import sdy
+from sdy.cost.collectives import CollectiveKind
 from sdy.cost.machines.table import HARDWARE
+from sdy.program.program import Program
 from sdy.tools.main import main
 
 (FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
@@ -71,6 +73,21 @@ def test_where_latency_dominates_a_program_is_optimized_for_fewer_collectives() 
     assert (sum(each.runs for each in cost.collectives), sum(each.runs for each in chosen.collectives)) == (6, 5)
     assert chosen.seconds < PROGRAM.without_optimizer().cost("tpu_v5e").seconds
     assert cost.bytes_sent < chosen.bytes_sent
+
+
+def test_where_a_permute_takes_less_time_than_an_all_to_all_the_fixed_schedule_is_taken() -> None:
+    program = Program.from_text("""
+sdy.mesh @m = <["a"=4, "b"=4]>
+func.func @main(%x: tensor<48x48xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>})
+    -> (tensor<48x48xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a", "b"}]>}) {
+  %0 = stablehlo.negate %x : tensor<48x48xf32>
+  return %0 : tensor<48x48xf32>
+}""")
+    planned, chosen = program.cost("h100"), program.optimized_for("h100").cost("h100")
+    assert [each.kind for each in planned.collectives] == [CollectiveKind.ALL_TO_ALL] * 2
+    assert {each.kind for each in chosen.collectives} == {CollectiveKind.COLLECTIVE_PERMUTE, CollectiveKind.ALL_TO_ALL}
+    assert chosen.seconds < planned.seconds
+    assert chosen.bytes_sent > planned.bytes_sent
 
 
 def test_the_command_minimizes_time_on_request(capsys: pytest.CaptureFixture[str]) -> None:

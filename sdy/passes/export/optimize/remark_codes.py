@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 REWRITE = "SDY-L120"  # an op has other shardings than propagation chose
-SAVINGS = (REWRITE, "SDY-L121", "SDY-L122", "SDY-L125", "SDY-L126")
+SAVINGS = (REWRITE, "SDY-L121", "SDY-L122", "SDY-L126")

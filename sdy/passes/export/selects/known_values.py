@@ -19,7 +19,17 @@ from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.collectives import PartitionIdOp, ReplicaIdOp
-from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, CompareOp, ConvertOp, NotOp, OrOp, SubtractOp, XorOp
+from sdy.dialects.stablehlo.elementwise import (
+    AddOp,
+    AndOp,
+    ClampOp,
+    CompareOp,
+    ConvertOp,
+    NotOp,
+    OrOp,
+    SubtractOp,
+    XorOp,
+)
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, IotaOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
@@ -107,6 +117,11 @@ class KnownValues:
         known = self._of(value)
         return known if isinstance(known, Mask) else None
 
+    def numbers(self, value: SSAValue) -> Numbers | None:
+        """Return the integers that a value is; None if they are not known."""
+        known = self._of(value)
+        return known if isinstance(known, Numbers) else None
+
     def _of(self, value: SSAValue) -> Known | None:
         if value not in self._known:
             self._depth += 1
@@ -125,15 +140,10 @@ class KnownValues:
                 return Numbers((0,), op.iota_dimension.value.data)
             case DynamicSliceOp() if self._is_lookup(op) and isinstance(op.operand.owner, ConstantOp):
                 return _of_constant(op.operand.owner.value)
-            case ConvertOp():
-                known = self._of(op.operand)
-                return known if isinstance(known, Numbers) else None
             case ReshapeOp() | BroadcastInDimOp():
                 return self._of_reshaped(op)
-            case AddOp() | SubtractOp() | CompareOp():
-                lhs, rhs = self._of(op.lhs), self._of(op.rhs)
-                if isinstance(lhs, Numbers) and isinstance(rhs, Numbers):
-                    return _compared(op, lhs, rhs) if isinstance(op, CompareOp) else _added(op, lhs, rhs)
+            case ConvertOp() | ClampOp() | AddOp() | SubtractOp() | CompareOp():
+                return self._of_numbers(op)
             case AndOp() | OrOp() | XorOp():
                 one, other = self.mask(op.lhs), self.mask(op.rhs)
                 return None if one is None or other is None else _joined(_LOGIC[type(op)], one, other)
@@ -142,6 +152,20 @@ class KnownValues:
             case _:
                 pass
         return None
+
+    def _of_numbers(self, op: ConvertOp | ClampOp | AddOp | SubtractOp | CompareOp) -> Known | None:
+        numbers = [each for each in map(self.numbers, op.operands) if each is not None]
+        if len(numbers) < len(op.operands):
+            return None
+        match op:
+            case ConvertOp():
+                return numbers[0]
+            case ClampOp():
+                return _clamped(numbers)
+            case CompareOp():
+                return _compared(op, *numbers)
+            case _:
+                return _added(op, *numbers)
 
     def _is_lookup(self, op: DynamicSliceOp) -> bool:
         """Return whether devices look up their entries in a table by their numbers."""
@@ -188,6 +212,15 @@ def _added(op: AddOp | SubtractOp, lhs: Numbers, rhs: Numbers) -> Numbers | None
     devices = devices_of(lhs.offsets, rhs.offsets)
     offsets = [entry(lhs.offsets, device) + sign * entry(rhs.offsets, device) for device in devices]
     return Numbers(shortened(offsets), lhs.dim if rhs.dim is None else rhs.dim)
+
+
+def _clamped(operands: Sequence[Numbers]) -> Numbers | None:
+    """Return numbers between a least and a largest one, which are the first and the last operand."""
+    if any(each.dim is not None for each in operands):
+        return None
+    tables = [each.offsets for each in operands]
+    rows = ([entry(table, device) for table in tables] for device in devices_of(*tables))
+    return Numbers(shortened([min(max(number, least), most) for least, number, most in rows]))
 
 
 def _compared(op: CompareOp, lhs: Numbers, rhs: Numbers) -> Mask | None:

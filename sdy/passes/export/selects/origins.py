@@ -2,6 +2,7 @@
 
     %2 = concatenate %0, %1      [0:1] is %0, [1:4] is %1 moved by one
     %3 = select %first, %2, %x   the same on the first device, and %x on all others
+    %4 = gather %0 at %number    %0 moved by the number of the device, if that is known
 
 The zeros of a permute are those that devices get to which nothing is sent.
 """
@@ -21,8 +22,9 @@ from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
 from sdy.dialects.stablehlo.elementwise import SelectOp
+from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp
-from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import with_shape
 from sdy.passes.export.selects.known_values import KnownValues, Mask, devices_of, entry, shortened
@@ -88,6 +90,8 @@ class Origins:
                 return sliced_dim(op)
             case PadOp():
                 return _padded_dim(op)
+            case GatherOp() | DynamicSliceOp():
+                return self._taken(op)[0]
             case SelectOp() if depth and (mask := self._known.mask(op.pred)) is not None:
                 if mask.dim is not None:
                     return mask.dim
@@ -135,11 +139,31 @@ class Origins:
                 return [each.moved(-first) for each in found]
             case PadOp() if depth and _padded_dim(op) == dim:
                 return self._of_pad(op, dim, span, depth)
+            case GatherOp() | DynamicSliceOp() if (taken := self._taken(op))[0] == dim:
+                return [Segment(*span, tuple(Moved(op.operand, start) for start in taken[1]))]
             case SelectOp() if depth and (mask := self._known.mask(op.pred)) is not None and mask.dim in (None, dim):
                 return _chosen(mask, *(self._of(each, dim, span, depth - 1) for each in (op.on_true, op.on_false)))
             case _:
                 pass
         return [Segment(*span, (Moved(value),))]
+
+    def _taken(self, op: GatherOp | DynamicSliceOp) -> tuple[int | None, tuple[int, ...]]:
+        """Return the dim along which an op takes one slice, and where that starts on each device; None if unknown."""
+        before, after = shape_of(op.operand), shape_of(op.result)
+        dims = [dim for dim, (size, own) in enumerate(zip(before, after, strict=False)) if size != own]
+        if isinstance(op, GatherOp):
+            numbers, starts = op.dimension_numbers.data, op.start_indices
+            is_slice = len(numbers.offset_dims) == len(before) == len(after)
+            is_known = [*numbers.start_index_map] == dims
+        else:
+            is_slice, is_known, starts = True, len(dims) == 1, op.start_indices[dims[0]] if dims else op.operand
+        if is_slice and not dims:
+            return 0, (0,)  # starts are clamped, so that the slice is the operand itself
+        known = self._known.numbers(starts) if is_slice and is_known else None
+        if known is None or known.dim is not None:
+            return None, ()
+        last = before[dims[0]] - after[dims[0]]
+        return dims[0], tuple(min(max(start, 0), last) for start in known.offsets)
 
     def _of_pad(self, op: PadOp, dim: int, span: Span, depth: int) -> list[Segment]:
         """Return the segments of the operand, and the elements around it."""

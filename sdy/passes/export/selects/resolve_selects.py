@@ -28,7 +28,8 @@ from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
 from sdy.dialects.stablehlo.elementwise import SelectOp
-from sdy.dialects.stablehlo.slicing import SliceOp
+from sdy.dialects.stablehlo.gather_scatter import GatherOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along
@@ -54,7 +55,7 @@ class ResolveSelectsPass(ModulePass):
         """Visit selects, slices and permutes in the order of the program, so that operands are resolved first."""
         order = op_order(op)
         permutes = order.of(CollectivePermuteOp)
-        if not order.of(SelectOp):
+        if not (order.of(SelectOp) or permutes):
             keep_order(op)
             return
         resolver = _Resolver(Style(counts_replicas=not all(map(has_channel, permutes))))
@@ -97,7 +98,12 @@ class _Resolver:
         return True
 
     def _is_less_work(self, op: SelectOp, dim: int, segments: Segments) -> bool:
-        """Return whether fewer elements are selected than by the op, and no more concatenated."""
+        """Return whether fewer elements are selected than by the op, or no longer at starts that devices look up.
+
+        No more elements may be concatenated.
+        """
+        if len(segments) == 1 and any(isinstance(each.owner, GatherOp | DynamicSliceOp) for each in op.operands[1:]):
+            return True
         selected = sum(segment.end - segment.start for segment, choices in segments if len(choices) > 1)
         if selected == segments[-1][0].end:
             return False

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdy.partitioner.on_shards.regrouping import Regrouping, moving, regrouping
+from sdy.partitioner.on_shards.regrouping import Regrouping, moving, moving_parts, regrouping
 
 FILLER = -7
 
@@ -55,6 +55,18 @@ def test_plan_moves_the_elements(moved: int, shard: int, result_shard: int, coun
     values = [position - moved if 0 <= position - moved < size else FILLER for position in positions]
     expected = [values[index * result_shard : (index + 1) * result_shard] for index in range(count)]
     assert regrouped(plan, [list(range(index * shard, (index + 1) * shard)) for index in range(count)]) == expected
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=5), st.integers(2, 6))
+def test_parts_of_a_value_move_by_the_same_permutes(sizes: list[int], count: int) -> None:
+    shard, starts = sum(sizes) + 1, [sum(sizes[:number]) * count for number in range(len(sizes))]
+    parts = tuple((-start, size) for start, size in zip(starts, sizes, strict=True) if size)
+    shards = [list(range(index * shard, (index + 1) * shard)) for index in range(count)]
+    plans = moving_parts(parts, shard, count)
+    assert len({plan.permutes for plan in plans}) == bool(parts)
+    for plan, (moved, size) in zip(plans, parts, strict=True):
+        expected = [list(range(size * index - moved, size * (index + 1) - moved)) for index in range(count)]
+        assert regrouped(plan, shards) == expected
 
 
 @pytest.mark.parametrize(
