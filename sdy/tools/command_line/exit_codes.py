@@ -1,6 +1,6 @@
 """The exit codes of the commands, which are stable: scripts may rely on them.
 
-A pipe breaks if the program that reads the output of a command exits early, as `head` does: that is no failure.
+A pipe breaks if the program that reads the output of a command exits early, as `head` does, which is not a failure.
 """
 
 from __future__ import annotations

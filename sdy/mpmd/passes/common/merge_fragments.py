@@ -38,8 +38,8 @@ from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import (
     distinct,
     first_user_in_block,
+    in_block_order,
     is_used,
-    last_in_block,
     move_after,
     move_before,
     move_to_producer,
@@ -300,7 +300,7 @@ def _absorb_consumer(op: Operation) -> list[Operation] | None:
             if transfer is not None:
                 move_to_producer(transfer)
         sources = [operand.owner for operand in user.operands if isinstance(operand.owner, Operation)]
-        if last_in_block(sources) is op:
+        if in_block_order(sources)[-1] is op:
             candidates.append(user)
     if not candidates:
         return None

@@ -291,7 +291,7 @@ def _is_on(use: Use, mesh: str) -> bool:
 def _absorb(op: Operation, fragment: FragmentOp, assigns: Sequence[AssignOp], *, copies: bool) -> None:
     """Put an op, or a copy of it, at the start of a fragment that uses its results through assigns."""
     block = fragment.block
-    values = distinct([*(values_from_outside(op) if op.regions else ()), *op.operands])
+    values = distinct([*values_from_outside(op), *op.operands])
     arguments: dict[SSAValue, SSAValue] = {}
     for value in values:
         arguments[value] = block.insert_arg(value.type, len(block.args))

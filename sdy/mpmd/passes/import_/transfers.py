@@ -31,7 +31,7 @@ from sdy.mpmd.passes.tools.meshless import is_meshless, step_of
 from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import (
     distinct,
-    first_in_block,
+    in_block_order,
     is_before,
     move_before,
     move_to_start,
@@ -50,7 +50,7 @@ def cross_mesh_assigns(unassign: UnassignOp) -> list[AssignOp]:
 
 def chain_transfers(assigns: Sequence[AssignOp], source: SSAValue) -> list[Operation]:
     """Replace assigns by a chain of transfers from mesh to mesh; return the ops to visit next."""
-    place = first_in_block(assigns)
+    place = next(iter(in_block_order(assigns)), None)
     touched: list[Operation] = []
     value = source
     for assign in sorted(distinct(assigns), key=lambda each: in_mesh_order(each.mesh)):

@@ -38,7 +38,7 @@ from sdy.mpmd.passes.sharding.user_shardings import (
 )
 from sdy.mpmd.passes.tools.fragments import inferred_by
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.uses import distinct, first_in_block, move_after, replace_uses_by, users_of
+from sdy.mpmd.passes.tools.uses import distinct, in_block_order, move_after, replace_uses_by, users_of
 from sdy.passes.rewriting.insertion import insert_before
 
 MADE_BY = "extract_reshards"
@@ -119,7 +119,7 @@ def _reshard_before(transfer: TransferOp, source: TensorSharding | None, target:
     mesh = mesh_type(value.type).mesh
     if others:
         fragment = _reshard_fragment(value, source)
-        insert_before(first_in_block([transfer, *others]) or transfer, fragment)
+        insert_before(in_block_order([transfer, *others])[0], fragment)
         replace_uses_by(value, fragment.results[0], others)
     set_type(value, MeshTensorType.of(mesh, transfer.target_type.tensor))
     sharding = target or _replicated(value, source)

@@ -51,34 +51,11 @@ def rewrite_greedily(
             return
 
 
-class _Worklist:
-    """Ops to visit, the one added last first; an op that is listed keeps its place."""
-
-    def __init__(self, ops: Iterable[Operation]) -> None:
-        self._ops: list[Operation] = []
-        self._listed: set[Operation] = set()
-        for op in ops:
-            self.add(op)
-
-    def add(self, op: Operation) -> None:
-        """Add an op unless it is listed."""
-        if op not in self._listed:
-            self._listed.add(op)
-            self._ops.append(op)
-
-    def pop(self) -> Operation | None:
-        """Return and remove the op to visit next, or None at the end."""
-        if not self._ops:
-            return None
-        op = self._ops.pop()
-        self._listed.discard(op)
-        return op
-
-
 def _run(scope: Operation, rewrites: Sequence[Rewrite]) -> bool:
-    worklist = _Worklist(post_order(scope))
+    worklist = dict.fromkeys(post_order(scope))  # the op added last comes first; one that is listed keeps its place
     changed = False
-    while (op := worklist.pop()) is not None:
+    while worklist:
+        op, _ = worklist.popitem()
         if op.parent is None or op is scope:
             continue  # erased by an earlier rewrite
         if not is_used(op) and is_erasable(op):
@@ -87,7 +64,7 @@ def _run(scope: Operation, rewrites: Sequence[Rewrite]) -> bool:
             changed = True
             for source in sources:
                 if isinstance(source, Operation):
-                    worklist.add(source)
+                    worklist.setdefault(source)
             continue
         for rewrite in rewrites:
             touched = rewrite(op)
@@ -95,7 +72,7 @@ def _run(scope: Operation, rewrites: Sequence[Rewrite]) -> bool:
                 changed = True
                 for each in touched:
                     if each.parent is not None:
-                        worklist.add(each)
+                        worklist.setdefault(each)
                 break
     return changed
 

@@ -1,6 +1,6 @@
 """Uses, users and positions of ops, in the order on which the results of some passes depend, and sorted blocks.
 
-The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3, and 08, 3.3.
+The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3; docs/spec/08, 3.3.
 """
 
 from __future__ import annotations
@@ -68,24 +68,17 @@ def is_before(first: Operation, second: Operation) -> bool:
     return following is not None
 
 
-def first_in_block(ops: Iterable[Operation]) -> Operation | None:
-    """Return the one of some ops of one block that comes first; None if there is none."""
+def in_block_order(ops: Iterable[Operation]) -> list[Operation]:
+    """Return ops of one block in its order."""
     wanted = set(ops)
     block = next(iter(wanted)).parent if wanted else None
-    return None if block is None else next(op for op in block.ops if op in wanted)
-
-
-def last_in_block(ops: Iterable[Operation]) -> Operation | None:
-    """Return the one of some ops of one block that comes last; None if there is none."""
-    wanted = set(ops)
-    block = next(iter(wanted)).parent if wanted else None
-    return None if block is None else [op for op in block.ops if op in wanted][-1]
+    return [] if block is None else [op for op in block.ops if op in wanted]
 
 
 def first_user_in_block(op: Operation) -> Operation | None:
     """Return the first op of the block that uses a result of `op`, itself or inside."""
     found = (ancestor_in_block(user, op.parent) for user in users_of_op(op))
-    return first_in_block(user for user in found if user is not None)
+    return next(iter(in_block_order(user for user in found if user is not None)), None)
 
 
 def move_before(op: Operation, anchor: Operation) -> None:
@@ -131,17 +124,14 @@ def replace_uses_by(value: SSAValue, replacement: SSAValue, users: Sequence[Oper
 
 def effective_operands(op: Operation) -> list[SSAValue]:
     """Return the operands of an op, and then the values from outside that its regions use."""
-    inner = set(pre_order(op)) if op.regions else set[Operation]()
-    found = list(op.operands)
-    for nested in pre_order(op) if op.regions else ():
-        found += [value for value in nested.operands if not _is_inside(value, op, inner)]
-    return distinct(found)
+    return distinct([*op.operands, *values_from_outside(op)])
 
 
 def values_from_outside(op: Operation) -> list[SSAValue]:
     """Return the values that the regions of an op use and that are defined outside of it."""
-    inner = set(pre_order(op))
-    return distinct(value for nested in pre_order(op) for value in nested.operands if not _is_inside(value, op, inner))
+    nested = pre_order(op) if op.regions else []
+    inner = set(nested)
+    return distinct(value for each in nested for value in each.operands if not _is_inside(value, op, inner))
 
 
 def _is_inside(value: SSAValue, op: Operation, inner: set[Operation]) -> bool:
