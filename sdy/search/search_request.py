@@ -48,7 +48,7 @@ class Goal(Enum):
 
 
 class Partition(Enum):
-    """The partition of a program whose cost counts. The enum value says so in a report."""
+    """The partition of a program whose cost counts. The enum value describes it in a report."""
 
     FASTEST = "with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize time`"
     WRITTEN = "with the communication optimizer as in the options of the program"
