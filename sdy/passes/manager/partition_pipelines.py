@@ -57,11 +57,11 @@ def partitioning(collective_bytes: int | None = None, *, optimize_communication:
         DropUnevenAxesPass(),
         *((LookUpSlicesPass(), PlacePadsPass()) if optimize_communication else ()),
         PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
-        # Without the optimizer, as XLA does: it decides by the number of tensors, and moves nothing out of loops.
+        # Without the optimizer, as XLA does: the number of tensors decides.
         InsertExplicitReshardsPass(enable_full_version=True, for_shards=True, by_count=not optimize_communication),
         CanonicalizePass(("sdy-reshard",)),
-        # Before the optimizer, which then sees what a loop really sends; and after it.
-        *((HoistReshardsPass(), optimizer, HoistReshardsPass()) if optimize_communication else ()),
+        HoistReshardsPass(),  # before the optimizer, which then sees what a loop really sends
+        *((optimizer, HoistReshardsPass()) if optimize_communication else ()),
         # After the optimizer, which assumes that devices compute equal values from equal values.
         ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
         PlanReshardsPass(share_equal=not optimize_communication),  # the optimizer gathers a value twice on purpose
