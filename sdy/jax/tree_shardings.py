@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.user_code import require_type
@@ -13,7 +13,7 @@ from sdy.grammar.errors import NotationError, SourceText
 from sdy.grammar.partition_spec import read_partition_spec
 from sdy.jax.optional_jax import require_jax
 from sdy.model.mesh import Mesh
-from sdy.model.path_rules import OPEN, matches_path
+from sdy.model.path_rules import OPEN, matches_path, tree_path
 
 
 def shardings(tree: object, rules: Mapping[str, Any], mesh: Any = None) -> Any:
@@ -56,9 +56,28 @@ def shardings(tree: object, rules: Mapping[str, Any], mesh: Any = None) -> Any:
     return structure.unflatten(given if mesh is None else _on_mesh(given, mesh))
 
 
-def argument_shardings(tree: object, planned: Collection[str], rules: Mapping[str, str], mesh: Any) -> Any:
+def parameter_names(arguments: object, used: Sequence[str]) -> Sequence[str | None]:
+    """Return the names of positional parameters in order, with None for those that are not `used`.
+
+    `arguments` has the names of the leaves as leaves, such as `params['up']`, in the structure of a call. Without a
+    structure, or if parameters are not known by name, such as those of `*args`, all are taken to be used.
+    """
+    if not isinstance(arguments, tuple):
+        return used
+    jax: Any = import_module("jax")
+    parameters = cast("tuple[object, ...]", arguments)
+    names = [[tree_path(leaf).partition(".")[0] for leaf in jax.tree.leaves(each)] for each in parameters]
+    found = [next(iter(each), None) for each in names]
+    is_known = [name for name in found if name is not None] == list(used) and all(len(set(each)) < 2 for each in names)
+    return found if is_known else used
+
+
+def argument_shardings(
+    tree: object, parameters: Sequence[str | None], planned: Collection[str], rules: Mapping[str, str], mesh: Any
+) -> Any:
     """Return the `NamedSharding`s of a tree of arguments, whose paths are `planned`, by rules for these.
 
+    `parameters` are the positional parameters, with None for one that JAX drops, whose leaves follow the last rule.
     `tree` is the tuple of the arguments, a dict with some of them by name, or one of them. `mesh` is one of JAX, or one
     of sdy for an abstract one.
     Raises: SdyError SDY-T205 or SDY-T214 without JAX; SDY-T259 if the tree is none of these, or may be several.
@@ -68,9 +87,9 @@ def argument_shardings(tree: object, planned: Collection[str], rules: Mapping[st
     leaves, structure = jax.tree.flatten_with_path(tree)
     own = [jax.tree_util.keystr(path, simple=True, separator=".").replace("/", ".") for path, _ in leaves]
     names = list(dict.fromkeys(path.partition(".")[0] for path in planned))
-    by_number = {str(number): name for number, name in enumerate(names)}
+    by_number = {str(number): name for number, name in enumerate(parameters) if name is not None}
     readings = [own]
-    if {path.partition(".")[0] for path in own} == by_number.keys():  # JAX drops arguments that are not used
+    if isinstance(tree, tuple) and len(cast("tuple[object, ...]", tree)) == len(parameters):
         readings.append([_with_first_key(path, by_number) for path in own])
     readings += [[f"{name}.{path}".rstrip(".") for path in own] for name in names]
     known = [sum(path in planned for path in reading) for reading in readings]

@@ -338,8 +338,12 @@ class Program(WrittenProgram[R]):
         a device, by default all. `minimize` is `"time"`, `"bytes"` or `"memory"`. Annotations of the program stay,
         unless the mesh is another one or `from_scratch` is set; `fix` adds some by name. With `overlap`, communication
         runs while ops compute. At most `constraints` values inside get a sharding constraint: with 0, the plan is one
-        for arguments and results alone. `time_limit` is in seconds, by default 60. The plan of a JAX program of at most
-        1,500 ops is also compiled with XLA, in a third of the time limit, if that is at least 30 seconds.
+        for arguments and results alone. `time_limit` is in seconds, by default 60.
+
+        The plan of a JAX program is for `jax.jit`: it has no constraints by default, its cost is that without the
+        communication optimizer, and results that are the next values of arguments, such as new parameters, are sharded
+        like these. If the program has at most 4,000 ops, the plan is compiled with XLA, in a third of the time limit,
+        if that is at least 30 seconds.
 
         With `stages`, search for a pipeline instead: how many meshes (`"2,4,8"`), which layers are on each, its mesh
         and shardings, the schedule, and which stages compute forward phases again. `microbatches` are the numbers to

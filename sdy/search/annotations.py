@@ -17,6 +17,7 @@ from sdy.dialects.shardings import argument_sharding, function_result_sharding, 
 from sdy.model.axis import AxisList
 from sdy.model.mesh_digits import NumberedDigits
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed
 from sdy.partitioner.layout_search.layout import Layout
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.passes.run import run_passes
@@ -47,6 +48,23 @@ def boundary_edits(
         for target, sharding, annotation in zip(targets, shardings, own, strict=True)
         if sharding is not None and (annotation is None or keeps(annotation, digits, _layout_of(sharding, digits)))
     ]
+
+
+def for_jit(module: ModuleOp, edits: Sequence[Edit], state: Mapping[int, int], mesh_name: str) -> Sequence[Edit]:
+    """Return edits that leave no sharding of an argument to XLA, nor of a result of `state`, the next value of one.
+
+    An argument without a sharding is replicated.
+    """
+    main, by_target = main_function(module), {edit.target: edit for edit in edits}
+    shardings: list[TensorSharding] = []
+    for argument in main.body.block.args:
+        own = argument_sharding(main, argument.index)
+        if own is None:
+            closed = fully_closed(mesh_name, len(static_shape(argument.type) or ()))
+            own = by_target.setdefault(argument, Edit(argument, closed)).sharding
+        shardings.append(own)
+    returned = {result: Edit(result, shardings[argument]) for result, argument in state.items()}
+    return list((by_target | returned).values())
 
 
 def _layout_of(sharding: TensorSharding, digits: NumberedDigits) -> Layout:

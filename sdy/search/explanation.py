@@ -25,6 +25,7 @@ from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
+from sdy.search.layout_choices import boundary_nodes
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
@@ -148,14 +149,11 @@ class AlternativeSearch:
     ) -> Iterator[tuple[list[int], AxisChoice]]:
         """Yield the nodes of each class of arguments with each of their axes, the largest arguments first."""
         classes: dict[object, list[tuple[int, int]]] = {}
-        for node, op in enumerate(self.searched.graph.ops):
-            if isinstance(op, ValueEdge) and op.targets and not op.sources:
-                value = op.targets[0]
-                assert isinstance(value, BlockArgument)
-                sharding = shardings.get(value.index)
-                if sharding is not None and not sharding.is_fully_replicated:
-                    key = value.type, write_partition_spec(sharding), self.network.users_of(value)
-                    classes.setdefault(key, []).append((node, value.index))
+        for index, node in boundary_nodes(self.searched.graph)[0].items():
+            sharding, value = shardings.get(index), self._value(node)
+            if sharding is not None and not sharding.is_fully_replicated:
+                key = value.type, write_partition_spec(sharding), self.network.users_of(value)
+                classes.setdefault(key, []).append((node, index))
         sizes = {key: tensor_bytes(self._value(members[0][0]).type) for key, members in classes.items()}
         for key in sorted(classes, key=lambda each: -sizes[each]):
             members = classes[key]

@@ -85,7 +85,8 @@ class LayeredSearch:
             # Only the cost of the folded program is known: of the best candidate, or of the program as it was.
             best = self._search.plain if result.end.is_complete else result.best
             found.append(replace(best, edits=self.folded.unfolded(best.edits)))
-        return replace(result, before=None, best=min(found, key=self._rank))
+        best, *others = sorted(found, key=self._rank)
+        return replace(result, before=None, best=best, others=others)
 
     def _rank(self, candidate: Candidate) -> tuple[bool, float]:
         return self.request.rank(candidate.cost)

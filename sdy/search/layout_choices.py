@@ -124,16 +124,24 @@ class KeptAnnotations:
 def _annotated(written: ModuleOp, graph: ModuleGraph) -> Iterator[tuple[int, TensorSharding]]:
     """Yield the nodes of annotated arguments and results, with their annotations."""
     main = main_function(written)
+    for nodes, sharding_of in zip(boundary_nodes(graph), (argument_sharding, function_result_sharding), strict=True):
+        for number, node in nodes.items():
+            sharding = sharding_of(main, number)
+            if sharding is not None:
+                yield node, sharding
+
+
+def boundary_nodes(graph: ModuleGraph) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the nodes of the arguments and of the results of the main function, by their numbers."""
+    arguments: dict[int, int] = {}
+    results: dict[int, int] = {}
     for node, op in enumerate(graph.ops):
-        if not isinstance(op, ValueEdge) or (op.sources and op.targets):
-            continue
-        if op.targets:
-            sharding = argument_sharding(main, _index(op.targets[0]))
-        else:
+        if isinstance(op, ValueEdge) and not op.sources:
+            arguments[_index(op.targets[0])] = node
+        elif isinstance(op, ValueEdge) and not op.targets:
             assert op.result_of is not None  # an edge without targets is that of a result
-            sharding = function_result_sharding(main, op.result_of[1])
-        if sharding is not None:
-            yield node, sharding
+            results[op.result_of[1]] = node
+    return arguments, results
 
 
 def _index(value: SSAValue) -> int:

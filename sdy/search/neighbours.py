@@ -5,7 +5,7 @@ A decision is which *named dims* an axis shards, in all arguments that have them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
@@ -17,11 +17,12 @@ from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.shardings import argument_sharding
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.model.sharding_update import fully_closed
+from sdy.model.sharding_update import fully_closed, with_dim
 from sdy.partitioner.layout_search.graph import LayoutNode
-from sdy.passes.export.optimize.communication_edges import ValueEdge
+from sdy.search.layout_choices import boundary_nodes
 from sdy.search.searched_module import SearchedModule
 
+DIMS_OF_A_BATCH = 2  # the examples, and the positions in each: which of these is first depends on the library
 _ValueDim = tuple[int, int]  # the number of a value of the graph, and a dim
 
 Shardings = Mapping[BlockArgument, TensorSharding]  # of the arguments that are annotated
@@ -38,6 +39,32 @@ class Neighbours:
         self._arguments = main.body.block.args
         self._free = [each for each in self._arguments if argument_sharding(main, each.index) is None]
         self._named_dims = named_dims(searched)
+
+    def usual(self, state: Collection[int]) -> Iterator[Sequence[Edit]]:
+        """Yield the annotations of data parallelism: all axes shard one of the first dims of the other arguments.
+
+        The arguments of the state are replicated; then, as in FSDP, each is sharded along its largest dim.
+        """
+        numbers = {argument.index for argument in self._free}
+        weights = self._along_all_axes(numbers & set(state), largest_first=True)
+        for dim in range(DIMS_OF_A_BATCH):
+            batch = self._along_all_axes(numbers - set(state), dim)
+            if batch:
+                yield self._with((), batch)
+                yield self._with((), {**weights, **batch})
+
+    def _along_all_axes(self, numbers: Collection[int], *dims: int, largest_first: bool = False) -> Shardings:
+        """Return shardings of arguments along all axes, in one of `dims`, or in the largest dim that they divide."""
+        digits, found = self._searched.graph.digits, dict[BlockArgument, TensorSharding]()
+        axes = tuple(range(len(digits.sizes)))
+        for argument in (self._arguments[number] for number in sorted(numbers)):
+            sizes = static_shape(argument.type) or ()
+            tried = sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True) if largest_first else dims
+            fitting = [dim for dim in tried if dim < len(sizes) and digits.divides(sizes[dim], axes)]
+            if fitting:
+                closed = fully_closed(self._searched.mesh_name, len(sizes))
+                found[argument] = with_dim(closed, fitting[0], DimSharding(digits.join(axes)))
+        return found
 
     def along_axis(self, edits: Sequence[Edit], axis: AxisRef) -> Iterator[Sequence[Edit]]:
         """Yield annotations in which an axis shards other named dims: one of them alone, or one more or less.
@@ -92,19 +119,13 @@ class Neighbours:
     def _layouts_of(self, argument: BlockArgument) -> Iterator[TensorSharding]:
         """Yield the shardings that an argument may have."""
         graph = self._searched.graph
+        node = boundary_nodes(graph)[0].get(argument.index)
+        if node is None:
+            return
         digits = tuple((digit,) for digit in range(len(graph.digits.sizes)))
-        for node, op in zip(graph.graph.nodes, graph.ops, strict=True):
-            if isinstance(op, ValueEdge) and not op.sources and _index(op) == argument.index:
-                for op_layout in node.kind.op_layouts(digits):
-                    dims = tuple(DimSharding(graph.digits.join(dim)) for dim in op_layout.layouts[0].dims)
-                    yield TensorSharding(self._searched.mesh_name, dims)
-
-
-def _index(edge: ValueEdge) -> int:
-    """Return the index of the argument that an edge of an argument stands for."""
-    argument = edge.targets[0]
-    assert isinstance(argument, BlockArgument)
-    return argument.index
+        for op_layout in graph.graph.nodes[node].kind.op_layouts(digits):
+            dims = tuple(DimSharding(graph.digits.join(dim)) for dim in op_layout.layouts[0].dims)
+            yield TensorSharding(self._searched.mesh_name, dims)
 
 
 class ArgumentDim(NamedTuple):

@@ -117,9 +117,19 @@ class ProgramNetwork:
 
     def pin(self, node: int, is_allowed: Callable[[Layout], bool]) -> None:
         """Forbid the labels of a node whose layout of its first value is not allowed; ignored if none is."""
-        allowed = np.array([is_allowed(op_layout.layouts[0]) for op_layout in self.op_layouts[node]])
+        allowed = self.labels_with(node, is_allowed)
         if allowed.any():
             self.network.add_costs(node, np.where(allowed, 0.0, np.inf))
+
+    def labels_with(self, node: int, is_allowed: Callable[[Layout], bool]) -> NDArray[np.bool_]:
+        """Return for each label of a node whether the layout of its first value is allowed."""
+        return np.array([is_allowed(op_layout.layouts[0]) for op_layout in self.op_layouts[node]])
+
+    def tie(self, result: int, argument: int, size: int) -> None:
+        """Add the cost of bringing a result of `size` bytes, given by its node, to the layout of an argument."""
+        source, target = (_End.of_tensor(NodeTensor(node, 0), self.op_layouts) for node in (result, argument))
+        table = self._transfers.table(source.layouts, target.layouts, size, self._objective)
+        self.network.add_table(source.variable, target.variable, table[np.ix_(source.numbers, target.numbers)])
 
     def local_bytes(self, value: SSAValue, labels: Sequence[int]) -> float:
         """Return the bytes of a value on one device with the layouts that the labels stand for.

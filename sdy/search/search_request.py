@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, TypeVar
 
 from sdy.compile.options import DEFAULT, CompileOptions
+from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import byte_count
@@ -15,6 +17,7 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.report.notation import read_mesh
 from sdy.search.transfer_costs import Objective
 
+P = TypeVar("P", bound=WrittenProgram[Any])
 AXIS_NAMES = ("x", "y", "z")
 SECONDS = 60.0
 MEMORY_EXPONENT = 4  # so that a candidate that does not fit is worse than a much slower one
@@ -44,6 +47,24 @@ class Goal(Enum):
         return (Objective(), Objective(latency=0.1))
 
 
+class Partition(Enum):
+    """The partition of a program whose cost counts. The enum value describes it in a report."""
+
+    FASTEST = "with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize time`"
+    WRITTEN = "with the communication optimizer as in the options of the program"
+    JIT = "without the communication optimizer, as `jax.jit` lowers each op by itself"
+
+    def of(self, program: P, hardware: Hardware) -> P:
+        """Return a program with the options of the partition."""
+        match self:
+            case Partition.FASTEST:
+                return program.optimized_for(hardware)
+            case Partition.WRITTEN:
+                return program
+            case Partition.JIT:
+                return program.without_optimizer()
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     """The options of a search.
@@ -52,6 +73,8 @@ class SearchRequest:
     shardings, in any notation. With `from_scratch`, annotations of the program are dropped. `seconds` limits the time.
     With `overlap`, the time that decides is that with communication fully overlapped with computation. A plan has at
     most `constraints` sharding constraints inside the program; None for any number. `options` are those of the program.
+    `state` has the number of each result that is the next value of an argument, with that of the argument: it gets the
+    sharding of the argument. `partition` is the partition of a program that has the cost.
     """
 
     hardware: Hardware
@@ -64,6 +87,8 @@ class SearchRequest:
     overlap: bool = False
     constraints: int | None = None
     options: CompileOptions = DEFAULT
+    state: Mapping[int, int] = field(default_factory=dict[int, int])
+    partition: Partition = Partition.FASTEST
 
     def price_of(self, cost: ProgramCost) -> float:
         """Return the quantity to minimize."""

@@ -8,6 +8,9 @@
    then the layout of one argument. This finds plans whose latencies the network misjudges, since collectives combine,
    so it goes on without a gap, unless no plan can save as much time as annotations must, or the best candidate reaches
    the lower bound of a network in which collectives have little latency. It ends if it finds nothing better for long.
+
+For a program that returns the next values of arguments, such as a training step, the plans that people write first are
+partitioned before all this; and if the solution has a gap, it is solved again with the arguments of the best of these.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from itertools import islice
 from time import monotonic
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument
 
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
@@ -27,12 +31,12 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.slicing import ShiftingOp
 from sdy.dialects.stablehlo.window import WindowOp
-from sdy.search.annotations import boundary_edits, share_as_planned, with_constraints
+from sdy.search.annotations import boundary_edits, for_jit, share_as_planned, with_constraints
 from sdy.search.neighbours import Neighbours
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings
 from sdy.search.search_end import Progress, SearchEnd
 from sdy.search.search_networks import SearchNetworks
-from sdy.search.search_request import Goal, SearchRequest
+from sdy.search.search_request import Goal, Partition, SearchRequest
 from sdy.search.searched_module import SearchedModule
 from sdy.search.solutions import Solution
 from sdy.search.transfer_costs import Objective
@@ -40,6 +44,7 @@ from sdy.search.transfer_costs import Objective
 Price = Callable[[ModuleOp], ProgramCost]
 
 LARGE = 1500  # ops
+LARGE_AS_JIT = 4000  # the same if programs are priced without the communication optimizer, which takes most of the time
 MAX_SOLUTIONS = 3  # for one objective; each has less memory than the one before
 SMALL_GAIN = 0.02  # the fraction of the goal that more annotations must save
 GAIN_OF_CONSTRAINTS = 0.05  # the fraction that constraints must save: they are lines inside of a model
@@ -49,7 +54,7 @@ NEAR_BOUND = 1.01  # the cost of the best candidate, relative to a lower bound, 
 MISJUDGED = 0.95  # the same, below which the bound says nothing
 TINY = 1e-12  # seconds
 LEAST_AS_PLANNED = 0.5  # the share of values with which annotations of arguments alone are worth a partition
-SHARE_OF_SOLVER = 0.6  # of the time
+SHARE_OF_SOLVER, SHARE_OF_IMPROVEMENT = 0.5, 0.1  # of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +77,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The best candidate, the cost of the program as it was, and the first solution, which has a lower bound.
+    """The best candidate, the others in order, the cost of the program as it was, and the first solution.
 
+    The solution has a lower bound.
     `before` is None if the program as it was has only been partitioned with its layers folded. `can_shard` is false if
     no op can be sharded at all: no axis divides a dim, or the rules of the ops need all dims unsharded.
     """
 
     before: ProgramCost | None
     best: Candidate
+    others: Sequence[Candidate]
     tried: int
     solution: Solution | None
     end: SearchEnd
@@ -125,7 +132,10 @@ class ShardingSearch:
             with stopping_at(self._progress.end):
                 first, *others = self.request.goal.objectives()
                 share = SHARE_OF_SOLVER * seconds / (1 + len(others))
+                usual = None if self._saves_too_little() else self._best_usual()  # first: they take little time
                 solution, end = self._search(first, share), SearchEnd.SOLVED
+                if usual is not None and solution is not None:
+                    solution = self._improved(first, solution, usual, SHARE_OF_IMPROVEMENT * seconds)
                 if not self.is_large:
                     end = self._beyond_first(others, share)
         except TimeUpError:
@@ -133,7 +143,8 @@ class ShardingSearch:
         except KeyboardInterrupt:
             end = SearchEnd.INTERRUPT
         tried, can_shard = len(self._candidates), self.searched.can_shard
-        return SearchResult(before.cost, self.ranked()[0], tried, solution, end, can_shard)
+        best, *others = self.ranked()
+        return SearchResult(before.cost, best, others, tried, solution, end, can_shard)
 
     @property
     def plain(self) -> Candidate:
@@ -204,6 +215,8 @@ class ShardingSearch:
         self, edits: Sequence[Edit], solution: Solution | None, planned: PlannedShardings | None = None
     ) -> Candidate | None:
         """Return the candidate with these edits; None if its program cannot be partitioned. Each is priced once."""
+        if edits and self.request.partition is Partition.JIT:
+            edits = for_jit(self.written, edits, self.request.state, self.searched.mesh_name)
         key = frozenset(edits)
         if key not in self._known:
             try:
@@ -262,6 +275,26 @@ class ShardingSearch:
                 return SearchEnd.BOUND
         return self._improve()
 
+    def _improved(self, objective: Objective, solution: Solution, candidate: Candidate, seconds: float) -> Solution:
+        """Return the best solution with the arguments of a candidate, if that is better than the first one."""
+        targets = ((edit.target, edit.sharding) for edit in candidate.edits if not edit.is_constraint)
+        arguments = {target.index: sharding for target, sharding in targets if isinstance(target, BlockArgument)}
+        self.networks.improve(objective, arguments, seconds)
+        return self.networks.solution(objective, self.networks.free_bytes, 0.0) or solution
+
+    def _best_usual(self) -> Candidate | None:
+        """Price the annotations that people try first, for a program that returns the next values of arguments.
+
+        Return the best of them, or None for other programs.
+        """
+        state, found = set(self.request.state.values()), list[Candidate]()
+        for edits in self._neighbours.usual(state) if state else ():
+            candidate = self._priced(edits, None)
+            found += [] if candidate is None else [candidate]
+            if monotonic() > self._progress.end:
+                break
+        return min(found, key=lambda each: self.request.rank(each.cost), default=None)
+
     def _reaches_bound(self, objective: Objective, seconds: float) -> bool:
         """Return whether the best candidate costs hardly more than the lower bound of an objective.
 
@@ -281,6 +314,7 @@ class ShardingSearch:
 
     def _improve(self) -> SearchEnd:
         """Improve the best candidate, and the program as it was; return the reason for the end."""
+        self._progress.note_gain()  # the search for a gain begins here
         return (
             self._choose_named_dims(self._best())
             or self._choose_named_dims(self.plain)
@@ -324,6 +358,7 @@ class ShardingSearch:
         return score(candidate.cost) < score(other.cost) * (1 - LEAST_GAIN)
 
 
-def is_large(module: ModuleOp) -> bool:
+def is_large(module: ModuleOp, *, as_jit: bool = False) -> bool:
     """Return whether partitioning a program takes so long that only few candidates are partitioned."""
-    return sum(1 for _ in islice(module.walk(), LARGE + 1)) > LARGE
+    most = LARGE_AS_JIT if as_jit else LARGE
+    return sum(1 for _ in islice(module.walk(), most + 1)) > most

@@ -78,7 +78,7 @@ def parser() -> ArgumentParser:
         metavar="N",
         type=int,
         help="the most sharding constraints inside the program; with 0, only arguments and results are sharded "
-        "(default: any number)",
+        "(default: any number, and 0 for a program from JAX)",
     )
     parser.add_argument("--overlap", action="store_true", help="communication takes no time while ops compute")
     parser.add_argument(

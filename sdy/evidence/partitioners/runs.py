@@ -116,8 +116,9 @@ def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerR
         words = [sys.executable, "-m", "sdy.jax.to_devices.other_partitioners", name, str(folder)]
         try:
             done = subprocess.run(
-                words, capture_output=True, text=True, timeout=seconds, check=False, env=_environment(devices)
-            )
+                words, capture_output=True, text=True, timeout=seconds, check=False,
+                env=_environment(devices, is_run=reference.is_run),
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return PartitionerResult(name, problem=f"stopped after {seconds:g} seconds")
         if done.returncode:
@@ -127,9 +128,14 @@ def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerR
         return other.read(reference, folder)
 
 
-def _environment(devices: int) -> dict[str, str]:
-    """Return the environment in which JAX has as many devices on the host, and 64-bit types."""
+def _environment(devices: int, *, is_run: bool) -> dict[str, str]:
+    """Return the environment in which JAX has as many devices on the host, and 64-bit types.
+
+    The machine code of a program that does not run need not be fast.
+    """
     flags = f"--xla_force_host_platform_device_count={devices}"
+    if not is_run:
+        flags += " --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     return {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1", "XLA_FLAGS": flags}
 
 

@@ -22,6 +22,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-import-hlo-shardings": "import_hlo_shardings.ImportHloShardingsPass",
         "sdy-lift-inlined-meshes": "lift_inlined_meshes.LiftInlinedMeshesPass",
         "sdy-remove-size-one-axes": "remove_size_one_axes.RemoveSizeOneAxesPass",
+        "sdy-reshape-broadcasts": "reshape_broadcasts.ReshapeBroadcastsPass",
         "sdy-sharding-group-import": "sharding_group_import.ShardingGroupImportPass",
         "sdy-propagate-sharding-from-func-to-call": (
             "propagate_sharding_from_func_to_call.PropagateShardingFromFuncToCallPass"

@@ -60,7 +60,8 @@ def partitioning(
         DropUnevenAxesPass(),
         *((LookUpSlicesPass(), PlacePadsPass()) if optimize_communication else ()),
         PrepareForShardsPass(),  # right before the reshards, which use the rules that it writes
-        InsertExplicitReshardsPass(enable_full_version=True, for_shards=True),
+        # Without the optimizer, as XLA does: the number of tensors decides.
+        InsertExplicitReshardsPass(enable_full_version=True, for_shards=True, by_count=not optimize_communication),
         CanonicalizePass(("sdy-reshard",)),
         HoistReshardsPass(),  # before the optimizer, which then sees what a loop really sends
         *((optimizer, HoistReshardsPass()) if optimize_communication else ()),

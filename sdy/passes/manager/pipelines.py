@@ -35,6 +35,7 @@ from sdy.passes.import_.manual_axes_cleanup import ManualAxesCleanupPass
 from sdy.passes.import_.pre_order_funcs import PreOrderFuncsPass
 from sdy.passes.import_.propagate_sharding_from_func_to_call import PropagateShardingFromFuncToCallPass
 from sdy.passes.import_.remove_size_one_axes import RemoveSizeOneAxesPass
+from sdy.passes.import_.reshape_broadcasts import ReshapeBroadcastsPass
 from sdy.passes.import_.sharding_group_import import ShardingGroupImportPass
 from sdy.passes.import_.unify_meshes import UnifyMeshesPass
 from sdy.passes.manager import auto_partitioner
@@ -84,8 +85,9 @@ class Propagation:
     them; Shardy has no rules for CHLO. With `on_one_mesh`, shardings propagate between tensors on several meshes;
     Shardy propagates only within each mesh. With `explicit_batching`, dims that gathers and scatters index by their own
     positions become batching dims, which can be sharded; Shardy leaves this to its caller, and knows only the first
-    dim. With `fold_pads`, windows read values that are not padded, whose dims can be sharded. With `until_stable`, ops
-    are visited that Shardy misses although axes could be propagated through them.
+    dim. With `fold_pads`, windows read values that are not padded, whose dims can be sharded. With
+    `reshape_broadcasts`, broadcasts that only add dims of size 1 are reshapes, as XLA makes them before it calls
+    Shardy. With `until_stable`, ops are visited that Shardy misses although axes could be propagated through them.
     """
 
     dedup_functions_fully: bool = False
@@ -94,6 +96,7 @@ class Propagation:
     on_one_mesh: bool = False
     explicit_batching: bool = False
     fold_pads: bool = False
+    reshape_broadcasts: bool = False
     until_stable: bool = False
 
     @staticmethod
@@ -105,6 +108,7 @@ class Propagation:
             on_one_mesh=True,
             explicit_batching=True,
             fold_pads=True,
+            reshape_broadcasts=True,
             until_stable=True,
         )
 
@@ -116,7 +120,8 @@ class Propagation:
         """Return the passes from the user's program to the input of propagation."""
         folding = (FoldPadsPass(),) if self.fold_pads else ()
         batching = (ExplicitGatherScatterBatchingPass(all_dims=True),) if self.explicit_batching else ()
-        before = (*folding, *batching, *IMPORT, *((UnifyMeshesPass(),) if self.on_one_mesh else ()))
+        reshaping = (ReshapeBroadcastsPass(),) if self.reshape_broadcasts else ()
+        before = (*reshaping, *folding, *batching, *IMPORT, *((UnifyMeshesPass(),) if self.on_one_mesh else ()))
         rules = (PopulateChloShardingRulesPass(),) if self.through_chlo else ()
         if self.dedup_functions_fully:
             return (*before, *CONSTRAINTS, AddFuncDataFlowEdgesPass(), PreOrderFuncsPass(), *rules)

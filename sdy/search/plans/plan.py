@@ -13,6 +13,7 @@ from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.wording import first_names
 from sdy.evidence.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.grammar.partition_spec import write_partition_spec
+from sdy.jax.tree_shardings import parameter_names
 from sdy.model.mesh import Mesh
 from sdy.model.path_rules import tree_path
 from sdy.model.sharding import TensorSharding
@@ -21,10 +22,10 @@ from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import WIDTH, FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text, mesh_table
 from sdy.search.explanation import PlanExplanation
-from sdy.search.plans.plan_code import Leaves, leaf_specs, plan_code, returned_otherwise, rules_of
+from sdy.search.plans.plan_code import Leaves, leaf_specs, plan_code, rules_of
 from sdy.search.plans.xla_check import XlaCheck, check_xla
 from sdy.search.search_end import SearchEnd
-from sdy.search.search_request import SECONDS, Goal
+from sdy.search.search_request import SECONDS, Goal, Partition
 
 P_co = TypeVar("P_co", bound=WrittenProgram[Any], covariant=True)
 BETTER = {Goal.TIME: "is faster", Goal.BYTES: "sends fewer bytes", Goal.MEMORY: "needs less memory"}
@@ -64,11 +65,14 @@ class ShardingPlan(Reported, Generic[P_co]):
     `gap` is None if costs overlap, if the mesh has more than three axes, or if no plan can fit; in the last case
     `least_memory` says what every sharding needs. `fixed` are the manual computations, which stay as they are.
 
+    If it `has_state`, some results are the next values of arguments, such as new parameters, and get their shardings.
+
     `xla` is `check_xla(run=False)` if the search had time for it: for a program from JAX that is not large.
 
-    With `chooses_optimizer`, both costs are those with the communication optimizer on or off, whichever is faster, as
-    for `plan.program.optimized_for(machine)`; for programs of more than 1,500 ops, the optimizer is as in `program`. So
-    `plan.program.cost(machine)`, which has the optimizer on unless the program says otherwise, may be larger.
+    Both costs are those of a `partition`. For a program from JAX, it is that without the communication optimizer, as
+    `jax.jit` lowers the program. For others, the optimizer is on or off, whichever is faster, as for
+    `plan.program.optimized_for(machine)`; in programs of more than 1,500 ops, it is as in `program`. So
+    `plan.program.cost(machine)`, which has the optimizer on unless the program says otherwise, may be another cost.
     """
 
     program: P_co
@@ -88,8 +92,9 @@ class ShardingPlan(Reported, Generic[P_co]):
     end: SearchEnd
     can_shard: bool
     least_memory: LeastMemory | None
-    chooses_optimizer: bool
+    partition: Partition
     explained: Callable[[float], PlanExplanation] = field(repr=False)
+    has_state: bool
     xla: XlaCheck | None = None
 
     def explain(self, time_limit: float = SECONDS) -> PlanExplanation:
@@ -114,7 +119,10 @@ class ShardingPlan(Reported, Generic[P_co]):
         `run`, all programs run on random inputs from `seed`, and their values are compared.
         Raises: SdyError SDY-T205 if JAX is not installed.
         """
-        return check_xla(baseline or self.original, self.rules_program, self.program, seed, seconds, run=run)
+        before, rules, plan = baseline or self.original, self.rules_program, self.program
+        if self.partition is Partition.JIT:
+            before, rules, plan = (each.without_optimizer() for each in (before, rules, plan))
+        return check_xla(before, rules, plan, seed, seconds, run=run)
 
     @cached_property
     def rules_cost(self) -> ProgramCost:
@@ -122,8 +130,7 @@ class ShardingPlan(Reported, Generic[P_co]):
         if not self.inside:
             return self.cost
         machine, program = self.cost.hardware, self.rules_program
-        chosen = program.optimized_for(machine) if self.chooses_optimizer else program
-        return chosen.cost(machine, self.cost.free_bytes)
+        return self.partition.of(program, machine).cost(machine, self.cost.free_bytes)
 
     @property
     def is_complete(self) -> bool:
@@ -157,7 +164,9 @@ class ShardingPlan(Reported, Generic[P_co]):
         """
         leaves = self._argument_leaves
         is_changed = self.arguments or self.results or self.drops_annotations
-        return "\n".join(plan_code(self.mesh, leaves, self._result_leaves)) if leaves and is_changed else ""
+        if not leaves or not is_changed:
+            return ""
+        return "\n".join(plan_code(self.mesh, self._parameters, leaves, self._result_leaves))
 
     @property
     def drops_annotations(self) -> bool:
@@ -175,7 +184,8 @@ class ShardingPlan(Reported, Generic[P_co]):
         """
         from sdy.jax.tree_shardings import argument_shardings  # JAX is needed here alone
 
-        return argument_shardings(tree, self._argument_leaves, self.rules, self.mesh if mesh is None else mesh)
+        chosen = self.mesh if mesh is None else mesh
+        return argument_shardings(tree, self._parameters, self._argument_leaves, self.rules, chosen)
 
     def logical_axis_rules(self, names: object) -> list[tuple[str, str | tuple[str, ...] | None]]:
         """Return the mesh axes of each logical axis, for `flax.linen.logical_axis_rules` and the config of MaxText.
@@ -187,6 +197,13 @@ class ShardingPlan(Reported, Generic[P_co]):
         from sdy.jax.tree_shardings import logical_axis_rules
 
         return logical_axis_rules(names, self.apply_to(names))
+
+    @property
+    def _parameters(self) -> Sequence[str | None]:
+        """The positional parameters in order: None for one that JAX drops, since the function does not use it."""
+        used = list(dict.fromkeys(path.partition(".")[0] for path in self._argument_leaves))
+        origin = self.program.origin
+        return parameter_names(origin.signature.argument_tree(origin.argument_names), used)
 
     @cached_property
     def _argument_leaves(self) -> Leaves:
@@ -207,11 +224,13 @@ class ShardingPlan(Reported, Generic[P_co]):
         return by_line(self.inside)
 
     def unusual(self) -> Iterator[str]:
-        """Yield what a reader may not expect of the plan: arguments and axes of the mesh that it does not shard."""
+        """Yield what a reader may not expect: results that are tied to arguments, and what the plan does not shard."""
         values = [*self.arguments, *self.results]
         sharded = [value for value in values if value.is_sharded]
         if not sharded:
             return
+        if self.has_state and self.results:
+            yield "Results that are the next values of arguments are sharded like these."
         trees = dict.fromkeys(value.tree for value in self.arguments if value.sharding.dims)
         whole = [tree for tree in trees if all(value.tree != tree for value in sharded)]
         if whole:
@@ -220,9 +239,6 @@ class ShardingPlan(Reported, Generic[P_co]):
         idle = [f'"{axis.name}"' for axis in self.mesh.axes if axis.name not in used]
         if idle:
             yield f"Unusual: no argument and no result is sharded along {first_names(idle)}."
-        if self.results:
-            for result, argument in returned_otherwise(self._argument_leaves, self._result_leaves):
-                yield f"Unusual: {result} is sharded otherwise than {argument}, whose next value it seems to be."
 
     def report(self, width: int = WIDTH) -> str:
         """Return a report in plain text: costs before and after, the shardings, and the gap to the lower bound."""
@@ -291,7 +307,8 @@ def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:
             ("bytes sent by XLA", *("" if each is None else bytes_text(each.bytes_sent) for each in found)),
         ]
     free = bytes_text(plan.cost.free_bytes)
-    title = f"sdy's partition, on a device of {plan.cost.hardware.name} with {free} free bytes"
+    what = "as jax.jit lowers it (estimate)" if plan.partition is Partition.JIT else "sdy's partition"
+    title = f"{what}, on a device of {plan.cost.hardware.name} with {free} free bytes"
     return fitted_table(title, ("", *costs), rows, right=tuple(range(1, len(costs) + 1)))
 
 
@@ -341,11 +358,8 @@ def _notes(plan: ShardingPlan[WrittenProgram[Any]]) -> Iterator[str]:
     elif not plan.arguments and not plan.results:
         better = f"Drop the annotations that the program has: it {BETTER[plan.goal]} if each device runs all of it."
         yield better if plan.drops_annotations else "No annotation saves enough: the program stays as it is."
-    if plan.chooses_optimizer:
-        yield (
-            "Costs are with the communication optimizer or without it, whichever is faster, as in `sdy cost --minimize "
-            "time`."
-        )
+    if plan.partition is not Partition.WRITTEN:
+        yield f"Costs are {plan.partition.value}."
     yield f"{plan.tried} annotated programs were partitioned{plan.end.text}."
     if plan.untried_meshes:
         meshes = "one more mesh was" if plan.untried_meshes == 1 else f"{plan.untried_meshes:,} more meshes were"

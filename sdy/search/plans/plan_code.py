@@ -41,15 +41,16 @@ def rules_of(leaves: Leaves) -> dict[str, str]:
     return path_rules({path: spec for path, spec in leaves.items() if spec})
 
 
-def plan_code(mesh: Mesh, arguments: Leaves, results: Leaves) -> list[str]:
+def plan_code(mesh: Mesh, parameters: Sequence[str | None], arguments: Leaves, results: Leaves) -> list[str]:
     """Return the lines that shard the arguments and results of a function `step`. Without `results`, JAX shards these.
 
-    Results that are sharded as an argument, such as new parameters, share its shardings.
+    `parameters` are its positional parameters, None for one that it does not use. Results that are sharded as an
+    argument, such as new parameters, share its shardings.
     """
     trees = _by_tree(arguments)
     sizes, axes = _tuple([str(axis.size) for axis in mesh.axes]), _tuple([f'"{axis.name}"' for axis in mesh.axes])
     passed = ", ".join(f'"{name}": {name}' for name in trees)
-    given = [f"    in_shardings={_tuple([_placed(name) for name in trees])},"]
+    given = [f"    in_shardings={_tuple(['None' if name is None else _placed(name) for name in parameters])},"]
     lines = [
         *rules_lines("rules", arguments),
         f"mesh = jax.make_mesh({sizes}, {axes}, (jax.sharding.AxisType.Auto,) * {len(mesh.axes)})",
@@ -82,20 +83,6 @@ def _outputs(leaves: Leaves, trees: Mapping[str, Leaves]) -> str | None:
             return None
         found.append(alike[0] if any(tree.values()) else "None")
     return _tuple(found)
-
-
-def returned_otherwise(arguments: Leaves, results: Leaves) -> list[tuple[str, str]]:
-    """Return each result with the leaves of an argument, its next value, but none of these shardings: both names.
-
-    Trees of one leaf are not compared.
-    """
-    found: list[tuple[str, str]] = []
-    returned = _by_tree(_by_tree(results).get("result", {}))
-    for name, tree in _by_tree(arguments).items():
-        alike = [number for number, other in returned.items() if len(tree) > 1 and tree.keys() == other.keys()]
-        if alike and not any(returned[number] == tree for number in alike):
-            found.append((f"result[{alike[0]}]", name))
-    return found
 
 
 def _by_tree(leaves: Leaves) -> dict[str, dict[str, str]]:

@@ -17,6 +17,7 @@ from sdy.advice.edits import Edit, edited
 from sdy.compile.origin import Origin
 from sdy.compile.trials import folded_cost
 from sdy.compile.written_program import WrittenProgram
+from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.progress import TimeUpError, note_step, stopping_at
@@ -27,6 +28,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.shardings import function_result_sharding
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.jax.optional_jax import has_jax
 from sdy.model.mesh import Mesh
@@ -35,12 +37,14 @@ from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.report.boundary import BoundaryValue, boundary_values
 from sdy.report.explanation.value_names import ValueNames
 from sdy.report.notation import read_any
+from sdy.report.returned_state import returned_state
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.layered_search import LayeredSearch, folded_program
 from sdy.search.memory import produced
 from sdy.search.plans.plan import FixedComputation, HeldMemory, LeastMemory, PlannedValue, ShardingPlan
+from sdy.search.plans.xla_check import bytes_on_host
 from sdy.search.search_end import SearchEnd
-from sdy.search.search_request import SearchRequest, splits_axes
+from sdy.search.search_request import Partition, SearchRequest, splits_axes
 from sdy.search.searched_module import (
     PreparedModule,
     manual_computations,
@@ -64,31 +68,41 @@ def price(program: WrittenProgram[Any], request: SearchRequest, module: ModuleOp
     """Partition a program with another module, which may have folded layers, and return its cost.
 
     The program keeps the old text, which is enough for a price: printing a module, and comparing it with the old text,
-    takes as long as partitioning it. For a large program, the communication optimizer is as in its options.
+    takes as long as partitioning it.
     """
+    machine, free_bytes = request.hardware, request.free_bytes
     if has_folded_layers(module):
-        return folded_cost(module, request.hardware, request.free_bytes, program.options)
-    tried = replace(program, module=module)
-    chosen = tried if is_large(program.module) else tried.optimized_for(request.hardware)
-    return chosen.cost(request.hardware, request.free_bytes)
+        return folded_cost(module, machine, free_bytes, request.partition.of(program, machine).options)
+    return request.partition.of(replace(program, module=module), machine).cost(machine, free_bytes)
 
 
 def plan_tried_in_xla(program: P, request: SearchRequest) -> ShardingPlan[P]:
     """Return the best shardings of a program, which XLA has compiled where that is affordable.
 
-    It is for a program from JAX that is not large, with few devices: in `XLA_SHARE` of the time, if that is enough.
+    It is for a program from JAX that is not large, with few devices: in `XLA_SHARE` of the time, if that is enough. If
+    XLA sends more bytes with the plan than before, the next best one is returned with which it sends fewer.
     Raises: SdyError as `search_plan`.
     """
     end, seconds = monotonic() + request.seconds, XLA_SHARE * request.seconds
     is_from_jax = bool(program.origin.argument_names)
-    if not is_from_jax or not has_jax() or is_large(program.module) or seconds < LEAST_XLA_SECONDS:
+    if not is_from_jax or not has_jax() or is_large(program.module, as_jit=True) or seconds < LEAST_XLA_SECONDS:
         return search_plan(program, request)
-    plan = search_plan(program, replace(request, seconds=request.seconds - seconds))
+    described, candidates = _candidates(program, replace(request, seconds=request.seconds - seconds))
+    plan = described(candidates[0])
     is_changed = plan.arguments or plan.results or plan.inside or plan.drops_annotations
     if not is_changed or plan.mesh.device_count > MAX_XLA_DEVICES or plan.end is SearchEnd.INTERRUPT:
         return plan
     note_step("XLA compiles the program with and without the plan")
-    return replace(plan, xla=plan.check_xla(run=False, seconds=max(LEAST_XLA_SECONDS, (end - monotonic()) / 2)))
+    plan = replace(plan, xla=plan.check_xla(run=False, seconds=max(LEAST_XLA_SECONDS, (end - monotonic()) / 2)))
+    for candidate in candidates[1:]:
+        limit = plan.xla.most_bytes if plan.xla is not None else None
+        if limit is None or monotonic() > end or request.rank(plan.before) < request.rank(candidate.cost):
+            break
+        if candidate.cost.fits is plan.cost.fits and bytes_on_host(candidate.cost) < limit:
+            other = described(candidate)
+            check = other.check_xla(run=False, seconds=LEAST_XLA_SECONDS)
+            plan = replace(other, xla=check) if check.most_bytes is None else plan
+    return plan
 
 
 def search_plan(program: P, request: SearchRequest) -> ShardingPlan[P]:
@@ -96,7 +110,20 @@ def search_plan(program: P, request: SearchRequest) -> ShardingPlan[P]:
 
     Raises: SdyError SDY-T253 if the program has no mesh and the request neither; errors of the search.
     """
-    end, request = monotonic() + request.seconds, replace(request, options=program.options)
+    described, candidates = _candidates(program, request)
+    return described(candidates[0])
+
+
+def _candidates(
+    program: P, request: SearchRequest
+) -> tuple[Callable[[Candidate], ShardingPlan[P]], Sequence[Candidate]]:
+    """Return the candidates of the best mesh, the best one first, and a function that describes one as a plan."""
+    end, is_from_jax = monotonic() + request.seconds, bool(program.origin.argument_names)
+    partition = Partition.WRITTEN if is_large(program.module) else Partition.FASTEST
+    if is_from_jax:  # what the user pastes are shardings of arguments and results, and XLA compiles the program
+        constraints = 0 if request.constraints is None else request.constraints
+        request, partition = replace(request, constraints=constraints), Partition.JIT
+    request = replace(request, options=program.options, partition=partition)
     meshes = required_meshes(program.module, request.meshes)
     on_mesh = partial(_search_on, program, request, prepared_module(program.module))
     only = on_mesh(meshes[0]) if len(meshes) == 1 else None
@@ -110,8 +137,9 @@ def search_plan(program: P, request: SearchRequest) -> ShardingPlan[P]:
     is_same_mesh = any(mesh == search.searched.mesh for mesh in meshes_of(program.module).values())
     if is_same_mesh and not request.fixed and request.rank(before) < request.rank(result.best.cost):
         # The annotations of the user are better than those that were found.
-        result, written = replace(result, best=Candidate((), before, result.solution)), program.module
-    return _plan(program, search, written, before, result, untried)
+        result = replace(result, best=Candidate((), before, result.solution), others=())
+        written = program.module
+    return partial(_plan, program, search, written, before, result, untried), [result.best, *result.others]
 
 
 def _results(searches: Sequence[Search], end: float) -> Iterator[tuple[Search, SearchResult]]:
@@ -132,11 +160,28 @@ def _search_on(program: WrittenProgram[Any], request: SearchRequest, prepared: P
     if request.fixed:
         module, _ = edited(module, list(_fixed(program, module, mesh, request)))
     searched = prepared.on(mesh, name_of_mesh(module, mesh))
+    if request.partition is Partition.JIT:
+        request = replace(request, state=_state(module, program.origin.argument_names))
     price_of = partial(price, program, request)
-    folded = folded_program(module) if is_large(program.module) else None
+    has_many_ops = is_large(program.module, as_jit=request.partition is Partition.JIT)
+    folded = folded_program(module) if has_many_ops else None
     if folded is None:
-        return ShardingSearch(module, searched, request, price_of, is_large(program.module))
+        return ShardingSearch(module, searched, request, price_of, has_many_ops)
     return LayeredSearch(folded, searched, request, price_of)
+
+
+def _state(module: ModuleOp, names: Sequence[str]) -> Mapping[int, int]:
+    """Return each result with dims but no annotation that is the next value of an argument, or takes its memory."""
+    main = main_function(module)
+    state = returned_state(boundary_values(module, names), len(main.function_type.inputs))
+    for argument, result in aliased_results(main).items():
+        if argument not in state.values():
+            state.setdefault(result, argument)
+    types = main.function_type.outputs.data
+    is_free = {
+        result: function_result_sharding(main, result) is None and static_shape(types[result]) for result in state
+    }
+    return {result: argument for result, argument in state.items() if is_free[result]}
 
 
 def required_meshes(module: ModuleOp, meshes: Sequence[Mesh]) -> Sequence[Mesh]:
@@ -212,15 +257,15 @@ def _plan(
     before: ProgramCost,
     result: SearchResult,
     untried_meshes: int,
+    best: Candidate,
 ) -> ShardingPlan[P]:
-    """Return the plan of the best candidate, whose edits are of values of `written`, and the cost before."""
-    best = result.best
+    """Return the plan of a candidate, whose edits are of values of `written`, and the cost before."""
     annotated, _ = edited(written, best.edits)
     names = ValueNames(written, program.origin.text, program.origin.argument_names)
     arguments = main_function(written).body.block.args
     boundary = boundary_values(annotated, program.origin.argument_names)
     results = boundary[len(arguments) :]
-    solution = best.solution or result.solution
+    solution = result.solution or best.solution
     least = _least_memory(search, program.origin) if not best.cost.fits else None
     is_bounded = search.networks.has_all_choices and not search.request.overlap  # the network knows no overlap
     argument_names = [names[argument] for argument in arguments]
@@ -245,8 +290,9 @@ def _plan(
         result.end,
         result.can_shard,
         least,
-        not is_large(program.module),
+        search.request.partition,
         partial(_explanation, search, shardings, argument_names),
+        bool(search.request.state),
     )
 
 

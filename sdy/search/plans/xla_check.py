@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdy.compile.written_program import WrittenProgram
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.program_cost import ProgramCost
 from sdy.evidence.partitioners.runs import partitioner_results
 from sdy.evidence.partitioners.table import PartitionerResult, results_table
 from sdy.evidence.runs.arrays import random_inputs
@@ -49,6 +51,12 @@ class XlaCheck(Reported):
         return plan.bytes_sent / before.bytes_sent
 
     @property
+    def most_bytes(self) -> float | None:
+        """The bytes that XLA sends before, if it sends more with the shardings of arguments and results, else None."""
+        before, rules = self.xla_before.statistics, self.xla_rules.statistics
+        return before.bytes_sent if before and rules and rules.bytes_sent > before.bytes_sent else None
+
+    @property
     def warnings(self) -> list[str]:
         """Say where XLA sends more bytes than before, though sdy sends no more; and where it failed."""
         found = [f"{title}: {each.problem}" for title, each in self._results().items() if each.problem]
@@ -84,6 +92,15 @@ class XlaCheck(Reported):
         if self.rules is not self.plan:
             found |= {"rules, sdy": self.rules, "rules, XLA": self.xla_rules}
         return found | {"plan, sdy": self.plan, "plan, XLA": self.xla_plan}
+
+
+def bytes_on_host(cost: ProgramCost) -> float:
+    """Return the bytes that XLA sends on a host, where a reduce-scatter is an all-reduce, of which each keeps a part.
+
+    `cost` is that of the program without the communication optimizer.
+    """
+    scattered = [each for each in cost.collectives if each.kind is CollectiveKind.REDUCE_SCATTER]
+    return cost.bytes_sent + sum(each.bytes_sent for each in scattered)
 
 
 def check_xla(

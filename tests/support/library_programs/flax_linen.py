@@ -36,14 +36,16 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A transformer for a vocabulary of 64 tokens."""
+    """A transformer whose embedding is also its head."""
 
     block: Any = Block
     layers: int = 2
+    vocabulary: int = 64
+    width: int = 32
 
     @nn.compact
     def __call__(self, tokens: Any) -> Any:
-        embedding = nn.Embed(64, 32)
+        embedding = nn.Embed(self.vocabulary, self.width)
         x = embedding(tokens)
         for _ in range(self.layers):
             x, _ = self.block()(x)
@@ -65,13 +67,36 @@ class Convolutions(nn.Module):
 class Residual(nn.Module):
     """Residual blocks with group norm and strides."""
 
+    features: int = 16
+
     @nn.compact
     def __call__(self, x: Any) -> Any:
         for strides in (1, 2):
-            y = nn.relu(nn.GroupNorm(4)(nn.Conv(16, (3, 3), strides)(x)))
-            y = nn.GroupNorm(4)(nn.Conv(16, (3, 3))(y))
-            x = nn.relu(nn.Conv(16, (1, 1), strides)(x) + y)
+            y = nn.relu(nn.GroupNorm(4)(nn.Conv(self.features, (3, 3), strides)(x)))
+            y = nn.GroupNorm(4)(nn.Conv(self.features, (3, 3))(y))
+            x = nn.relu(nn.Conv(self.features, (1, 1), strides)(x) + y)
         return nn.Dense(8)(x.reshape(x.shape[0], -1))
+
+
+class Experts(nn.Module):
+    """Experts to which a router sends each token, up to a capacity."""
+
+    count: int
+    hidden: int
+    capacity: int
+
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        width, weights = x.shape[-1], nn.initializers.lecun_normal()
+        tokens = x.reshape(-1, width)
+        gates = nn.softmax(nn.Dense(self.count, use_bias=False)(tokens))
+        chosen = jax.nn.one_hot(gates.argmax(-1), self.count)
+        rank = ((jnp.cumsum(chosen, 0) - 1) * chosen).sum(-1)
+        dispatch = chosen[..., None] * jax.nn.one_hot(rank.astype(int), self.capacity)[:, None]
+        up = self.param("up", weights, (self.count, width, self.hidden))
+        down = self.param("down", weights, (self.count, self.hidden, width))
+        hidden = nn.relu(jnp.einsum("tec,td,edf->ecf", dispatch, tokens, up))
+        return jnp.einsum("tec,ecf,efd,te->td", dispatch, hidden, down, gates).reshape(x.shape)
 
 
 class Autoencoder(nn.Module):

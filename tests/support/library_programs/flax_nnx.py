@@ -21,10 +21,10 @@ optax: Any = import_module("optax")
 class Attention(nnx.Module):
     """Attention and a dense layer with residuals."""
 
-    def __init__(self, rngs: Any) -> None:
-        self.norm = nnx.RMSNorm(32, rngs=rngs)
-        self.attention = nnx.MultiHeadAttention(4, 32, decode=False, rngs=rngs)
-        self.dense = nnx.Linear(32, 32, rngs=rngs)
+    def __init__(self, rngs: Any, size: int = 32) -> None:
+        self.norm = nnx.RMSNorm(size, rngs=rngs)
+        self.attention = nnx.MultiHeadAttention(4, size, decode=False, rngs=rngs)
+        self.dense = nnx.Linear(size, size, rngs=rngs)
 
     def __call__(self, x: Any) -> Any:
         x = x + self.attention(self.norm(x))

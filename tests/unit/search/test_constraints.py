@@ -54,7 +54,7 @@ def test_a_plan_for_layers_has_one_constraint_for_their_line() -> None:
     weights = [jax.ShapeDtypeStruct((4096, 4096), jnp.bfloat16)] * 4
     program = sdy.from_jax(layers, weights, jax.ShapeDtypeStruct((8192, 4096), jnp.bfloat16))
     rows = {f"weights[{number}]": "P('data', None)" for number in range(4)}
-    plan = program.search(mesh="data=8", fix={**rows, "x": "P()", "result": "P()"}, time_limit=20)
+    plan = program.search(mesh="data=8", fix={**rows, "x": "P()", "result": "P()"}, constraints=9, time_limit=20)
     first = plan.constraints[0]
     assert (first.spec, len(first.values)) == ("P('data', None)", 3)
     assert first.source.startswith("test_constraints.py:")

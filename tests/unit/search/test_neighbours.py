@@ -9,7 +9,9 @@ from xdsl.ir import BlockArgument
 
 import sdy
 from sdy.advice.edits import Edit
+from sdy.dialects.ir.symbols import main_function
 from sdy.report.notation import read_mesh
+from sdy.search.annotations import for_jit
 from sdy.search.neighbours import Neighbours, named_dims
 from sdy.search.searched_module import SearchedModule, prepared_module, without_shardings
 
@@ -83,3 +85,23 @@ def test_annotations_of_the_user_stay() -> None:
         assert all(2 not in shown(edits) for edits in neighbours.along_axis((), axis))
     assert all(2 not in shown(edits) for edits in neighbours.of_arguments(()))
     assert {0: "a b"} in map(shown, neighbours.of_arguments(()))
+
+
+def test_the_usual_plans_are_data_parallelism_with_the_state_replicated_or_sharded() -> None:
+    found = [shown(edits) for edits in Neighbours(*searched()).usual({1, 2})]
+    sharded = {1: "- ab", 2: "ab -"}
+    assert found == [{0: "ab -"}, {0: "ab -"} | sharded, {0: "- ab"}, {0: "- ab"} | sharded]
+    uneven = [shown(edits) for edits in Neighbours(*searched("a=16")).usual({1, 2})]
+    assert uneven == [{0: "- a"}, {0: "- a", 1: "- a", 2: "a -"}]
+
+
+def test_the_next_value_of_an_argument_gets_its_sharding() -> None:
+    module, program = searched()
+    x, up, _ = main_function(module).body.block.args
+    batch, both = list(Neighbours(module, program).usual({1}))[:2]
+    replicated, sharded = (
+        {edit.target: str(edit.sharding) for edit in for_jit(module, edits, {0: 1}, "mesh")} for edits in (batch, both)
+    )
+    assert replicated[0] == replicated[up] == "<@mesh, [{}, {}]>"
+    assert sharded[0] == sharded[up] == '<@mesh, [{}, {"a", "b"}]>'
+    assert replicated[x] == '<@mesh, [{"a", "b"}, {}]>'

@@ -12,9 +12,12 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import sdy
+from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import CollectiveStatistics, Statistics
+from sdy.evidence.partitioners.table import PartitionerResult
 from sdy.program.program import Program
 from sdy.search.plans.plan import ShardingPlan
-from sdy.search.plans.plan_code import returned_otherwise
+from sdy.search.plans.xla_check import XlaCheck
 
 MESH = AbstractMesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 
@@ -127,10 +130,12 @@ def test_arguments_that_are_not_used_leave_no_doubt_which_is_which() -> None:
     arguments = shape(64, 64), shape(8), shape(32, 64)
     fixed = {"w": "P()", "x": "P('data')", "result": "P('data')"}
     found = sdy.from_jax(first_and_last, *arguments).search(mesh="data=2", fix=fixed, constraints=0, time_limit=5)
-    with pytest.raises(sdy.SdyError, match="no argument") as raised:
-        found.apply_to(arguments)
-    assert raised.value.diagnostics[0].hint == "pass a dict of arguments by name: w, x"
+    assert 'in_shardings=(placed["w"], None, placed["x"])' in found.code
+    assert [each.spec for each in found.apply_to(arguments)] == [P(), P(), P("data")]
     assert found.apply_to({"x": arguments[2]})["x"].spec == P("data")
+    with pytest.raises(sdy.SdyError, match="no argument") as raised:
+        found.apply_to(arguments[:2])
+    assert raised.value.diagnostics[0].hint == "pass a dict of arguments by name: w, x"
 
 
 def test_the_report_has_rules_in_place_of_a_row_per_leaf() -> None:
@@ -151,12 +156,36 @@ def test_a_plan_says_what_is_unusual_about_it() -> None:
     assert list(plan().unusual()) == []
 
 
-def test_a_state_that_is_returned_otherwise_than_it_is_passed_is_unusual() -> None:
-    state = {"state.a": "P('data')", "state.b": "P()", "x": "P()"}
-    kept = {"result.0.a": "P('data')", "result.0.b": "P()", "result.1": ""}
-    assert returned_otherwise(state, kept) == []
-    assert returned_otherwise(state, {**kept, "result.0.a": "P()"}) == [("result[0]", "state")]
-    assert returned_otherwise(state, {"result": "P()"}) == []
+def test_a_state_is_returned_as_it_is_passed() -> None:
+    program = sdy.from_jax(sgd, *ARGUMENTS)
+    fixed = {f"{tree}['blocks'][0]['up']": "P('data', 'model')" for tree in ("params", "state.mu")}
+    found = program.search(mesh="data=4,model=2", fix=fixed, time_limit=5)
+    passed = {name.replace("params", "result[0]"): spec for name, spec in found.in_shardings.items()}
+    assert passed["result[0]['blocks'][0]['up']"] == "P('data', 'model')"
+    assert all(spec == passed[name] for name, spec in found.out_shardings.items() if name.startswith("result[0]"))
+    assert len([name for name in found.out_shardings if name.startswith("result[0]")]) == 6
+    assert "Results that are the next values of arguments are sharded like these." in found.report(200)
+
+
+def test_the_next_plan_is_tried_if_xla_sends_more_bytes_than_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def check(plan: ShardingPlan[Program[Any]], **_: Any) -> XlaCheck:
+        tried.append(plan.program)
+        other, before, planned = (sending(each) for each in (0.0, 1e9, 2e9 if len(tried) == 1 else 1e8))
+        return XlaCheck(other, before, other, planned, other, planned)
+
+    monkeypatch.setattr(ShardingPlan, "check_xla", check)
+    found = sdy.from_jax(layer, shape(4096, 4096), shape(8192, 4096)).search(mesh="data=2", time_limit=30)
+    assert [found.program is each for each in tried] == [False, True]
+    assert found.xla is not None
+    assert found.xla.most_bytes is None
+
+
+def sending(sent: float) -> PartitionerResult:
+    """Return what a partitioner makes of a program in which each device sends some bytes."""
+    statistics = CollectiveStatistics(1, 1, sent)
+    return PartitionerResult("", Statistics({CollectiveKind.ALL_REDUCE: statistics}, 0, 0))
 
 
 def test_xla_tries_the_plan_of_a_program_from_jax() -> None:

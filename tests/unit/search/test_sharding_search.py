@@ -14,7 +14,7 @@ from sdy.model.mesh import Mesh
 from sdy.report.notation import read_mesh
 from sdy.search.search_end import Progress, SearchEnd
 from sdy.search.search_networks import SearchNetworks
-from sdy.search.search_request import search_request
+from sdy.search.search_request import Partition, search_request
 from sdy.search.searched_module import PreparedModule, SearchedModule, prepared_module, without_shardings
 from sdy.search.sharding_search import SearchResult, ShardingSearch
 from sdy.search.solutions import Solution
@@ -177,5 +177,5 @@ func.func @main(%x: tensor<4096x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [
 }
 """
     plan = sdy.Program.from_text(text).search(on="tpu_v5e")
-    assert plan.chooses_optimizer
+    assert plan.partition is Partition.FASTEST
     assert "as in `sdy cost --minimize time`" in " ".join(plan.report().split())

@@ -71,13 +71,14 @@ class InsertExplicitReshardsPass(ModulePass):
 
     enable_full_version: bool = False
     for_shards: bool = False  # every op must run on shards, ops with custom rules included
+    by_count: bool = False  # a contraction gets axes that most of its tensors have, as in XLA; else, of most elements
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Visit every op of every function, ops in regions before their parent.
 
         Raises: SdyError if an argument or result is on one device, or an op would run on two single devices.
         """
-        inserter = _Inserter(op, full=self.enable_full_version, for_shards=self.for_shards)
+        inserter = _Inserter(op, full=self.enable_full_version, for_shards=self.for_shards, by_count=self.by_count)
         for func in functions_of(op).values():
             if func.body.blocks:
                 inserter.visit_function(func)
@@ -86,14 +87,14 @@ class InsertExplicitReshardsPass(ModulePass):
 class _Inserter:
     """Inserts reshards into one module."""
 
-    def __init__(self, module: ModuleOp, *, full: bool, for_shards: bool) -> None:
+    def __init__(self, module: ModuleOp, *, full: bool, for_shards: bool, by_count: bool) -> None:
         self._meshes: MeshTable = meshes_of(module)
         self._has_single_devices = any(mesh.is_maximal for mesh in self._meshes.values())
         self._functions = functions_of(module)
         self._full = full
         self._for_shards = for_shards
         self._rule_of = RuleCache()
-        self._resharder = Resharder(self._meshes, is_strict=for_shards)
+        self._resharder = Resharder(self._meshes, is_strict=for_shards, by_count=by_count)
         self._has_unreduced = _mentions_unreduced_axes(module)
         self._everywhere = global_mesh(module)
 

@@ -32,11 +32,15 @@ from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_u
 
 
 class Resharder:
-    """Makes the tensors of ops agree; the decision for one op is reused for equal ops with equal shardings."""
+    """Makes the tensors of ops agree; the decision for one op is reused for equal ops with equal shardings.
 
-    def __init__(self, meshes: MeshTable, *, is_strict: bool = False) -> None:
+    With `by_count`, an op that sums products gets axes that most of its tensors have; by default, of most elements.
+    """
+
+    def __init__(self, meshes: MeshTable, *, is_strict: bool = False, by_count: bool = False) -> None:
         self._meshes = meshes
         self._is_strict = is_strict
+        self._by_count = by_count
         self._known: dict[tuple[type[Operation], bool, OpTensors], tuple[Resolution, CommonMesh] | None] = {}
 
     def reshard(self, op: Operation, rule: OpShardingRule, *, full: bool) -> None:
@@ -46,7 +50,10 @@ class Resharder:
             rule = _without_reduction(rule)
         values = (*operands_of(op), *op.results)
         shardings = tuple([sharding_before_barriers(value) for value in values])
-        tensors = OpTensors(rule, shardings, tuple([_element_count(value) for value in values]))
+        elements = [_element_count(value) for value in values]
+        if self._by_count and rule.reduction and len(op.operands) == 2:
+            elements = [sum(elements) + count for count in elements]  # the number of tensors decides, then their sizes
+        tensors = OpTensors(rule, shardings, tuple(elements))
         key = type(op), full, tensors
         if key not in self._known:
             self._known[key] = self._resolved(op, tensors, full=full)
