@@ -193,7 +193,7 @@ def computed_element(op: Operation, values: Sequence[Number]) -> Number:
 
 
 def constant_element(op: ConstantOp | ShardedConstantOp, index: Index) -> Number:
-    """Return an element of a constant. Raises: UnknownValueError if it is no number."""
+    """Return an element of a constant. Raises: UnknownValueError if it is not a number."""
     literal = op.value
     if not isinstance(literal, DenseElementsAttr):
         raise UnknownValueError
