@@ -65,8 +65,8 @@ class RunValues:
         return () if owner is None else [each.value for each in sources_of(owner)]
 
 
+class Followed(Enum):
     """The relation of a local value to the original one that stands at its place, if no op between is to blame."""
-    """What is known of a local value and the original one that stands at its place, if no op between is to blame."""
 
     RIGHT = auto()  # each device holds a part of the original one
     UNRELATED = auto()
