@@ -193,7 +193,7 @@ _XLA_ERROR: type[Exception] = import_module("jax.errors").JaxRuntimeError
 _CONFIG: Any = jax.config  # whose settings have no types
 for _module in ("source_info_util", "traceback_util"):  # JAX's messages name the line that calls into this module
     import_module(f"jax._src.{_module}").register_exclusion(__file__)
-_LIBRARIES = (str(Path(__file__).parents[2]), str(Path(jax.__file__).parent))
+_LIBRARIES = (str(Path(__file__).parents[1]), str(Path(jax.__file__).parent))
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 

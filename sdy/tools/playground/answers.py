@@ -1,7 +1,7 @@
 """Answers the questions of the playground about a program, as JSON documents, and edits its text by the controls.
 
->>> print(answer('{"ask": "analysis", "text": "func.func @main(", "machine": "tpu_v5e"}')[:48]) {"diagnostics":
-[{"code": "SDY-P001", "severity"
+>>> print(answer('{"ask": "analysis", "text": "func.func @main(", "machine": "tpu_v5e"}')[:48])
+{"diagnostics": [{"code": "SDY-P001", "severity"
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ func.func @others(%a: tensor<8x1xi32>, %b: tensor<8x4xi32>, %s: tensor<i32>, %n:
 func.func @main(%table: tensor<16x8xf32>, %tokens: tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>},
     %w: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) -> tensor<8x8xf32> {
   %i = stablehlo.broadcast_in_dim %tokens, dims = [0] : (tensor<8xi32>) -> tensor<8x1xi32>
-  %0 = "stablehlo.gather"(%table, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 8>}> : (tensor<16x8xf32>, tensor<8x1xi32>) -> tensor<8x8xf32>
+  %0 = "stablehlo.gather"(%table, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 8>}>
+      : (tensor<16x8xf32>, tensor<8x1xi32>) -> tensor<8x8xf32>
   %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   %2 = stablehlo.add %0, %1 : tensor<8x8xf32>
   return %2 : tensor<8x8xf32>

@@ -142,7 +142,8 @@ func.func @rotary(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}
 // CHECK:      %0 = stablehlo.slice %arg0 [0:4, 0:5] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>}
 // CHECK:      %2 = stablehlo.concatenate %0, %1, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>}
 // CHECK:      return %2
-func.func @axis_of_another_dim(%a: tensor<4x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> (tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) {
+func.func @axis_of_another_dim(%a: tensor<4x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}
+      ) -> (tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}) {
   %0 = stablehlo.concatenate %a, %a, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}
       : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x10xf32>
   %1 = stablehlo.slice %0 [0:4, 0:8] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>} : (tensor<4x10xf32>) -> tensor<4x8xf32>
