@@ -24,7 +24,8 @@ from sdy.evidence.runs.run_estimate import check_memory, estimate_of_run, estima
 from sdy.evidence.runs.verification import Verification, compare_runs, hidden_text
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_complex, is_float
-from sdy.interpreter.field.functions import ARITHMETIC, FUNCTIONS
+from sdy.interpreter.field.functions import ARITHMETIC
+from sdy.interpreter.ops.on_field import FUNCTIONS
 
 # Formulas that are equal in numbers may differ in another order: `max(x, 0)` has no other form if 0 is any number.
 KINDS_OF_DRAWS = ((UNIFORM, SMALL_NUMBERS), (EXPONENTIALS,), (LOGARITHMS,))

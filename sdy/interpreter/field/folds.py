@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.field_types import Residues, of_parts, parts_of
-from sdy.interpreter.field.functions import FUNCTIONS
+from sdy.interpreter.field.functions import EXACT
 from sdy.interpreter.field.numbers import Field
 from sdy.model.shape import StaticShape
 
@@ -25,7 +25,7 @@ class FieldFold:
 
     def combine(self, lhs: Array, rhs: Array) -> Array:
         """Return the function of two elements."""
-        return FUNCTIONS[self.op_class](self.field, lhs, rhs)
+        return EXACT[self.op_class](self.field, lhs, rhs)
 
     def reduced(self, array: Array, axes: StaticShape) -> Array:
         """Reduce the elements along `axes`, of which there is at least one."""

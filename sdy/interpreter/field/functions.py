@@ -268,7 +268,7 @@ def clamp(field: Field, low: Array, operand: Array, high: Array) -> Array:
     return minimum(field, maximum(field, operand, low), high)
 
 
-_EXACT: dict[type[Operation], Function] = {
+EXACT: dict[type[Operation], Function] = {
     ops.AbsOp: absolute,
     ops.AddOp: add,
     ops.CeilOp: rounded(np.ceil),
@@ -294,19 +294,7 @@ _EXACT: dict[type[Operation], Function] = {
     chlo.IsPosInfOp: partial(_is_among, (inf,)),
     chlo.SquareOp: square,
 }
-# Functions that no arithmetic in a field expresses.
-_HASHED: tuple[type[Operation], ...] = (
-    *(ops.Atan2Op, ops.CbrtOp, ops.CosineOp, ops.ExponentialOp, ops.ExponentialMinusOneOp, ops.LogOp, ops.LogPlusOneOp),
-    *(ops.LogisticOp, ops.RemainderOp, ops.RsqrtOp, ops.SineOp, ops.SqrtOp, ops.TanOp, ops.TanhOp),
-    *(chlo.AcosOp, chlo.AcoshOp, chlo.AsinOp, chlo.AsinhOp, chlo.AtanOp, chlo.AtanhOp, chlo.BesselI1eOp, chlo.CoshOp),
-    *(chlo.DigammaOp, chlo.ErfOp, chlo.ErfInvOp, chlo.ErfcOp, chlo.LgammaOp, chlo.NextAfterOp, chlo.PolygammaOp),
-    *(chlo.SinhOp, chlo.TanOp, chlo.ZetaOp),
-)
-FUNCTIONS: dict[type[Operation], Function] = {
-    **_EXACT,
-    **{op_class: partial(hashed, op_class.name.partition(".")[2]) for op_class in _HASHED},
-}
-"""The functions of all ops that compute element by element, beside comparisons and conversions."""
+"""The functions that arithmetic in a field expresses; others are hashed."""
 
 # What is left out: the order of numbers, roots, and functions that stand for others.
 ARITHMETIC = frozenset[type[Operation]](

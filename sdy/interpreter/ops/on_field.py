@@ -38,6 +38,8 @@ from sdy.interpreter.failure import failure
 from sdy.interpreter.field import functions
 from sdy.interpreter.field.numbers import Bits, Field, mixed
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, uniform, with_unit_dims
+from sdy.interpreter.ops import chlo as chlo_kernels
+from sdy.interpreter.ops import elementwise
 from sdy.interpreter.ops.chlo import broadcast_first
 from sdy.interpreter.ops.contraction import einsum_subscripts
 from sdy.interpreter.ops.conversion import converted
@@ -50,15 +52,24 @@ def _pointwise(function: functions.Function) -> Kernel:
     return lambda context, arrays: (function(field_of(context), *arrays),)
 
 
-@KERNELS.of(*functions.FUNCTIONS)
+FUNCTIONS: dict[type[Operation], functions.Function] = {
+    **{
+        each: partial(functions.hashed, each.name.partition(".")[2])
+        for each in (*elementwise.FUNCTIONS, *chlo_kernels.FUNCTIONS)
+    },
+    **functions.EXACT,
+}
+
+
+@KERNELS.of(*FUNCTIONS)
 def function_of_elements(op: Operation) -> Kernel:
     """Apply the function of the op to its elements."""
-    return _pointwise(functions.FUNCTIONS[type(op)])
+    return _pointwise(FUNCTIONS[type(op)])
 
 
 # The ops without broadcasting whose functions these have.
 _PLAIN: dict[type[Operation], type[Operation]] = {
-    **{each: plain for each in chlo_broadcast.OPS if (plain := plain_op(each)) in functions.FUNCTIONS},
+    **{each: plain for each in chlo_broadcast.OPS if (plain := plain_op(each)) in FUNCTIONS},
     chlo_broadcast.BroadcastNextAfterOp: chlo.NextAfterOp,
     chlo_broadcast.BroadcastPolygammaOp: chlo.PolygammaOp,
     chlo_broadcast.BroadcastZetaOp: chlo.ZetaOp,
@@ -68,7 +79,7 @@ _PLAIN: dict[type[Operation], type[Operation]] = {
 @KERNELS.of(*_PLAIN)
 def function_of_broadcast_elements(op: Operation) -> Kernel:
     """Broadcast the operands and apply the function of the op."""
-    return broadcast_first(op, _pointwise(functions.FUNCTIONS[_PLAIN[type(op)]]))
+    return broadcast_first(op, _pointwise(FUNCTIONS[_PLAIN[type(op)]]))
 
 
 def _comparison(op: ops.CompareOp | chlo_broadcast.BroadcastCompareOp) -> Kernel:
