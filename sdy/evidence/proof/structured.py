@@ -13,7 +13,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.stablehlo.calls import CustomCallOp, is_identity_call, is_ragged_all_to_all
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
 from sdy.evidence.proof.compute import Computation, Placement, computed
 from sdy.evidence.proof.contributions import is_neutral, masked
 from sdy.evidence.proof.factors import (
@@ -150,7 +150,6 @@ def _reduced(
 def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: windows are computed on shards that have, or have received, the elements that they read."""
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
-    assert isinstance(op, ReduceWindowOp | SelectAndScatterOp)
     known, attributes = known_operands(operands), WindowAttributes(body, pooling_windows(op))
 
     def factors(attributes: WindowAttributes) -> Factors:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation
 
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp
 from sdy.evidence.proof.compute import Computation, computed
 from sdy.evidence.proof.factors import Factors, ints
 from sdy.evidence.proof.offsets import Offset, divided, plus, spread
@@ -66,7 +66,7 @@ def convolution_windows(op: ConvolutionOp) -> tuple[Along, ...]:
     return tuple(_along(op, names, index, *each) for index, each in enumerate(dims))
 
 
-def pooling_windows(op: ReduceWindowOp | SelectAndScatterOp) -> tuple[Along, ...]:
+def pooling_windows(op: Operation) -> tuple[Along, ...]:
     """Return the windows of a pooling op along the dims that have others than those of single elements."""
     names = ("window_strides", "window_dilations", "base_dilations")
     sizes = ints(op, "window_dimensions") or (1,) * len(shape_of(op.operands[0]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sdy.dialects.stablehlo.collectives import OPS
 from sdy.evidence.audit.catalogue import (
     contraction,
     elementwise,
@@ -15,6 +16,7 @@ from sdy.evidence.audit.catalogue import (
     slicing,
     window,
 )
+from sdy.rules.all import RULES
 
 FAMILIES = (elementwise, contraction, reduction, shape, slicing, gather_scatter, window, linalg, random)
 
@@ -26,10 +28,7 @@ NOT_AUDITED = {
     "sdy.sharding_constraint": "does not compute",
     "stablehlo.custom_call": "each target has a rule of its own: audit a program that calls it",
     **dict.fromkeys(
-        (
-            *("stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all", "stablehlo.reduce_scatter"),
-            *("stablehlo.collective_broadcast", "stablehlo.collective_permute", "stablehlo.cross-replica-sum"),
-        ),
+        (op.name for op in OPS if op in RULES),
         "is a collective: it computes on several devices, of which each has full operands",
     ),
 }

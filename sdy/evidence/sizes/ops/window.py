@@ -6,7 +6,7 @@ from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
-from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp, SelectAndScatterOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
 from sdy.evidence.sizes.attribute_numbers import Ints, ints_in
 from sdy.evidence.sizes.ties import Ties
 
@@ -43,9 +43,9 @@ def _step(op: Operation, name: str, number: int) -> int:
 
 
 @TABLE.of(ReduceWindowOp, SelectAndScatterOp)
-def _windows(op: PoolingOp, ties: Ties) -> None:
+def _windows(op: Operation, ties: Ties) -> None:
     """Tie sizes to numbers of windows; windows keep their sizes, unless they have all elements up to theirs."""
-    whole, counted = (op.operands[0], op.results[0]) if isinstance(op, ReduceWindowOp) else op.operands[:2]
+    whole, counted = op.operands[:2] if isinstance(op, SelectAndScatterOp) else (op.operands[0], op.results[0])
     alike = [each for each in (*op.operands, *op.results) if rank_of(each)]
     moving: list[int] = []
     for dim, size in enumerate(shape_of(whole)):
@@ -64,7 +64,7 @@ def _windows(op: PoolingOp, ties: Ties) -> None:
     ties.same_dims(*alike, but=moving)
 
 
-def _window(op: PoolingOp, dim: int) -> tuple[int, tuple[int, int]]:
+def _window(op: Operation, dim: int) -> tuple[int, tuple[int, int]]:
     """Return the size and the padding of windows that move element by element along a dim; others have size -1."""
 
     def ints(name: str) -> Ints:
