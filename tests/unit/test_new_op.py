@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from sdy.dialects.chlo.dialect import CHLO
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.interpreter.ops.all import KERNELS
 from sdy.tools import sdy_opt
-from sdy.tools.op_homes import KERNELS_NOT_NEEDED, RULES_NOT_NEEDED, Home, State, homes
+from sdy.tools.op_homes import EXACT_KERNELS_NOT_NEEDED, KERNELS_NOT_NEEDED, RULES_NOT_NEEDED, State, homes
 
-FILE_TESTS = Path(__file__).parents[1] / "filecheck" / "dialects"
+ROOT = Path(__file__).parents[2]
+FILE_TESTS = ROOT / "tests" / "filecheck" / "dialects"
 TEXT = "\n".join(path.read_text() for path in sorted(FILE_TESTS.glob("*.mlir")))
 REASONS_WITHOUT_TEXT = {
     "stablehlo.async_start": "covered by tests/property/test_collective_shapes.py",
@@ -55,14 +57,27 @@ def test_a_new_op_is_told_the_files_that_miss_it() -> None:
 
     InventedOp.__module__ = "sdy.dialects.stablehlo.slicing"
     found = "\n".join(missing_parts(InventedOp))
-    for file in ("sdy/rules/slicing.py", "sdy/interpreter/ops/slicing.py", "stablehlo_slicing.mlir"):
+    for file in (
+        *("sdy/dialects/stablehlo/families.py", "sdy/rules/slicing.py", "sdy/interpreter/ops/slicing.py"),
+        *("sdy/interpreter/ops/on_field.py", "stablehlo_slicing.mlir"),
+    ):
         assert file in found
+
+
+def test_every_place_exists() -> None:
+    """A page names, for each part that an op does not have, the file or the package in which it would be."""
+    places = {found for op in ops() for home in homes(op) for found in re.findall(r"sdy/[\w/.]*\w", home.text)}
+    assert len(places) > 50
+    assert [place for place in sorted(places) if not (ROOT / place).exists()] == []
 
 
 def test_every_reason_is_needed() -> None:
     by_name = {op.name: op for op in ops()}
-    rules = {name: next(each for each in homes(by_name[name]) if each.stage == "rule") for name in RULES_NOT_NEEDED}
-    assert rules == {name: Home("rule", State.NOT_NEEDED, reason) for name, reason in RULES_NOT_NEEDED.items()}
+    for stage, reasons in (("rule", RULES_NOT_NEEDED), ("exact kernel", EXACT_KERNELS_NOT_NEEDED)):
+        for name, reason in reasons.items():
+            found = next(each for each in homes(by_name[name]) if each.stage == stage)
+            assert found.state is State.NOT_NEEDED
+            assert found.text.startswith(f"{reason} (")
     assert [name for name in KERNELS_NOT_NEEDED if by_name[name] in KERNELS] == []
     assert [name for name in REASONS_WITHOUT_TEXT if name in TEXT] == []
 
