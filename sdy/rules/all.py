@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -51,6 +51,22 @@ from sdy.rules import (
 
 RULE_ATTRIBUTE = "sdy.sharding_rule"
 
+
+def _in_mode(*, is_conservative: bool) -> OpTable[OpShardingRule | None]:
+    """Return the rules of the ops that have another one in conservative mode."""
+
+    def in_mode(
+        rule: Callable[[Operation, bool], OpShardingRule | None],
+    ) -> Callable[[Operation], OpShardingRule | None]:
+        @wraps(rule)
+        def rule_in_mode(op: Operation) -> OpShardingRule | None:
+            return rule(op, is_conservative)
+
+        return rule_in_mode
+
+    return OpTable(*(table.with_entries(in_mode) for table in (slicing.BY_MODE, window.BY_MODE)))
+
+
 RULES = OpTable[OpShardingRule | None](
     elementwise.RULES,
     contraction.RULES,
@@ -58,14 +74,14 @@ RULES = OpTable[OpShardingRule | None](
     shape.RULES,
     slicing.RULES,
     gather_scatter.RULES,
-    window.RULES,
+    _in_mode(is_conservative=False),
     collectives.RULES,
     linalg.RULES,
     random.RULES,
     custom_calls.RULES,
 )
 # Ops with another rule in conservative mode, which never propagates axes that might not divide a dim.
-CONSERVATIVE = OpTable[OpShardingRule | None](slicing.CONSERVATIVE, window.CONSERVATIVE)
+CONSERVATIVE = _in_mode(is_conservative=True)
 
 # Ops whose rule depends only on their class, their types and their properties.
 BY_TYPE = frozenset(

@@ -16,41 +16,27 @@ from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
 RULES = OpTable[OpShardingRule | None]()
-CONSERVATIVE = OpTable[OpShardingRule | None]()
+BY_MODE = OpTable[OpShardingRule | None, [bool]]()
 
 
-@RULES.of(ops.SliceOp)
-def slice_(op: ops.SliceOp) -> OpShardingRule:
-    """`([i, j]) -> ([i, j])`; along a dim whose size changes, elements move to neighbouring shards."""
-    return _slice(op, is_blocked=False)
+@BY_MODE.of(ops.SliceOp)
+def slice_(op: ops.SliceOp, is_conservative: bool) -> OpShardingRule:
+    """`([i, j]) -> ([i, j])`; along a dim whose size changes, elements move to neighbouring shards.
 
-
-@CONSERVATIVE.of(ops.SliceOp)
-def slice_conservatively(op: ops.SliceOp) -> OpShardingRule:
-    """The same rule, but nothing propagates along a dim whose size changes."""
-    return _slice(op, is_blocked=True)
-
-
-def _slice(op: ops.SliceOp, *, is_blocked: bool) -> OpShardingRule:
+    If `is_conservative`, nothing propagates along such a dim.
+    """
     builder = RuleBuilder(*operand_and_result_ranks(op))
     return builder.pointwise_where_equal(
-        shape_or_empty(op.operand), shape_or_empty(op.result), FactorKind.PERMUTATION, is_blocked=is_blocked
+        shape_or_empty(op.operand), shape_or_empty(op.result), FactorKind.PERMUTATION, is_blocked=is_conservative
     ).build()
 
 
-@RULES.of(ops.PadOp)
-def pad(op: ops.PadOp) -> OpShardingRule:
-    """`([i, j], []) -> ([i, j])`; along a padded dim, elements move to neighbouring shards."""
-    return _pad(op, is_conservative=False)
+@BY_MODE.of(ops.PadOp)
+def pad(op: ops.PadOp, is_conservative: bool) -> OpShardingRule:
+    """`([i, j], []) -> ([i, j])`; along a padded dim, elements move to neighbouring shards.
 
-
-@CONSERVATIVE.of(ops.PadOp)
-def pad_conservatively(op: ops.PadOp) -> OpShardingRule:
-    """The same rule, but nothing propagates along a dim whose size changes."""
-    return _pad(op, is_conservative=True)
-
-
-def _pad(op: ops.PadOp, *, is_conservative: bool) -> OpShardingRule:
+    If `is_conservative`, nothing propagates along a dim whose size changes.
+    """
     builder = RuleBuilder(*operand_and_result_ranks(op))
     amounts = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
     shapes = shape_or_empty(op.operand), shape_or_empty(op.result)
@@ -91,23 +77,19 @@ def _is_constant(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp | ShardedConstantOp)
 
 
-@RULES.of(ops.ConcatenateOp)
-def concatenate(op: ops.ConcatenateOp) -> OpShardingRule:
-    """`([i, j], [i, j]) -> ([i, j])`; slices of one tensor permute, other operands need replication along j."""
+@BY_MODE.of(ops.ConcatenateOp)
+def concatenate(op: ops.ConcatenateOp, is_conservative: bool) -> OpShardingRule:
+    """`([i, j], [i, j]) -> ([i, j])`; slices of one tensor permute, other operands need replication along j.
+
+    If `is_conservative`, the concatenated dim shares no factor: `([i, j], [i, k]) -> ([i, l])`.
+    """
     builder = RuleBuilder(*operand_and_result_ranks(op))
     kind = FactorKind.PERMUTATION if _joins_slices(op) else FactorKind.NEED_REPLICATION
     for dim, size in enumerate(shape_or_empty(op.result)):
-        builder.spread(dim, size, kind if dim == op.dimension.value.data else FactorKind.PASS_THROUGH)
-    return builder.build()
-
-
-@CONSERVATIVE.of(ops.ConcatenateOp)
-def concatenate_conservatively(op: ops.ConcatenateOp) -> OpShardingRule:
-    """`([i, j], [i, k]) -> ([i, l])`: the concatenated dim shares no factor."""
-    builder = RuleBuilder(*operand_and_result_ranks(op))
-    for dim, size in enumerate(shape_or_empty(op.result)):
         if dim != op.dimension.value.data:
             builder.spread(dim, size)
+        elif not is_conservative:
+            builder.spread(dim, size, kind)
     return builder.build()
 
 

@@ -11,60 +11,37 @@ from sdy.model.rule import FactorKind, OpShardingRule
 from sdy.model.rule_builder import RuleBuilder
 from sdy.rules.tensors import operand_and_result_ranks, shape_or_empty
 
-RULES = OpTable[OpShardingRule | None]()
-CONSERVATIVE = OpTable[OpShardingRule | None]()
+BY_MODE = OpTable[OpShardingRule | None, [bool]]()
 
 
-@RULES.of(ops.ReduceWindowOp)
-def reduce_window(op: ops.ReduceWindowOp) -> OpShardingRule:
-    """`([i, j], []) -> ([i, j])`, with the sizes of the result; along a dim with a window, elements move."""
-    return _reduce_window(op, is_blocked=False)
+@BY_MODE.of(ops.ReduceWindowOp)
+def reduce_window(op: ops.ReduceWindowOp, is_conservative: bool) -> OpShardingRule:
+    """`([i, j], []) -> ([i, j])`, with the sizes of the result; along a dim with a window, elements move.
 
-
-@CONSERVATIVE.of(ops.ReduceWindowOp)
-def reduce_window_conservatively(op: ops.ReduceWindowOp) -> OpShardingRule:
-    """The same rule, but nothing propagates along a dim with a window."""
-    return _reduce_window(op, is_blocked=True)
-
-
-def _reduce_window(op: ops.ReduceWindowOp, *, is_blocked: bool) -> OpShardingRule:
+    If `is_conservative`, nothing propagates along such a dim.
+    """
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, size in enumerate(shape_or_empty(op.results[0])):
         if _has_window(op, dim):
-            builder.spread(dim, size, FactorKind.PERMUTATION, is_blocked=is_blocked)
+            builder.spread(dim, size, FactorKind.PERMUTATION, is_blocked=is_conservative)
         else:
             builder.spread(dim, size)
     return builder.build()
 
 
-@RULES.of(ops.SelectAndScatterOp)
-def select_and_scatter(op: ops.SelectAndScatterOp) -> OpShardingRule:
-    """`([i, k], [i, j], []) -> ([i, k])`; along a dim with a window, the source needs replication."""
-    return _select_and_scatter(op, is_blocked=False)
+@BY_MODE.of(ops.SelectAndScatterOp)
+def select_and_scatter(op: ops.SelectAndScatterOp, is_conservative: bool) -> OpShardingRule:
+    """`([i, k], [i, j], []) -> ([i, k])`; along a dim with a window, the source needs replication.
 
-
-@CONSERVATIVE.of(ops.SelectAndScatterOp)
-def select_and_scatter_conservatively(op: ops.SelectAndScatterOp) -> OpShardingRule:
-    """The same rule, but nothing propagates along a dim with a window."""
-    return _select_and_scatter(op, is_blocked=True)
-
-
-def _select_and_scatter(op: ops.SelectAndScatterOp, *, is_blocked: bool) -> OpShardingRule:
+    If `is_conservative`, nothing propagates along such a dim.
+    """
     builder = RuleBuilder(*operand_and_result_ranks(op))
     for dim, (size, source) in enumerate(zip(shape_or_empty(op.result), shape_or_empty(op.source), strict=True)):
         if not _has_window(op, dim):
             builder.spread(dim, size)
             continue
-        builder.factor(
-            source,
-            operands=(None, dim, None),
-            results=(None,),
-            kind=FactorKind.NEED_REPLICATION,
-            is_blocked=is_blocked,
-        )
-        builder.factor(
-            size, operands=(dim, None, None), results=(dim,), kind=FactorKind.PERMUTATION, is_blocked=is_blocked
-        )
+        builder.factor(source, (None, dim, None), (None,), FactorKind.NEED_REPLICATION, is_blocked=is_conservative)
+        builder.factor(size, (dim, None, None), (dim,), FactorKind.PERMUTATION, is_blocked=is_conservative)
     return builder.build()
 
 
@@ -76,19 +53,12 @@ def _has_window(op: ops.PoolingOp, dim: int) -> bool:
     return tuple(padding) != (0, 0) or stride != 1 or size != 1
 
 
-@RULES.of(ops.ConvolutionOp)
-def convolution(op: ops.ConvolutionOp) -> OpShardingRule:
-    """`([b, wk, f], [k, f, o]) -> ([b, w, o])`: k and f are reduced; along w, elements move."""
-    return _convolution(op, with_spatial=True)
+@BY_MODE.of(ops.ConvolutionOp)
+def convolution(op: ops.ConvolutionOp, is_conservative: bool) -> OpShardingRule:
+    """`([b, wk, f], [k, f, o]) -> ([b, w, o])`: k and f are reduced; along w, elements move.
 
-
-@CONSERVATIVE.of(ops.ConvolutionOp)
-def convolution_conservatively(op: ops.ConvolutionOp) -> OpShardingRule:
-    """The same rule, but spatial dims share no factors."""
-    return _convolution(op, with_spatial=False)
-
-
-def _convolution(op: ops.ConvolutionOp, *, with_spatial: bool) -> OpShardingRule:
+    If `is_conservative`, spatial dims share no factors.
+    """
     numbers = op.dimension_numbers.data
     result = shape_or_empty(op.result)
     kernel = shape_or_empty(op.rhs)
@@ -101,7 +71,7 @@ def _convolution(op: ops.ConvolutionOp, *, with_spatial: bool) -> OpShardingRule
     builder.factor(
         result[numbers.output_batch_dimension], operands=(batch, None), results=(numbers.output_batch_dimension,)
     )
-    if with_spatial:
+    if not is_conservative:
         _add_spatial_factors(builder, op)
     if feature_groups > 1:
         builder.factor(feature_groups, operands=(feature, kernel_output), results=(numbers.output_feature_dimension,))

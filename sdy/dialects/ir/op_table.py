@@ -53,10 +53,10 @@ class OpTable(Generic[R, P]):
         self._entries.update(table._entries)
 
     def with_entries(
-        self, change: Callable[[Callable[Concatenate[Operation, P], R]], Callable[Concatenate[Operation, P], R]]
-    ) -> OpTable[R, P]:
-        """Return a table of the same op classes, with `change` of each function."""
-        table = OpTable[R, P]()
+        self, change: Callable[[Callable[Concatenate[Operation, P], R]], Callable[[Operation], R]]
+    ) -> OpTable[R]:
+        """Return a table of the same op classes, with `change` of each function, which takes an op alone."""
+        table = OpTable[R]()
         table._entries = {op_class: change(entry) for op_class, entry in self._entries.items()}
         return table
 
