@@ -24,7 +24,8 @@ MOST_REPAIRS = 1000
 LEAST_SIMILARITY = 0.4
 
 _DIRECTIVE = re.compile(
-    r"(?P<lead>\s*//\s*(?P<prefix>[A-Z][A-Z0-9_]*))(?P<kind>-[A-Z]+)?:(?P<blank>\s*)(?P<pattern>.*)"
+    r"(?P<lead>\s*//\s*(?P<prefix>[A-Z][A-Z0-9_]*))(?P<kind>-[A-Z]+)?(?P<literal>\{LITERAL\})?:"
+    r"(?P<blank>\s*)(?P<pattern>.*)"
 )
 
 
@@ -112,5 +113,7 @@ def _similarity(pattern: str, line: str) -> float:
 
 
 def _directive(found: re.Match[str], text: str) -> str:
-    escaped = re.sub(r"\[\[|\{\{", lambda brackets: "{{" + re.escape(brackets[0]) + "}}", text.strip())
-    return f"{found['lead']}{found['kind'] or ''}:{found['blank'] or ' '}{escaped}"
+    text, literal = text.strip(), found["literal"] or ""
+    if not literal:
+        text = re.sub(r"\[\[|\{\{", lambda brackets: "{{" + re.escape(brackets[0]) + "}}", text)
+    return f"{found['lead']}{found['kind'] or ''}{literal}:{found['blank'] or ' '}{text}"

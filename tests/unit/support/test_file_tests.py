@@ -90,6 +90,13 @@ def test_update_leaves_what_output_alone_cannot_say(tmp_path: Path) -> None:
     assert "CHECK-NOT" in failure(path)
 
 
+def test_update_keeps_literal_lines_literal(tmp_path: Path) -> None:
+    path, printed = tmp_path / "literal.mlir", "%c = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>"
+    path.write_text(f"// RUN: sdy-opt %s | filecheck %s\n\n// CHECK: module\n// CHECK-NEXT{{LITERAL}}: %9\n{printed}\n")
+    assert update(path, tmp_path / "t")
+    assert f"// CHECK-NEXT{{LITERAL}}: {printed}" in path.read_text()
+
+
 def test_update_writes_no_folder_of_this_machine(tmp_path: Path) -> None:
     path = tmp_path / "wrong.mlir"
     path.write_text("// RUN: not sdy-opt %s 2>&1 | filecheck %s\n\nmodul {}\n\n// CHECK: wrong.mlir:7:7: error\n")
