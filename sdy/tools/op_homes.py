@@ -33,6 +33,7 @@ from sdy.dialects.facts.traits import (
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.dialect import SDY
+from sdy.dialects.stablehlo import families
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.dialect import STABLEHLO
 from sdy.evidence.audit.catalogue.all import NOT_AUDITED, programs
@@ -78,11 +79,11 @@ KERNELS_NOT_NEEDED = {
 }
 # Ops without regions whose only kernel also runs in exact numbers, which `sdy verify` draws from a field, and why.
 EXACT_KERNELS_NOT_NEEDED = {
-    **dict.fromkeys(("stablehlo.after_all", "stablehlo.create_token"), "its values are tokens"),
+    **dict.fromkeys((f"stablehlo.{each}" for each in ("after_all", "create_token")), "its values are tokens"),
     **dict.fromkeys((f"stablehlo.{each}" for each in ("infeed", "outfeed", "recv", "send")), "only passes values on"),
-    **dict.fromkeys(("stablehlo.get_dimension_size", "stablehlo.partition_id"), "returns integers"),
-    **dict.fromkeys(("stablehlo.replica_id", "stablehlo.rng_bit_generator"), "returns integers"),
-    **dict.fromkeys(("stablehlo.set_dimension_size", "chlo.broadcast_select", "chlo.top_k"), "selects elements"),
+    **dict.fromkeys(("stablehlo.get_dimension_size", "stablehlo.set_dimension_size"), "only the shape counts"),
+    **dict.fromkeys(("stablehlo.partition_id", "stablehlo.replica_id", "stablehlo.rng_bit_generator"), "of integers"),
+    **dict.fromkeys(("chlo.broadcast_select", "chlo.top_k"), "selects elements"),
     "stablehlo.bitcast_convert": "its floats stay floats",
     "stablehlo.cross-replica-sum": "its kernel adds both",
 }
@@ -119,7 +120,8 @@ def op_page(name: str) -> str:
 def homes(op_class: type[Operation]) -> Iterator[Home]:
     """Yield what each stage knows about the ops of a class, in the order in which a program meets the stages."""
     family = op_class.__module__.rpartition(".")[2]
-    yield Home("declaration", State.PRESENT, _file(op_class))
+    is_found = not op_class.name.startswith("stablehlo.") or families.op_class(op_class.name) is not None
+    yield _present_if("declaration", _file(op_class) if is_found else "", None, _file(families.op_class))
     facts = [repr(trait) for trait in op_class.traits if type(trait).__module__ == Elementwise.__module__]
     yield _present_if("facts", ", ".join(facts), "none is true of it", "sdy/dialects/facts/traits.py")
     checks = op_class.CHECKS if issubclass(op_class, StablehloOp) else ()
