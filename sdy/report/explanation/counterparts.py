@@ -16,6 +16,7 @@ from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import ConstantOp, DataFlowEdgeOp
 from sdy.dialects.sdy.regions import NamedComputationOp
+from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp
 
 _Location = tuple[str, int, int]  # file, line, column
 
@@ -75,8 +76,8 @@ class Counterparts:
 
 def _corresponds(op: Operation, original: Operation) -> bool:
     """Return whether `op` was made from `original`, and is not an op that a pass inserted with the same location."""
-    if type(op) in (ConstantOp, NamedComputationOp):
-        return op.result_types == original.result_types
+    if type(op) in (ConstantOp, NamedComputationOp) or (type(op), type(original)) == (ReshapeOp, BroadcastInDimOp):
+        return op.result_types == original.result_types  # `sdy-reshape-broadcasts` makes reshapes of broadcasts
     return type(op) is type(original)
 
 
