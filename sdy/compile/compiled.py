@@ -247,18 +247,18 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     is unsupported.
     """
     plain = options.without_optimizer()
-    original = None if plain is None else copy_with_regions(propagated)
+    alternative = None if plain is None else (plain, copy_with_regions(propagated))
     before = tuple(context.diagnostics)
     run_passes(context, propagated, options.partitions()[1], verify_each=False)
     verify_module(propagated)
     local = _lowered_layers(propagated, context, options)
     sends = sends_of(local)
-    without = None if plain is None or original is None or not sends.bytes else _use_of(plain, original)
-    use = None if without is None else _Use(sends, peak_bytes(local))
+    without = None if alternative is None or not sends.bytes else _use_of(*alternative)
     textbook = None if without is None else without.sends
-    saved = None if use is None or without is None else use.saved_by(without)
-    if saved is None or plain is None or original is None:
+    saved = None if without is None else _Use(sends, peak_bytes(local)).saved_by(without)
+    if saved is None or alternative is None:
         return Partitioned(propagated, _unfolded(local, context), options, context, textbook)
+    plain, original = alternative
     other_context = make_context()
     other_context.diagnostics += before
     other = replace(partitioned(original, other_context, plain), textbook=textbook)

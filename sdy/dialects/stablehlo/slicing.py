@@ -60,7 +60,7 @@ def check_dynamic_slice(op: Operation) -> None:
 
 
 def check_dynamic_update_slice(op: Operation) -> None:
-    """Check that there is one start per dim, and that the update is no larger than the operand."""
+    """Check that there is one start per dim, and that the update is at most as large as the operand."""
     operand_value, update_value, *starts = op.operands
     require_same_type(op, (operand_value, op.results[0]))
     require_same_element_type(op, (operand_value, update_value))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sdy.evidence.audit.draws import with_each_element_changed
 from sdy.evidence.audit.one_op import Bools, OneOp
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.arrays.field_types import equal_elements, is_field
+from sdy.interpreter.arrays.field_types import equal_elements
 
 ROUNDS = 8  # of random inputs
 
@@ -74,7 +74,4 @@ def slices_along(shape: Sequence[int], dim: int, count: int) -> NDArray[np.int64
 def _differs_from_first(runs: Array) -> Bools:
     """Return, per run after the first and per element, whether it differs from the first run; all NaNs are equal."""
     flat = runs.reshape(len(runs), -1)
-    others, first = flat[1:], flat[:1]
-    if is_field(runs.dtype):
-        return ~equal_elements(others, first)
-    return (others != first) & ~((others != others) & (first != first))
+    return ~equal_elements(flat[1:], flat[:1])

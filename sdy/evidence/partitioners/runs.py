@@ -114,11 +114,9 @@ def _result_of(name: str, reference: _Reference, seconds: float) -> PartitionerR
         devices = reference.partitioned.boundary.mesh.device_count
         _write_program(other.text(reference.program.module), reference, devices, folder)
         words = [sys.executable, "-m", "sdy.jax.to_devices.other_partitioners", name, str(folder)]
+        environment = _environment(devices, is_run=reference.is_run)
         try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, timeout=seconds, check=False,
-                env=_environment(devices, is_run=reference.is_run),
-            )  # fmt: skip
+            done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False, env=environment)
         except subprocess.TimeoutExpired:
             return PartitionerResult(name, problem=f"stopped after {seconds:g} seconds")
         if done.returncode:

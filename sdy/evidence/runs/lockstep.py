@@ -24,7 +24,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import is_grouped
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.arrays.field_types import equal_elements, is_field
+from sdy.interpreter.arrays.field_types import equal_elements
 from sdy.interpreter.kernel import Arrays, KernelContext
 
 MOST_ELEMENTS = 30_000_000  # of the values of a run that are kept
@@ -167,11 +167,7 @@ def _is_window(block: Array, whole: Array) -> bool:
     if not block.size or min(room, default=1) < 1:
         return not block.size
     first = whole[tuple(slice(each) for each in room)]
-    places = np.argwhere(_equal(first, block[(0,) * block.ndim]))[:MOST_PLACES]
+    places = np.argwhere(equal_elements(first, block[(0,) * block.ndim]))[:MOST_PLACES]
     ends = places + block.shape
     windows = (tuple(map(slice, start, end)) for start, end in zip(places, ends, strict=True))
-    return any(_equal(whole[window], block).all() for window in windows)
-
-
-def _equal(one: Array, other: Array) -> Bools:
-    return equal_elements(one, other) if is_field(one.dtype) else np.equal(one, other)
+    return any(equal_elements(whole[window], block).all() for window in windows)

@@ -104,9 +104,9 @@ def special_inputs(written: ModuleOp, seed: int) -> Iterator[tuple[str, tuple[Ar
 
 
 def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: IntegerValues, random: Random) -> Array:
-    """Replace elements of an argument with special values. Booleans and integers that end loops stay unchanged.
+    """Replace elements of an argument with special values.
 
-    So do integers of which most are errors.
+    Booleans stay unchanged, and so do integers that end loops, or of which only some are allowed.
     """
     dtype, count = array.dtype, array.size
     if is_bool(dtype) or ((use.ends_loops or use.most is not None) and not is_float(dtype)):

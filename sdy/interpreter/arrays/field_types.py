@@ -79,7 +79,8 @@ def conjugated(array: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def equal_elements(one: NDArray[np.generic], other: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Return for each element whether two arrays of a field are equal; NaN equals NaN."""
-    pairs = zip(parts_of(one), parts_of(other), strict=True)
+    """Return for each element whether two arrays are equal, of a field or of other numbers; NaN equals NaN."""
+    arrays = (one, other)
+    pairs = zip(*map(parts_of, arrays), strict=True) if is_field(one.dtype) else (arrays,)
     same = [(left == right) | ((left != left) & (right != right)) for left, right in pairs]
     return np.logical_and.reduce(same)

@@ -22,6 +22,7 @@ from sdy.dialects.ir.fast_ops import append_new_op, append_op, copy_with_regions
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import of_class, ops_in
 from sdy.dialects.sharded_types import tensor_bytes
+from sdy.dialects.splats import repeated_value
 from sdy.dialects.stablehlo.attributes.types import as_tensor, shape_of
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
@@ -46,16 +47,19 @@ class UnrolledProgram:
 def unrolled_loops(module: ModuleOp) -> UnrolledProgram:
     """Return a program whose main function has no loops over layers; the module itself if it has none."""
     main = main_function(module)
-    loops = [loop for loop in of_class(ops_in(main.body.block), WhileOp) if _is_over_layers(loop)]
+    loops = {
+        loop: trips
+        for loop in of_class(ops_in(main.body.block), WhileOp)
+        if (trips := trip_count(loop)) is not None and _is_over_layers(loop, trips)
+    }
     if not loops:
         return UnrolledProgram(module, range(len(main.body.block.args)))
-    return _Unrolling(frozenset(loops)).unrolled(main)
+    return _Unrolling(loops).unrolled(main)
 
 
-def _is_over_layers(loop: WhileOp) -> bool:
+def _is_over_layers(loop: WhileOp, trips: int) -> bool:
     """Return whether most of what a loop reads has a slice for each iteration; for microbatches, weights are shared."""
-    trips = trip_count(loop)
-    if trips is None or not LEAST_LAYERS <= trips <= MOST_LAYERS:
+    if not LEAST_LAYERS <= trips <= MOST_LAYERS:
         return False
     stacks, end = set(_stacks(loop, trips)), terminator_of(loop.body)
     columns = zip(loop.operands, loop.body.block.args, end.operands, strict=True)
@@ -90,15 +94,15 @@ class _Unrolling:
     numbers are known integers of the new function, such as the counters of loops.
     """
 
-    loops: frozenset[WhileOp]
+    loops: Mapping[WhileOp, int]  # with how often they run
     new: Extraction = field(default_factory=Extraction)
     stacks: set[SSAValue] = field(default_factory=set[SSAValue])
     parts: dict[SSAValue, Sequence[SSAValue]] = field(default_factory=dict[SSAValue, Sequence[SSAValue]])
     numbers: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
 
     def unrolled(self, main: FuncOp) -> UnrolledProgram:
-        for loop in self.loops:
-            self.stacks.update(_stacks(loop, trip_count(loop) or 0))
+        for loop, trips in self.loops.items():
+            self.stacks.update(_stacks(loop, trips))
         self._spread(ops_in(main.body.block))
         for op in ops_in(main.body.block):
             if not is_terminator(op):
@@ -148,7 +152,7 @@ class _Unrolling:
         *body, end = ops_in(loop.body.block)
         arguments = loop.body.block.args
         carried = [self._state(value) for value in loop.operands]
-        for _ in range(trip_count(loop) or 0):
+        for _ in range(self.loops[loop]):
             for argument, state in zip(arguments, carried, strict=True):
                 self._set(argument, state)
             for op in body:
@@ -322,6 +326,5 @@ def _part_type(stack: Attribute) -> Attribute:
 
 def _filled(value: SSAValue | None) -> SSAValue | None:
     """Return the scalar that all elements of a value are, if it is a broadcast one."""
-    if value is None or not isinstance(value.owner, BroadcastInDimOp) or shape_of(value.owner.operand):
-        return None
-    return value.owner.operand
+    scalar = None if value is None else repeated_value(value)
+    return None if scalar is value or scalar is None or shape_of(scalar) else scalar

@@ -1,4 +1,4 @@
-"""What XLA sends in training steps, before and after the plan of a search, and with shardings that people write.
+"""Measures what XLA sends in training steps: before and after the plan of a search, and with shardings by hand.
 
 `python -m support.training_steps.measure NAME ... [--seconds 60]`, in the folder `tests`, prints the rows of the table
 in docs/guides/search.md, and how often the predicted order of two shardings is that of XLA. Without names, all steps.
