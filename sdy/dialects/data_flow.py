@@ -122,8 +122,10 @@ def owner_of_source(source: EdgeSource) -> SSAValue | None:
     For an operand of a manual or named computation, return the operand itself, as Shardy does: its edge is not found.
     """
     op, index = source.op, source.index
-    if isinstance(op, ComputationOp):
+    if isinstance(op, ManualComputationOp | NamedComputationOp):
         return source.value
+    if isinstance(op, ShardedBodyOp):
+        return op.body.block.args[index]
     if isinstance(op, WhileOp | CarryingLoopOp | OptimizationBarrierOp):
         return op.results[index]
     if not op.has_trait(IsTerminator):

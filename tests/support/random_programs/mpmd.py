@@ -182,13 +182,13 @@ def program_of_names(seed: int) -> MpmdProgram:
 def pipeline(seed: int) -> MpmdProgram:
     """Return a pipeline: layers on meshes in turn, forward and mostly backward, called once per microbatch.
 
-    Its inputs and outputs are sharded along one axis: which of two axes wins a conflict depends on the order of all
-    ops of all fragments, which is not always that of Shardy (docs/differences.md).
+    Its inputs and outputs are sharded along one axis or two. Which of two axes wins a conflict depends on the order of
+    all ops of all fragments.
     """
     draw = random.Random(seed)
     meshes = [f"mesh{index + 1}" for index in range(draw.randint(1, 4))]
     layers, batches = len(meshes) * draw.choice((1, 1, 2)), draw.randint(1, 5)
-    is_staged, is_sharded, axis = draw.random() < 0.5, draw.random() < 0.6, draw.choice("xy")
+    is_staged, is_sharded, axes = draw.random() < 0.5, draw.random() < 0.6, draw.choice(("x", "y", "xy"))
     places = {f"f{layer}": meshes[layer % len(meshes)] for layer in range(layers)}
     assignment: dict[str, str | tuple[str, int]] = dict(places)
     if is_staged:
@@ -215,7 +215,7 @@ def pipeline(seed: int) -> MpmdProgram:
     def sharding() -> str:
         if not is_sharded or draw.random() < 0.4:
             return ""
-        first, second = (draw.choice(("{}", f'{{"{axis}"}}', "{?}")) for _ in range(2))
+        first, second = (draw.choice(("{}", f'{{"{draw.choice(axes)}"}}', "{?}")) for _ in range(2))
         second = "{}" if first == second and '"' in first else second
         return f" {{sdy.sharding = #sdy.sharding<@mesh, [{first}, {second}]>}}"
 
