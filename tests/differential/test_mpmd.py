@@ -25,8 +25,9 @@ from sdy.mpmd.passes.pipelines import ExportPipeline, ImportPipeline, OptimizePi
 from sdy.passes.run import Pipeline, run_passes
 
 CHUNK = 50
-# What Shardy says where it fails without a message, which ours does not: docs/differences.md.
-FAILS_WITHOUT_MESSAGE = "Unknown MLIR failure"
+# What Shardy says where it fails and ours does not: without a message, and after it has resharded the value that a
+# transfer sends, but not its other uses (docs/differences.md).
+FAILS = ("Unknown MLIR failure", "Transfer op has different shardings for the operand and result on the same mesh")
 
 
 def indexed(places: list[str | None]) -> str:
@@ -60,7 +61,7 @@ def ours(program: MpmdProgram, phase: str) -> str | None:
     try:
         module = parse_module(program.text, context=ctx)
         verify_module(module)
-        run_passes(ctx, module, passes(program, phase))
+        run_passes(ctx, module, passes(program, phase), verify_each=False)  # as Shardy's compiler does
     except SdyError:
         return None
     return None if any(each.severity is Severity.ERROR for each in ctx.diagnostics) else print_module(module)
@@ -82,18 +83,23 @@ def check(
         except OracleAbortError:
             found["abort"] += 1
             continue
-        if answer.get("error", "").startswith(FAILS_WITHOUT_MESSAGE):
+        if any(failure in answer.get("error", "") for failure in FAILS):
             found["failure"] += 1
             continue
         expected = answer.get("text")
         got = ours(program, phase)
-        assert (expected or "").strip() == (got or "").strip(), f"seed {seed}\n{program.text}\n{answer.get('error')}"
+        assert lines_of(expected) == lines_of(got), f"seed {seed}\n{program.text}\n{answer.get('error')}"
         found["rejected" if expected is None else "same"] += 1
         if found["same"] + found["rejected"] == required:
             break
         assert found["abort"] + found["failure"] <= required // 4
     print(found)
     assert found["rejected"] <= 3 * required // 4
+
+
+def lines_of(text: str | None) -> list[str] | None:
+    """Return the lines of a module. Shardy ends `mpmd.return` with a space where it returns nothing."""
+    return None if text is None else [line.rstrip() for line in text.strip().splitlines()]
 
 
 def key_without_shardings(fragment: FragmentOp) -> tuple[Attribute | str | None, ...]:
@@ -114,3 +120,9 @@ def test_import(oracle: OracleProcess, chunk: int) -> None:
 def test_all_phases(oracle: OracleProcess, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lower_to_fragment_calls, "_key", key_without_shardings)
     check(oracle, pipeline, "ALL", chunk * 1000, CHUNK // 5)
+
+
+@pytest.mark.parametrize("chunk", slow_except([0], range(40)))
+def test_all_phases_of_names(oracle: OracleProcess, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower_to_fragment_calls, "_key", key_without_shardings)
+    check(oracle, program_of_names, "ALL", chunk * 1000, CHUNK)

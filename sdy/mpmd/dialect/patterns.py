@@ -34,18 +34,15 @@ def _is_return_of(use: Use, op: FragmentOp) -> bool:
 
 
 class SimplifyTransfer(RewritePattern):
-    """Remove a transfer to the same type, and join two transfers within one mesh."""
+    """Join two transfers within one mesh, and remove others to the same type."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TransferOp, rewriter: PatternRewriter) -> None:
-        if op.tensor.type == op.result.type:
-            rewriter.replace(op, [], [op.tensor])
-            return
         inner = op.tensor.owner
-        if isinstance(inner, TransferOp):
-            meshes = {inner.source_type.mesh, inner.target_type.mesh, op.target_type.mesh}
-            if len(meshes) == 1:
-                rewriter.replace(op, TransferOp(inner.tensor, op.target_type))
+        if isinstance(inner, TransferOp) and (inner.source_type.mesh == inner.target_type.mesh == op.target_type.mesh):
+            rewriter.replace(op, TransferOp(inner.tensor, op.target_type))
+        elif op.tensor.type == op.result.type:
+            rewriter.replace(op, [], [op.tensor])
 
 
 class BroadcastOfBroadcast(RewritePattern):

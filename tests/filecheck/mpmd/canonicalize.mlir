@@ -15,6 +15,11 @@
 // CHECK-NEXT:     %1 = mpmd.transfer %arg0 : (!mpmd.mesh_tensor<"left", tensor<4xf32>>) -> !mpmd.mesh_tensor<"right", tensor<4xf32>>
 // CHECK-NEXT:     return %0#0, %0#1, %1, %arg0 : !mpmd.mesh_tensor<"left", tensor<4xf32>>, !mpmd.mesh_tensor<"left", tensor<4xf32>>, !mpmd.mesh_tensor<"right", tensor<4xf32>>, !mpmd.mesh_tensor<"left", tensor<4xf32>>
 // CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @from_host(%arg0: !mpmd.mesh_tensor<"left", tensor<4xf32>, memory_kind="pinned_host">) -> (!mpmd.mesh_tensor<"left", tensor<4xf32>>, !mpmd.mesh_tensor<"left", tensor<4xf32>>) attributes {topology = #mpmd.topology<<"left" : <["x"=2]>>, <"right" : <["x"=2]>>>} {
+// CHECK-NEXT:     %0 = mpmd.transfer %arg0 : (!mpmd.mesh_tensor<"left", tensor<4xf32>, memory_kind="pinned_host">) -> !mpmd.mesh_tensor<"left", tensor<4xf32>>
+// CHECK-NEXT:     %1 = mpmd.transfer %arg0 : (!mpmd.mesh_tensor<"left", tensor<4xf32>, memory_kind="pinned_host">) -> !mpmd.mesh_tensor<"left", tensor<4xf32>>
+// CHECK-NEXT:     return %0, %1 : !mpmd.mesh_tensor<"left", tensor<4xf32>>, !mpmd.mesh_tensor<"left", tensor<4xf32>>
+// CHECK-NEXT:   }
 // CHECK-NEXT:   func.func @local(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {topology = #mpmd.topology<<"left" : <["x"=2]>>, <"right" : <["x"=2]>>>} {
 // CHECK-NEXT:     %0 = mpmd.reduce<add> %arg0, %arg1, %arg2 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:     %1 = mpmd.broadcast %arg0 : tensor<4xf32>
@@ -30,6 +35,13 @@ func.func @on_meshes(%a: !l) -> (!l, !l, !r, !l) attributes {topology = #two} {
   %3 = mpmd.transfer %2 : (!h) -> !l
   %4 = mpmd.transfer %3 : (!l) -> !r
   return %0#0, %0#1, %4, %3 : !l, !l, !r, !l
+}
+
+// The second transfer changes nothing, but joins the first.
+func.func @from_host(%a: !h) -> (!l, !l) attributes {topology = #two} {
+  %0 = mpmd.transfer %a : (!h) -> !l
+  %1 = mpmd.transfer %0 : (!l) -> !l
+  return %0, %1 : !l, !l
 }
 
 func.func @local(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)

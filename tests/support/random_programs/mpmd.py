@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from support.oracle.process import MpmdJob
 
-T, W = "tensor<4x8xf32>", "tensor<8x8xf32>"
+T, W, V = "tensor<4x8xf32>", "tensor<8x8xf32>", "tensor<8xf32>"
 SCHEDULES = (
     *("none", "1F1B", "GPipe", "GPipeBut1F1BForLastMesh", "ZeroBubbleH1", "ZeroBubbleH2ZeroTxLatency"),
     *("ZeroBubbleH2HalfTxLatency", "ZeroBubbleH2FullTxLatency", "Circular", "CircularWithReversedBackward"),
@@ -52,13 +52,41 @@ def _commas(values: Iterable[str]) -> str:
     return ", ".join(values)
 
 
-def _of_type(names: Iterable[str], type_text: str) -> str:
-    return _commas(f"{name}: {type_text}" for name in names)
+@dataclass(frozen=True)
+class _Value:
+    """A value of a program: its name, and the text of its type."""
+
+    name: str
+    type: str
+
+
+def _names(values: Iterable[_Value]) -> str:
+    return _commas(value.name for value in values)
+
+
+def _types(values: Iterable[_Value]) -> str:
+    return _commas(value.type for value in values)
+
+
+def _declared(values: Iterable[_Value]) -> str:
+    return _commas(f"{value.name}: {value.type}" for value in values)
+
+
+def _sharding(draw: random.Random, value_type: str) -> str:
+    """Return the text of a sharding along some axes; Shardy's versions differ in those that are open in all dims."""
+    axes, dims = draw.sample("xy", 2), list[str]()
+    for _ in range(value_type.count("x")):
+        kind = draw.random()
+        if kind < 0.4 and axes:
+            dims.append(f'{{"{axes.pop()}"{draw.choice(("", ", ?"))}}}')
+        else:
+            dims.append("{?}" if dims and kind < 0.7 else "{}")
+    return f"#sdy.sharding<@mesh, [{_commas(dims)}]>"
 
 
 @dataclass
 class _Draft:
-    """The state of one program of named computations. All values have one type."""
+    """The state of one program of named computations."""
 
     random: random.Random
     meshes: Sequence[str]
@@ -71,63 +99,106 @@ class _Draft:
         self.count += 1
         return f"%v{self.count}"
 
-    def op(self, values: list[str]) -> list[str]:
+    def of_type(self, values: Sequence[_Value], value_type: str) -> str | None:
+        """Return the name of a value that has a type, if there is one."""
+        found = [value.name for value in values if value.type == value_type]
+        return self.random.choice(found) if found else None
+
+    def op(self, values: list[_Value]) -> list[str]:
         """Return the lines of an op, or of an op and its constant operand, and append its result to the values."""
         result, operand = self.name(), self.random.choice(values)
-        kind = self.random.choice(("add", "multiply", "subtract", "maximum", "abs", "sine", "constant"))
-        other, lines = self.random.choice(values), []
-        if kind == "constant":
-            other, kind = self.name(), "add"
-            lines = [f"{other} = stablehlo.constant dense<{self.random.choice('234')}.0> : {T}"]
-        values.append(result)
-        operands = operand if kind in ("abs", "sine") else f"{operand}, {other}"
-        return [*lines, f"{result} = stablehlo.{kind} {operands} : {T}"]
+        kinds = ["binary", "binary", "unary", "constant"]
+        kinds += {T: ["dot", "dot", "outer", "reduce"], W: ["slice"], V: ["broadcast"]}[operand.type]
+        value_type, lines = self.line(self.random.choice(kinds), operand, values)
+        values.append(_Value(result, value_type))
+        return [*lines[:-1], f"{result} = {lines[-1]}"]
 
-    def computation(self, values: list[str]) -> list[str]:
+    def line(self, kind: str, operand: _Value, values: Sequence[_Value]) -> tuple[str, list[str]]:
+        """Return the type of an op's result and its lines, the last one without the name of the result."""
+        name, own = operand.name, operand.type
+        weight = self.of_type(values, W)
+        if kind == "dot" and weight is not None:
+            return T, [f"stablehlo.dot_general {name}, {weight}, contracting_dims = [1] x [0] : ({T}, {W}) -> {T}"]
+        if kind == "outer":
+            other = self.of_type(values, T)
+            return W, [f"stablehlo.dot_general {name}, {other}, contracting_dims = [0] x [0] : ({T}, {T}) -> {W}"]
+        if kind == "reduce":
+            zero = self.name()
+            reduced = f"stablehlo.reduce({name} init: {zero}) applies stablehlo.add across dimensions = [0]"
+            constant = f"{zero} = stablehlo.constant dense<0.0> : tensor<f32>"
+            return V, [constant, f"{reduced} : ({T}, tensor<f32>) -> {V}"]
+        if kind == "slice":
+            return T, [f"stablehlo.slice {name} [2:6, 0:8] : ({W}) -> {T}"]
+        if kind == "broadcast":
+            return T, [f"stablehlo.broadcast_in_dim {name}, dims = [1] : ({V}) -> {T}"]
+        if kind == "constant":
+            constant = self.name()
+            lines = [f"{constant} = stablehlo.constant dense<{self.random.choice('234')}.0> : {own}"]
+            return own, [*lines, f"stablehlo.{self.random.choice(('add', 'multiply'))} {name}, {constant} : {own}"]
+        if kind == "binary":
+            operands = f"{name}, {self.of_type(values, own)}"
+            return own, [f"stablehlo.{self.random.choice(('add', 'multiply'))} {operands} : {own}"]
+        return own, [f"stablehlo.{self.random.choice(('cosine', 'sine', 'tanh'))} {name} : {own}"]
+
+    def constraint(self, values: list[_Value]) -> list[str]:
+        """Return the line of a sharding constraint, and append its result to the values."""
+        operand, result = self.random.choice(values), self.name()
+        values.append(_Value(result, operand.type))
+        sharding = _sharding(self.random, operand.type).removeprefix("#sdy.sharding")
+        return [f"{result} = sdy.sharding_constraint {operand.name} {sharding} : {operand.type}"]
+
+    def computation(self, values: list[_Value]) -> list[str]:
         """Return the lines of a named computation, and append its results to the values."""
-        operands = self.random.choices(values, k=self.random.randint(1, 3))
-        inner = [self.name() for _ in operands]
-        head = _of_type(inner, T)
-        body = [line for _ in range(self.random.randint(1, 3)) for line in self.op(inner)]
-        returned = self.random.choices(inner, k=self.random.randint(1, 2))
+        operands = self.random.choices(values, k=self.random.randint(1, 4))
+        parameters = [_Value(self.name(), operand.type) for operand in operands]
+        inner, body = list(parameters), list[str]()
+        for _ in range(self.random.randint(1, 4)):
+            body += self.constraint(inner) if self.random.random() < 0.1 else self.op(inner)
+        returned = self.random.choices(inner, k=self.random.randint(1, 3))
         origin = f'"{self.random.choice(self.names)}"{self.random.choice(("", "", "(1)"))}'
-        result = self.results(values, len(returned))
+        result = self.results(values, [value.type for value in returned])
         return [
-            f"{result} = mpmd.named_computation<{origin}> ({_commas(operands)}) ({head}) {{",
+            f"{result} = mpmd.named_computation<{origin}> ({_names(operands)}) ({_declared(parameters)}) {{",
             *(f"  {line}" for line in body),
-            f"  mpmd.return {_commas(returned)} : {_commas([T] * len(returned))}",
-            f"}} : ({_commas([T] * len(operands))}) -> ({_commas([T] * len(returned))})",
+            f"  mpmd.return {_names(returned)} : {_types(returned)}",
+            f"}} : ({_types(operands)}) -> ({_types(returned)})",
         ]
 
-    def results(self, values: list[str], count: int) -> str:
-        """Return the text of so many new results, which are appended to the values."""
+    def results(self, values: list[_Value], types: Sequence[str]) -> str:
+        """Return the text of new results of some types, which are appended to the values."""
         name = self.name()
-        values += [name] if count == 1 else [f"{name}#{index}" for index in range(count)]
-        return name if count == 1 else f"{name}:{count}"
+        names = [name] if len(types) == 1 else [f"{name}#{index}" for index in range(len(types))]
+        values += [_Value(each, value_type) for each, value_type in zip(names, types, strict=True)]
+        return name if len(types) == 1 else f"{name}:{len(types)}"
 
-    def special(self, values: list[str]) -> list[str]:
+    def special(self, values: list[_Value]) -> list[str]:
         """Return the line of a named tensor, a broadcast or a reduction, and append its result to the values."""
         operand, result = self.random.choice(values), self.name()
-        values.append(result)
+        values.append(_Value(result, operand.type))
         kind = self.random.choice(("tensor", "tensor", "broadcast", "reduce"))
         if kind == "tensor":
             name = f"t{self.count}"
             if self.random.random() < 0.7:
                 self.assignment[name] = self.random.choice(self.meshes)
-            return [f'{result} = mpmd.named_tensor {operand} name="{name}" : {T}']
+            return [f'{result} = mpmd.named_tensor {operand.name} name="{name}" : {operand.type}']
         if kind == "broadcast":
-            return [f"{result} = mpmd.broadcast {operand} : {T}"]
-        return [f"{result} = mpmd.reduce<none> {operand} : ({T}) -> {T}"]
+            return [f"{result} = mpmd.broadcast {operand.name} : {operand.type}"]
+        return [f"{result} = mpmd.reduce<none> {operand.name} : ({operand.type}) -> {operand.type}"]
 
-    def call(self, values: list[str], parameters: int, results: int) -> list[str]:
-        """Return the line of a call of `@g` for some microbatch."""
-        operands = self.random.choices(values, k=parameters)
-        types = f"({_commas([T] * parameters)}) -> ({_commas([T] * results)})"
+    def call(self, values: list[_Value], parameters: Sequence[str], results: Sequence[str]) -> list[str]:
+        """Return the line of a call of `@g` for some microbatch, if there is a value of each type."""
+        operands = [self.of_type(values, each) for each in parameters]
+        found = [operand for operand in operands if operand is not None]
+        if len(found) < len(operands):
+            return []
+        types = f"({_commas(parameters)}) -> ({_commas(results)})"
         counter = f"{{call_counter = {self.random.randint(0, 3)} : ui32}}"
-        return [f"{self.results(values, results)} = mpmd.call @g({_commas(operands)}) {counter} : {types}"]
+        return [f"{self.results(values, results)} = mpmd.call @g({_commas(found)}) {counter} : {types}"]
 
-    def block(self, values: list[str], count: int, callee: tuple[int, int] | None = None) -> list[str]:
-        """Return the lines of some ops; `callee`: the numbers of parameters and results of `@g`."""
+    def block(
+        self, values: list[_Value], count: int, callee: tuple[Sequence[str], Sequence[str]] | None = None
+    ) -> list[str]:
+        """Return the lines of some ops; `callee`: the types of the parameters and results of `@g`."""
         lines: list[str] = []
         for _ in range(count):
             draw = self.random.random()
@@ -142,12 +213,15 @@ class _Draft:
         return lines
 
 
-def _function(name: str, arguments: Sequence[str], lines: Sequence[str], returned: Sequence[str]) -> tuple[str, str]:
-    """Return the text of a function up to its result types, and the rest."""
-    types = _commas([T] * len(returned))
+def _function(
+    name: str, arguments: str, lines: Sequence[str], returned: Sequence[_Value], attributes: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Return the text of a function up to its result types, and the rest; `attributes`: of each result."""
+    results = [value.type for value in returned]
+    with_attributes = _commas(f"{a}{b}" for a, b in zip(results, attributes or [""] * len(results), strict=True))
     body = "".join(f"  {line}\n" for line in lines)
-    return f"func.func {name}({_of_type(arguments, T)}) -> ({types})", (
-        f" {{\n{body}  return {_commas(returned)} : {types}\n}}\n"
+    return f"func.func {name}({arguments}) -> ({with_attributes})", (
+        f" {{\n{body}  return {_names(returned)} : {_types(returned)}\n}}\n"
     )
 
 
@@ -159,24 +233,34 @@ def program_of_names(seed: int) -> MpmdProgram:
     draft.assignment.update({name: draw.choice(meshes) for name in draft.names})
     callee, function = None, ""
     if draw.random() < 0.5:
-        callee = draw.randint(1, 3), draw.randint(1, 2)
-        parameters = [f"%c{index}" for index in range(callee[0])]
+        parameters = [_Value(f"%c{index}", draw.choice((T, W, V))) for index in range(draw.randint(1, 3))]
         values = list(parameters)
         lines = draft.block(values, draw.randint(1, 4))
-        function = "".join(_function("private @g", parameters, lines, draw.choices(values, k=callee[1])))
-    arguments = [f"%a{index}" for index in range(draw.randint(1, 4))]
+        returned = draw.choices(values, k=draw.randint(1, 2))
+        function = "".join(_function("private @g", _declared(parameters), lines, returned))
+        callee = [value.type for value in parameters], [value.type for value in returned]
+    arguments = [_Value(f"%a{index}", draw.choice((T, T, W, V))) for index in range(draw.randint(1, 5))]
     values = list(arguments)
     lines = draft.block(values, draw.randint(2, 8), callee)
     returned = draw.choices(values[-5:], k=draw.randint(1, 3))
-    head, rest = _function("public @main", arguments, lines, returned)
-    places = [draw.choice(meshes) if draw.random() < 0.2 else None for _ in (*arguments, *returned)]
+    is_sharded = draw.random() < 0.6
+    attributes = [
+        f" {{sdy.sharding = {_sharding(draw, value.type)}}}" if is_sharded and draw.random() < 0.5 else ""
+        for value in (*arguments, *returned)
+    ]
+    declared = _commas(f"{each.name}: {each.type}{text}" for each, text in zip(arguments, attributes, strict=False))
+    head, rest = _function("public @main", declared, lines, returned, attributes[len(arguments) :])
+    places = [draw.choice(meshes) if draw.random() < 0.2 else None for _ in attributes]
     options: dict[str, bool | str] = {
         "mpmd_infer_transfers": draw.random() < 0.6,
         "mpmd_infer_cross_mesh_reductions": draw.random() < 0.3,
         "mpmd_split_bwd_fragments": draw.random() < 0.2,
+        "mpmd_fragment_remat": draw.random() < 0.3,
+        "mpmd_pipeline_schedule": draw.choice(SCHEDULES),
     }
     inputs, outputs = places[: len(arguments)], places[len(arguments) :]
-    return MpmdProgram(head, rest + function, meshes, [("x", 2)], draft.assignment, inputs, outputs, options)
+    mesh = f'sdy.mesh @mesh = <["x"=2, "y"=2]>\n{head}'
+    return MpmdProgram(mesh, rest + function, meshes, [("x", 2), ("y", 2)], draft.assignment, inputs, outputs, options)
 
 
 def pipeline(seed: int) -> MpmdProgram:
