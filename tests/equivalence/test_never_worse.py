@@ -83,7 +83,7 @@ def test_no_program_is_slower_on_a_machine(share: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 def test_hardly_any_program_sends_more_than_by_the_passes_of_upstream(share: int) -> None:
-    """20,000 programs. In one or two of a thousand, slices and pads of uneven dims, and reshapes, still do."""
+    """20,000 programs. In two of a thousand, pads of uneven dims, reversals and reshapes still do."""
     more: list[tuple[int, float, float]] = []
     for seed, text in _texts(share, SHARES):
         program = Program.from_text(text)

@@ -56,6 +56,7 @@ def partitioning(
     if collective_bytes is not None:
         optimizer = replace(optimizer, step_bytes=collective_bytes)
     to_collectives = (
+        CanonicalizePass(),  # drops operands that no manual computation uses
         UpdateNonDivisiblePass(),
         DropUnevenAxesPass(),
         *((LookUpSlicesPass(), PlacePadsPass()) if optimize_communication else ()),
