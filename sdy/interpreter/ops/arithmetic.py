@@ -52,16 +52,11 @@ def in_exact_dtype(function: Compute) -> Compute:
     return compute
 
 
-@in_compute_dtype
-def add(lhs: Array, rhs: Array) -> Array:
-    """Return the sum; logical or for booleans."""
-    return np.add(lhs, rhs)
-
-
-@in_compute_dtype
-def subtract(lhs: Array, rhs: Array) -> Array:
-    """Return the difference."""
-    return np.subtract(lhs, rhs)
+# The sum of booleans is their disjunction; integers wrap.
+add, subtract, negate = (in_compute_dtype(each) for each in (np.add, np.subtract, np.negative))
+bitwise_and, bitwise_or, bitwise_xor, bitwise_not = (
+    in_compute_dtype(each) for each in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
+)
 
 
 @in_compute_dtype
@@ -124,36 +119,6 @@ def minimum(lhs: Array, rhs: Array) -> Array:
     if doubtful.any():
         result = np.where(doubtful & (lhs == rhs), np.negative(np.add(np.negative(lhs), np.negative(rhs))), result)
     return result
-
-
-@in_compute_dtype
-def bitwise_and(lhs: Array, rhs: Array) -> Array:
-    """Return the bitwise and."""
-    return np.bitwise_and(lhs, rhs)
-
-
-@in_compute_dtype
-def bitwise_or(lhs: Array, rhs: Array) -> Array:
-    """Return the bitwise or."""
-    return np.bitwise_or(lhs, rhs)
-
-
-@in_compute_dtype
-def bitwise_xor(lhs: Array, rhs: Array) -> Array:
-    """Return the bitwise exclusive or."""
-    return np.bitwise_xor(lhs, rhs)
-
-
-@in_compute_dtype
-def bitwise_not(operand: Array) -> Array:
-    """Return the bitwise complement."""
-    return np.invert(operand)
-
-
-@in_compute_dtype
-def negate(operand: Array) -> Array:
-    """Return the negated value; unsigned integers wrap."""
-    return np.negative(operand)
 
 
 def absolute(operand: Array) -> Array:
