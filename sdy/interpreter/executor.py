@@ -31,10 +31,10 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, l
 from sdy.interpreter.ops import on_field
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collectives import groups_in
+from sdy.interpreter.ops.custom_calls import is_opaque
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.reuse import IN_PLACE
 from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp, SlotNumbers, with_sums_of_products
-
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:
     """Return the values defined outside the op that its regions use, in order of first use."""
@@ -138,8 +138,10 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
 
 def _kernel_for_types(op: Operation, kernels: KernelTable) -> Kernel | None:
     """Return the kernel of an op: its form for numbers of a finite field if it has any, and they have another one."""
-    own = on_field.KERNELS.get(op) if has_field(op) else None
-    return kernels.get(op) if own is None else own
+    own = on_field.KERNELS.get(op) if has_field(op) or is_opaque(op) else None
+    if own is None or has_field(op):
+        return own or kernels.get(op)
+    return lambda context, arrays: (own if context.field is not None else kernels.get(op) or own)(context, arrays)
 
 
 def _with_dead_slots(steps: Sequence[CompiledOp], results: SlotNumbers) -> tuple[CompiledOp, ...]:
