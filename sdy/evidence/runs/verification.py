@@ -133,12 +133,14 @@ def verify_sizes_as_they_are(
     expected: Sequence[Array] | None = None,
     *,
     special: bool = False,
+    interprets: bool = True,
     watch: Watch = unwatched,
 ) -> Verification:
     """Run both programs in finite fields, with `special` also on special values, and decide.
 
     With arrays that are `given`, integers are these in all rounds, and the results of floats on them are compared too,
-    with `expected` ones if the user has them. What the ops of the program check, they check on floats.
+    with `expected` ones if the user has them. What the ops of the program check, they check on floats; with
+    `interprets`, kernels of Pallas that JAX traced run on floats, too.
     Raises: SdyError if a program cannot be run, or if a check fails.
     """
     undecided = ""
@@ -153,7 +155,7 @@ def verify_sizes_as_they_are(
     floats: list[OutputComparison] = []
     agree = all(each.agrees for each in rounds)
     has_checks = any(op.name.startswith("check.") for op in pre_order(program.written))
-    has_kernels = any(is_interpreted(op, program) for op in pre_order(program.written))
+    has_kernels = interprets and any(is_interpreted(op, program) for op in pre_order(program.written))
     not_reached, is_needed = outcome.not_reached, given is not None or undecided or has_checks
     if agree and (is_needed or has_kernels):
         try:
