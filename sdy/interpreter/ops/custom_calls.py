@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
-from sdy.dialects.stablehlo.attributes.types import TokenType, shape_of
+from sdy.dialects.stablehlo.attributes.types import TokenType, shape_of, tensor_type_of
 from sdy.dialects.stablehlo.calls import (
     CALLBACKS,
     CUSTOM_PARTITIONING,
@@ -255,4 +255,4 @@ def key_of_call(op: CustomCallOp) -> str:
 
 
 def _kinds(values: Sequence[SSAValue]) -> list[tuple[DType, StaticShape]]:
-    return [(dtype_of_type(each.type), shape_of(each)) for each in values]
+    return [(dtype_of_type(each.type), shape_of(each)) for each in values if tensor_type_of(each) is not None]
