@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TupleType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
@@ -49,7 +49,7 @@ from sdy.model.devices.hlo_sharding import (
 )
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_closed
+from sdy.model.sharding_update import fully_closed, fully_open
 from sdy.passes.import_.hlo_annotations import (
     Attributes,
     UnreadableError,
@@ -92,6 +92,9 @@ def import_hlo_shardings(module: ModuleOp) -> None:
 
 def _remove_tuples(module: ModuleOp) -> None:
     """Replace elements of tuples by values, and calls that return a tuple, as in HLO, by calls with several results."""
+    main = functions_of(module).get(MAIN)
+    if main is not None:
+        _return_elements(main)
     for element in ops_of(module, GetTupleElementOp):
         owner = element.operand.owner
         if isinstance(owner, TupleOp):
@@ -116,6 +119,16 @@ def _remove_tuples(module: ModuleOp) -> None:
                 replace_uses(each.results[0], new.results[each.index.value.data])
                 erase(each)
             erase(call)
+
+
+def _return_elements(main: FuncOp) -> None:
+    """Let a function that returns one tuple, as front ends of HLO write it, return its elements."""
+    for end in ops_of(main, ReturnOp):
+        owner = end.operands[0].owner if len(end.operands) == 1 else None
+        if isinstance(owner, TupleOp) and (main.res_attrs is None or len(owner.operands) == 1):
+            end.operands = owner.operands
+            types = [each.type for each in owner.operands]
+            main.properties["function_type"] = FunctionType.from_lists(main.function_type.inputs.data, types)
 
 
 class _Import:
@@ -202,7 +215,8 @@ class _Import:
             return None
         if len(written) == 1:
             written *= len(types)
-        if not types or len(written) != len(types) or not self._mesh.axes:
+        is_given = any(hlo is not Untiled.UNKNOWN for hlo in written)
+        if not types or len(written) != len(types) or not self._mesh.axes or not is_given:
             return None
         found = [self._sharding(hlo, each, in_manual) for hlo, each in zip(written, types, strict=True)]
         known = [self._with_open_dims(sharding, attributes) for sharding in found if sharding is not None]
@@ -210,6 +224,8 @@ class _Import:
 
     def _sharding(self, hlo: HloSharding, value_type: Attribute, in_manual: bool) -> TensorSharding | None:
         rank = rank_of_type(value_type)
+        if hlo is Untiled.UNKNOWN:
+            return fully_open(self._name, rank)
         if isinstance(hlo, Maximal):
             return None
         found = sharding_of_hlo(hlo, self._mesh, rank, in_manual=in_manual)

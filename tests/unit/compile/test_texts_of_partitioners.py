@@ -403,10 +403,29 @@ def test_unused_scalars_of_arith_are_dropped() -> None:
     assert Program.from_text(text(op)).verify().verdict.value == "the same function"
 
 
-def test_tuples_of_functions_have_a_hint() -> None:
-    op = f"%0 = stablehlo.tuple %a, %a : tuple<{TYPE}, {TYPE}>"
-    written = text(op, f"{{sdy.sharding = {X}}}", result=f"tuple<{TYPE}, {TYPE}>")
-    program = Program.from_text(written.replace(f"return %0 : {TYPE}", f"return %0 : tuple<{TYPE}, {TYPE}>"))
+@pytest.mark.parametrize("count", [1, 2])
+def test_elements_of_a_returned_tuple_are_results(count: int) -> None:
+    pair = f"tuple<{', '.join([TYPE] * count)}>"
+    op = f"%0 = stablehlo.tuple {', '.join(['%a'] * count)} : {pair}"
+    written = text(op, f"{{sdy.sharding = {X}}}", result=pair)
+    program = Program.from_text(written.replace(f"return %0 : {TYPE}", f"return %0 : {pair}"))
+    types = main_function(program.partition().local).function_type.outputs
+    assert [str(each) for each in types] == ["tensor<2x8xf32>"] * count
+    assert program.verify().verdict.value == "the same function"
+
+
+def test_shardings_of_some_results_may_be_unknown() -> None:
+    op = 'stablehlo.optimization_barrier {mhlo.sharding = "{{unknown}, {devices=[4,2]<=[8]}}"} %a, %a'
+    program = Program.from_text(in_main(f"%r:2 = {op} : {TYPE}, {TYPE}\n    return %r#1 : {TYPE}\n"))
+    assert notes(program) == []
+    assert result_type(program) == "tensor<1x4xf32>"
+
+
+def test_tuples_of_several_annotated_results_have_a_hint() -> None:
+    pair = f"tuple<{TYPE}, {TYPE}>"
+    op = f"%0 = stablehlo.tuple %a, %a : {pair}"
+    written = text(op, f"{{sdy.sharding = {X}}}", result=f'({pair} {{jax.result_info = "r"}})')
+    program = Program.from_text(written.replace(f"return %0 : {TYPE}", f"return %0 : {pair}"))
     with pytest.raises(SdyError) as caught:
         program.partition()
     assert caught.value.diagnostics[0].code == "SDY-T103"
