@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sdy.diagnostics.user_code import require_subclass, require_type
+from sdy.diagnostics.user_code import require_callable, require_subclass, require_type
 
 if TYPE_CHECKING:
     from xdsl.ir import Dialect
@@ -32,15 +32,19 @@ def register_dialect(
     them; `costs` map them to their work on the shapes of one device, an `OpCost` or a number of FLOPs. An op with the
     trait `Elementwise` needs no rule. The tensors of an op without a rule must be unsharded, and an op without a cost
     counts as reading its operands and writing its results.
-    Raises: ValueError if the dialect is already registered; InternalError if an op already has a rule, a kernel or a
-    cost.
+    Raises: ValueError if the dialect is already registered, or if an op already has a rule, a kernel or a cost;
+    SdyError SDY-T213 if a table is not an `OpTable`.
     """
     from xdsl.ir import Dialect
 
+    from sdy.dialects.ir.op_table import OpTable
     from sdy.dialects.module_text import add_dialect
     from sdy.rules.all import RULES
 
     require_type(dialect, Dialect, "sdy.register_dialect: dialect")
+    for name, table in (("rules", rules), ("kernels", kernels), ("costs", costs)):
+        if table is not None:
+            require_type(table, OpTable, f"sdy.register_dialect: {name}", "fill an OpTable with @table.of(OpClass)")
 
     add_dialect(dialect)
     if rules is not None:
@@ -74,9 +78,16 @@ def register_custom_call(
     of a call; `sdy audit` checks it, and `sdy audit --learn` proposes one. A call without a rule runs on unsharded
     operands. `flops` and `bytes`, numbers or functions of the call on the shapes of one device, are its arithmetic and
     the bytes that it reads and writes, by default its operands and results.
-    Raises: ValueError if the target has a kernel, a rule or a cost already.
+    Raises: ValueError if the target has a kernel, a rule or a cost already; SdyError SDY-T213 if one of them is neither
+    a function nor, for a cost, a number.
     """
     require_type(target, str, "sdy.register_custom_call: target")
+    for name, function in (("kernel", kernel), ("rule", rule)):
+        if function is not None:
+            require_callable(function, f"sdy.register_custom_call: {name}")
+    for name, work in (("flops", flops), ("bytes", bytes)):
+        if work is not None and not callable(work):
+            require_type(work, (int, float), f"sdy.register_custom_call: {name}", "a number, or a function of the call")
     if rule is not None:
         from sdy.dialects.stablehlo.calls import CustomCallOp
         from sdy.rules.custom_calls import add_target as add_rule
@@ -107,6 +118,7 @@ def register_pass(kind: type[ModulePass]) -> None:
     from sdy.passes.manager.option_types import options_of
 
     require_subclass(kind, ModulePass, "sdy.register_pass: kind")
+    require_type(getattr(kind, "name", None), str, f"sdy.register_pass: {kind.__name__}.name")
     options_of(kind)
     add_pass(kind)
 

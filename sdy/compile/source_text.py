@@ -29,7 +29,7 @@ from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.text.source_lines import scopes, source_lines
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.mpmd.execution.without_meshes import first_on_mesh, remove_meshes
-from sdy.passes.rewriting.insertion import replace_op
+from sdy.passes.rewriting.insertion import erase, replace_op
 from sdy.rules.all import sharding_rule
 from sdy.rules.user_rules import check_rules
 
@@ -40,7 +40,9 @@ _OTHER_STARTS = ("import", "from", "def", "#", "@jax", '"""', "{")
 _PYTHON = r"(?:#[^\n]*\n|\s)*(?:import \w|from [\w.]+ import |def \w+\(|@jax\b|\"\"\")"
 _JAXPR = r"\{ ?lambda\b"
 # What JAX, XLA and other front ends write in place of meshes, shardings and constants of sdy and StableHLO.
-_FOREIGN = r"mhlo\.sharding|xla\.sdy\.|@Sharding|@SPMD|async_collective_config|arith\.constant"
+_FOREIGN = r"mhlo\.sharding|xla\.sdy\.|@Sharding|@SPMD|async_collective_config|arith\.constant|tuple<"
+# Ops of HLO that StableHLO does not have, and how CHLO writes them.
+_IN_CHLO = ((r"mhlo\.erf (.*) : (.*)", r"chlo.erf \1 : \2 -> \2"), (r"mhlo\.topk\(", "chlo.top_k("))
 _OPTIMIZED = r'"mhlo\.\w+"\('  # fusions and other ops that StableHLO does not have
 
 Format = Literal["MLIR bytecode", "HLO text", "an HLO proto"]
@@ -110,6 +112,8 @@ def _converted(raw: bytes, name: str, kind: Format) -> str:
     except ValueError as error:
         lines = str(error).strip().splitlines() or ["no reason given"]
         raise _unreadable(name, f"is not valid as {kind}: {lines[0]}", "write the file again") from None
+    for pattern, ours in _IN_CHLO:
+        text = re.sub(pattern, ours, text)
     if re.search(_OPTIMIZED, text):
         raise _unreadable(name, "was dumped after XLA's optimizations", "use the dump `*before_optimizations*`")
     return text
@@ -173,6 +177,8 @@ def verify_and_normalize(module: ModuleOp, text: str) -> None:
         for op in ops_of(module, arith.ConstantOp):
             if isinstance(op.value, DenseElementsAttr):
                 replace_op(op, ConstantOp.create(result_types=[op.value.type], properties={"value": op.value}))
+            elif op.results[0].first_use is None:
+                erase(op)  # a scalar, as of code that computed shapes
         verify_module(module)
 
 

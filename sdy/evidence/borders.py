@@ -58,7 +58,7 @@ class Borders:
         )
         draw = Draws(program.written, seed=0).draw(0)
         expected, results = ExactRuns(program).results(draw)
-        pairs = list(zip(others, expected[-len(others) :], strict=True))
+        pairs = list(zip(others, expected[len(expected) - len(others) :], strict=True))
         borders = (
             self._border(value, result, pairs, draw.field)
             for value, result in zip(values, results[len(results) - len(values) :], strict=True)

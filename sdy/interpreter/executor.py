@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -21,6 +21,7 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.dialects.stablehlo.tokens import AsyncDoneOp, GetTupleElementOp, TupleOp
 from sdy.interpreter.arrays.element_types import Array
@@ -31,9 +32,14 @@ from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, l
 from sdy.interpreter.ops import on_field
 from sdy.interpreter.ops.all import KERNELS
 from sdy.interpreter.ops.collectives import groups_in
+from sdy.interpreter.ops.custom_calls import is_opaque
 from sdy.interpreter.quantized import has_quantized, kernel_on_quantized
 from sdy.interpreter.reuse import IN_PLACE
 from sdy.interpreter.sums_of_products import CompiledBlock, CompiledOp, SlotNumbers, with_sums_of_products
+
+# The ops whose operands determine the shape of the result, which only a run knows.
+_SIZED_BY_OPERANDS = ("dynamic_broadcast_in_dim", "dynamic_conv", "dynamic_gather", "dynamic_iota", "dynamic_pad",
+    "dynamic_reshape", "real_dynamic_slice", "rng")  # fmt: skip
 
 
 def captured_by(op: Operation) -> tuple[SSAValue, ...]:
@@ -133,13 +139,35 @@ def _kernel_of(op: Operation, kernels: KernelTable) -> Kernel:
         raise located(error, op) from error
     except MemoryError as error:
         raise located(out_of_memory(error), op) from error
-    return kernel
+    return _sized_by_operands(op, kernel) if op.name.removeprefix("stablehlo.") in _SIZED_BY_OPERANDS else kernel
+
+
+def _sized_by_operands(op: Operation, kernel: Kernel) -> Kernel:
+    """Return the kernel of an op whose operands determine a shape, with a check that the shape is that of its type."""
+    (result,) = op.results
+    expected = shape_of(result)
+
+    def checked(context: KernelContext, arrays: Arrays) -> Arrays:
+        try:
+            (array,) = kernel(context, arrays)
+        except ValueError as error:
+            raise failure("SDY-X018", f"the operands of {op.name} give no shape: {error}") from error
+        found = context.local(array)
+        if any(size not in (other, DYNAMIC_INDEX) for size, other in zip(expected, found, strict=True)):
+            declared = ["?" if size == DYNAMIC_INDEX else size for size in expected]
+            message = f"the operands of {op.name} give the shape {list(found)}, but its result has {declared}"
+            raise failure("SDY-X018", message)
+        return (array,)
+
+    return checked
 
 
 def _kernel_for_types(op: Operation, kernels: KernelTable) -> Kernel | None:
     """Return the kernel of an op: its form for numbers of a finite field if it has any, and they have another one."""
-    own = on_field.KERNELS.get(op) if has_field(op) else None
-    return kernels.get(op) if own is None else own
+    own = on_field.KERNELS.get(op) if has_field(op) or is_opaque(op) else None
+    if own is None or has_field(op):
+        return own or kernels.get(op)
+    return lambda context, arrays: (own if context.field is not None else kernels.get(op) or own)(context, arrays)
 
 
 def _with_dead_slots(steps: Sequence[CompiledOp], results: SlotNumbers) -> tuple[CompiledOp, ...]:

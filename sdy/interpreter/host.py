@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from sdy.interpreter.arrays.element_types import Array, compute_dtype
+from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype
 from sdy.interpreter.failure import failure
 
 Channel = tuple[int, int]  # channel number, target device
+
+
+def kernel_key(name: str, *kinds: Iterable[tuple[DType, tuple[int, ...]]]) -> str:
+    """Return the key of a kernel among `Host.callbacks`, by its name and the types of its operands and results."""
+    return re.sub(r"[^\w.-]", "_", name) + str([[(dtype.name, *shape) for dtype, shape in each] for each in kinds])
 
 
 def _discard(text: str) -> None:
@@ -32,8 +37,9 @@ class Host:
     `infeed` holds the names of the functions that compute the next inputs, `outfeed` the values that devices wrote,
     `channels` the values sent and not yet received, `probes` the values that each probe saw, in order. `random` is the
     source of `rng`, seeded equally in every run. `callbacks` are the Python functions that callbacks of JAX call by
-    their number, and calls of `custom_partitioning` by a key. `wait_until` lets other programs run until a condition
-    holds, and returns whether it does. `iterations` counts those of all loops; there may be at most `most_iterations`.
+    their number, and calls of `custom_partitioning` and of kernels of Pallas by a key. `wait_until` lets other programs
+    run until a condition holds, and returns whether it does. `iterations` counts those of all loops; there may be at
+    most `most_iterations`.
     """
 
     write: Callable[[str], None] = _discard

@@ -26,7 +26,7 @@ from sdy.dialects.stablehlo import (
     shape,
     window,
 )
-from sdy.dialects.stablehlo.attributes.types import as_tensor
+from sdy.dialects.stablehlo.attributes.types import as_tensor, shape_of
 from sdy.interpreter.arrays.element_types import Array, dtype_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
@@ -71,6 +71,12 @@ def kernel_on_quantized(op: Operation, kernels: KernelTable) -> Kernel | None:
     """
     operands = [_quantization(value.type) for value in op.operands]
     results = [_quantization(value.type) for value in op.results]
+    for value, each in zip((*op.operands, *op.results), (*operands, *results), strict=True):
+        if each is not None and each.axis is not None:
+            sizes = shape_of(value)[each.axis : each.axis + 1]
+            if sizes != (len(each.scales),):
+                problem = f"has {len(each.scales)} scales along dim {each.axis}, of size {sum(sizes)}"
+                raise _unsupported(op, f"{problem}; a dim with a scale for each index cannot be sharded")
     if _returns_stored(op):
         return kernels.get(op)
     if moves_elements(op):

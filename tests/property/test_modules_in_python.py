@@ -84,10 +84,85 @@ def answers(program: Program) -> Iterator[str]:
             yield str(error)
 
 
+ARGUMENT = '%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
+MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>'
+MODULES = {
+    "calls": f"""{MESH}
+func.func @main({ARGUMENT}) -> tensor<8x4xf32> {{
+  %0 = call @f(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = call @f(%0) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}}
+func.func private @f(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {{
+  %0 = stablehlo.tanh %a : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}}""",
+    "a loop": f"""module @net {{ {MESH}
+func.func @main({ARGUMENT}) -> tensor<8x4xf32> {{
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %c, %x = %a) : tensor<i32>, tensor<8x4xf32>
+  cond {{
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }} do {{
+    %n = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %n : tensor<i32>
+    %y = stablehlo.sine %x : tensor<8x4xf32>
+    stablehlo.return %j, %y : tensor<i32>, tensor<8x4xf32>
+  }}
+  return %0#1 : tensor<8x4xf32>
+}} }}""",
+    "a branch": f"""{MESH}
+func.func @main({ARGUMENT}, %i: tensor<i32>) -> tensor<8x4xf32> {{
+  %0 = "stablehlo.case"(%i) ({{
+    %1 = stablehlo.sine %a : tensor<8x4xf32>
+    stablehlo.return %1 : tensor<8x4xf32>
+  }}, {{
+    stablehlo.return %a : tensor<8x4xf32>
+  }}) : (tensor<i32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}}""",
+    "a product": f"""{MESH}
+func.func @main({ARGUMENT}, %w: tensor<4x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}})
+    -> (tensor<8x8xf32>, tensor<8x4xf32>) {{
+  %0 = stablehlo.dot %a, %w : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.sine %a : tensor<8x4xf32>
+  return %0, %1 : tensor<8x8xf32>, tensor<8x4xf32>
+}}""",
+    "a manual computation": f"""{MESH}
+func.func @main({ARGUMENT}) -> tensor<8x4xf32> {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"}}, {{}}]>] out_shardings=[<@mesh, [{{"x"}}, {{}}]>]
+      manual_axes={{"x"}} (%b: tensor<2x4xf32>) {{
+    %1 = stablehlo.sine %b : tensor<2x4xf32>
+    sdy.return %1 : tensor<2x4xf32>
+  }} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = sdy.sharding_constraint %0 <@mesh, [{{}}, {{"y"}}]> : tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}}""",
+    "two results": f"""{MESH}
+func.func @main({ARGUMENT}) -> (tensor<8x2xf32>, tensor<8x2xi32>) {{
+  %0:2 = chlo.top_k(%a, k = 2) : tensor<8x4xf32> -> (tensor<8x2xf32>, tensor<8x2xi32>)
+  return %0#0, %0#1 : tensor<8x2xf32>, tensor<8x2xi32>
+}}""",
+}
+
+
+@pytest.mark.parametrize("kind", ["none", "one for all"])
+@pytest.mark.parametrize("name", MODULES)
+def test_answers_about_several_functions_and_regions(name: str, kind: str) -> None:
+    module = located_module(MODULES[name], LOCATIONS[kind])
+    check_answers(module)
+    assert Program.from_module(module).verify().verdict.value == "the same function"
+
+
 @pytest.mark.parametrize("kind", LOCATIONS)
 @pytest.mark.parametrize("seed", range(4))
 def test_answers_are_those_about_the_text(seed: int, kind: str) -> None:
-    module = located_module(random_program(seed, OPTIONS), LOCATIONS[kind])
+    check_answers(located_module(random_program(seed, OPTIONS), LOCATIONS[kind]))
+
+
+def check_answers(module: ModuleOp) -> None:
     built = Program.from_module(module)
     read = Program.from_text(print_module(module), "<module>")
     assert built.origin.text == read.origin.text

@@ -12,6 +12,7 @@ from typing_extensions import ParamSpec  # its default: most functions take an o
 from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import InternalError
+from sdy.diagnostics.user_code import require_callable
 
 R = TypeVar("R")
 P = ParamSpec("P", default=[])
@@ -33,10 +34,14 @@ class OpTable(Generic[R, P]):
     def of(
         self, *op_classes: type[OpT]
     ) -> Callable[[Callable[Concatenate[OpT, P], R]], Callable[Concatenate[OpT, P], R]]:
-        """Return a decorator that registers a function for each of `op_classes`."""
+        """Return a decorator that registers a function for each of `op_classes`.
+
+        It raises SdyError SDY-T213 for anything but a function.
+        """
 
         def register(entry: Callable[Concatenate[OpT, P], R]) -> Callable[Concatenate[OpT, P], R]:
             for op_class in op_classes:
+                require_callable(entry, f"OpTable.of({op_class.__name__})")
                 self._add(op_class, cast(Callable[Concatenate[Operation, P], R], entry))
             return entry
 
@@ -45,11 +50,11 @@ class OpTable(Generic[R, P]):
     def extend(self, table: OpTable[R, P]) -> None:
         """Add all entries of `table`, or none of them.
 
-        Raises: InternalError if this table already has an entry for one of its op classes.
+        Raises: ValueError if this table already has an entry for one of its op classes.
         """
         duplicate = next((op_class for op_class in table._entries if op_class in self._entries), None)
         if duplicate is not None:
-            raise InternalError(f"two table entries for {duplicate.__name__}")
+            raise ValueError(f"a function for {duplicate.__name__} is already registered")
         self._entries.update(table._entries)
 
     def with_entries(

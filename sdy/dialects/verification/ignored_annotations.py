@@ -12,7 +12,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, Severity, Span
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.calls import CUSTOM_PARTITIONING, CustomCallOp
 
 # The attributes of the dialect that ops, arguments and results may have.
 KNOWN = frozenset(
@@ -34,8 +34,11 @@ KNOWN = frozenset(
 )
 _FRONTEND = "frontend_attributes"
 # Parts of the targets of custom calls by which partitioners are told something, and targets that tell them nothing.
-_CALLS = ("sharding", "spmdfulltoshard", "spmdshardtofull", "xla.sdy.")
-_OTHER_CALLS = ("InspectSharding",)
+_CALLS = ("sharding", "reshard", "spmd", "xla.sdy.")
+_OTHER_CALLS = ("InspectSharding", CUSTOM_PARTITIONING)
+# The frontend attributes that are read, unless they are malformed.
+_FRONTEND_NAMES = ("xla.sdy.sharding", "xla.sdy.meshes", "xla.sdy.sharding_rule", "xla.sdy.sharding_group_id",
+    "xla.sdy.in_shardings", "xla.sdy.out_shardings", "xla.sdy.manual_axes")  # fmt: skip
 _HINT = "write its meaning with sdy.mesh and sdy.sharding, or sdy.sharding_constraint"
 
 
@@ -45,6 +48,7 @@ def ignored_annotations(module: ModuleOp) -> list[Diagnostic]:
 
 
 def _ignored(module: ModuleOp) -> Iterator[Diagnostic]:
+    yield from _of_attributes(module.attributes, "the module", span_of(module))
     for op in pre_order(module):
         if op.attributes:
             yield from _of_attributes(op.attributes, op.name, span_of(op))
@@ -75,7 +79,8 @@ def _of_attributes(attributes: Mapping[str, Attribute], owner: str, span: Span |
         elif name.endswith(_FRONTEND) and isinstance(attribute, DictionaryAttr):
             for key, value in attribute.data.items():
                 if "sharding" in key.lower() or "sdy." in key:
-                    yield _warning("SDY-P012", f"{key} = {value} of {owner} is ignored", span, _HINT)
+                    hint = None if key in _FRONTEND_NAMES else similar_name_hint(key, _FRONTEND_NAMES)
+                    yield _warning("SDY-P012", f"{key} = {value} of {owner} is ignored", span, hint or _HINT)
 
 
 def _warning(code: str, message: str, span: Span | None, hint: str) -> Diagnostic:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from sdy.compile.compiled import Compiled
@@ -30,7 +29,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.shards import check_equal_copies, unshard
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.field.numbers import Field
-from sdy.interpreter.ops.custom_calls import is_opaque
+from sdy.interpreter.ops.custom_calls import is_opaque, key_of_call
 from sdy.model.devices.placement import TensorPlacement
 from sdy.passes.rewriting.field_types import computes_floats, with_field_types
 
@@ -167,7 +166,7 @@ def exact_outcome(
             if opaque is not None:
                 raise _no_exact_form(opaque)
             return ExactOutcome(tuple(rounds), parting=runs.parting(draw, rounds[-1], is_rewritten=is_rewritten))
-    return ExactOutcome(tuple(rounds), tuple(_not_reached(program.written, runs, draws, len(rounds))))
+    return ExactOutcome(tuple(rounds), tuple(dict.fromkeys(_not_reached(program, runs, draws, len(rounds)))))
 
 
 def _numbers(runs: ExactRuns, draws: Draws) -> Iterator[int]:
@@ -179,13 +178,19 @@ def _numbers(runs: ExactRuns, draws: Draws) -> Iterator[int]:
         number += 1
 
 
-def _not_reached(written: ModuleOp, runs: ExactRuns, draws: Draws, count: int) -> Iterator[str]:
+def is_interpreted(op: Operation, program: Compiled[Any]) -> bool:
+    """Return whether an op calls a kernel of Pallas that JAX traced in this process."""
+    return is_opaque(op) and key_of_call(op) in program.origin.callbacks
+
+
+def _not_reached(program: Compiled[Any], runs: ExactRuns, draws: Draws, count: int) -> Iterator[str]:
     for op, number in runs.branches_not_taken():
         name = ("true branch", "false branch")[number] if isinstance(op, IfOp) else f"branch {number}"
         line = span_of(op)
         yield f"the {name} of the {op.name}" + (f" at line {line.line}" if line is not None else "")
-    for name in dict.fromkeys(names_of_call(op)[0] for op in pre_order(written) if is_opaque(op)):
-        yield f"the kernel of @{name}, which is taken for a function of its operands"
+    for op in filter(is_opaque, pre_order(program.written)):
+        kernel = f"the kernel of @{names_of_call(op)[0]}, which is taken for a function of its operands"
+        yield f"{kernel}, and runs in interpret mode on floats" if is_interpreted(op, program) else kernel
     if count < draws.count or draws.missing:
         yield "some values of arguments that choose a path or a place"
 

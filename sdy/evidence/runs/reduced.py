@@ -85,7 +85,7 @@ def verified(small: ReducedPrograms, program: Compiled[Any], seed: int = 0, watc
     """Run a program and its local one in sizes that were chosen. Raises: SdyError SDY-X151 if these are too large."""
     check_budget(small, program.written)
     reduced = replace(program, written=small.written, folded=small.written, local=small.local, boundary=small.boundary)
-    found = verify_sizes_as_they_are(reduced, seed, special=True, watch=watch)
+    found = verify_sizes_as_they_are(reduced, seed, special=True, interprets=False, watch=watch)
     devices = (program.mesh.device_count, small.boundary.mesh.device_count)
     counts = (len(pre_order(small.written)), len(pre_order(small.local)))
     return replace(found, sizes=ReducedSizes(small.changes, devices, *counts))

@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import enclosing_module
-from sdy.dialects.stablehlo.attributes.types import TokenType, shape_of
+from sdy.dialects.stablehlo.attributes.types import TokenType, shape_of, tensor_type_of
 from sdy.dialects.stablehlo.calls import (
     CALLBACKS,
     CUSTOM_PARTITIONING,
@@ -25,10 +25,11 @@ from sdy.dialects.stablehlo.calls import (
     names_of_call,
     ragged_all_to_all_groups,
 )
-from sdy.interpreter.arrays.element_types import Array, dtype_of_type
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, layout_of
 from sdy.interpreter.failure import failure
+from sdy.interpreter.host import kernel_key
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count
 from sdy.interpreter.ops import check
 from sdy.interpreter.ops.collectives import grid_of_devices
@@ -37,6 +38,7 @@ from sdy.interpreter.ops.lapack import ROUTINES, lapack_call
 from sdy.interpreter.ops.linalg import sorted_together
 from sdy.interpreter.ops.transfers import by_device, stack_devices
 from sdy.interpreter.user_kernels import kind_text, returned_arrays
+from sdy.model.shape import StaticShape
 
 OPERANDS = 6  # rows, result, starts, sizes, places, and the sizes that each device receives
 
@@ -129,7 +131,7 @@ def callback(op: CustomCallOp) -> Kernel:
 def custom_partitioning(op: CustomCallOp) -> Kernel:
     """Call the function that `custom_partitioning` wraps, or on shards what its partition function returns for them."""
     key = op.backend_config.data if isinstance(op.backend_config, StringAttr) else ""
-    results = [(shape_of(result), dtype_of_type(result.type)) for result in op.results]
+    results = [(shape, dtype) for dtype, shape in _kinds(op.results)]
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         function = _function_of_host(op, context, key)
@@ -197,7 +199,7 @@ def _results(function: Callable[..., object], op: CustomCallOp, arrays: Arrays) 
         raise user_code_error_at(op, "SDY-X111", action, error, hint) from error
     found = list(returned_arrays(returned))
     types = [(each.dtype, each.shape) for each in found]
-    expected = [(dtype_of_type(result.type), shape_of(result)) for result in op.results]
+    expected = _kinds(op.results)
     if types != expected:
         texts = [", ".join(kind_text(*kind) for kind in kinds) for kinds in (expected, types)]
         hint = "return one array per result, of the type that the program gives it"
@@ -223,13 +225,34 @@ def is_opaque(op: Operation) -> TypeIs[CustomCallOp]:
 
 @KERNELS.of(CustomCallOp)
 def custom_call(op: CustomCallOp) -> Kernel:
-    """Return the kernel of the target. Raises: SdyError SDY-X003 if it is unknown."""
-    target = op.call_target_name.data
+    """Return the kernel of the target; without one, that of the program of JAX that the call comes from."""
     known = _known(op)
     kernel = lapack_call(op) if known is None else known(op)
-    if kernel is None:
+    return _of_process(op) if kernel is None else kernel
+
+
+def _of_process(op: CustomCallOp) -> Kernel:
+    """Run a kernel of Pallas in interpret mode, which JAX does where the program was lowered.
+
+    The kernel raises SdyError SDY-X003 if that is another process, or another kernel has the same name and types.
+    """
+    key = key_of_call(op)
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        if key in context.host.callbacks:
+            return _kernel_of(context.host.callbacks[key], op)(context, arrays)
         names = ", ".join(f"@{name}" for name in TARGETS)
         hint = f"give it one with sdy.register_custom_call({names_of_call(op)[0]!r}, kernel); known targets: {names}, "
         hint += f"and @lapack_?..._ffi for s, d, c or z and {', '.join(ROUTINES)}"
-        raise failure("SDY-X003", f"no kernel for the custom call @{target}", hint=hint)
+        raise failure("SDY-X003", f"no kernel for the custom call @{op.call_target_name.data}", hint=hint)
+
     return kernel
+
+
+def key_of_call(op: CustomCallOp) -> str:
+    """Return the key of the kernel of a call among the functions of the process."""
+    return kernel_key(names_of_call(op)[0], _kinds(op.operands), _kinds(op.results))
+
+
+def _kinds(values: Sequence[SSAValue]) -> list[tuple[DType, StaticShape]]:
+    return [(dtype_of_type(each.type), shape_of(each)) for each in values if tensor_type_of(each) is not None]

@@ -25,8 +25,10 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, jaxpr_as_fun
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.user_code import wrong_type
 from sdy.dialects.text.source_lines import line_of_user, scope_of_name
 from sdy.interpreter.arrays.element_types import Array, DType
+from sdy.interpreter.host import kernel_key
 from sdy.jax.to_stablehlo.pytrees import Leaf, TreeSignature
 
 _PRIMITIVE = "custom_partitioning"
@@ -37,6 +39,29 @@ def custom_partitions(lowering: Any, params: Mapping[str, object]) -> dict[str, 
     calls = [equation.params for equation in equations_in(params) if equation.primitive.name == _PRIMITIVE]
     kept = (each for each in lowering.compile_args["keepalive"] or () if hasattr(each, "infer_sharding_from_operands"))
     return {str(id(each)): _CustomPartition(each, calls) for each in kept}
+
+
+def pallas_kernels(params: Mapping[str, object]) -> dict[str, Callable[..., Sequence[Array]]]:
+    """Return functions that run the kernels of Pallas in a traced call in interpret mode, by their keys.
+
+    Kernels of one name and equal types that differ otherwise are left out: a call does not say which of them it is.
+    """
+    found: dict[str, JaxprEqn | None] = {}
+    for equation in equations_in(params):
+        if equation.primitive.name == "pallas_call":
+            name: Any = equation.params["jaxpr"].debug_info.func_name
+            key = kernel_key(name, _kinds(equation.invars), _kinds(equation.outvars))
+            other = found.setdefault(key, equation)
+            found[key] = None if other is None or str(other.params) != str(equation.params) else equation
+    return {
+        key: jax.jit(partial(each.primitive.bind, **{**each.params, "interpret": True}))
+        for key, each in found.items()
+        if each is not None
+    }
+
+
+def _kinds(values: Iterable[Any]) -> list[tuple[DType, tuple[int, ...]]]:
+    return [(each.aval.dtype, each.aval.shape) for each in values]
 
 
 def equations_in(params: Mapping[str, object]) -> Iterator[JaxprEqn]:
@@ -82,6 +107,7 @@ _DEVICES_HINT = (
 
 R = TypeVar("R")
 AnyMesh = jax.sharding.Mesh | AbstractMesh
+_ABSTRACT_GPU = 'jax.sharding.AbstractDevice("NVIDIA H100", None, "gpu")'
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 _PACKAGE = Path(__file__).parents[2]
 _FILE_LINE = re.compile(r'"([^"]+)":(\d+):\d+')  # in a printed MLIR location; the first match is the innermost call
@@ -122,6 +148,8 @@ def lower(
     if platform is not None and platform not in PLATFORMS:
         hint = f"use one of {', '.join(PLATFORMS)}"
         raise SdyError(Diagnostic("SDY-T217", f"JAX cannot lower for the platform {platform!r}", hint=hint))
+    if isinstance(fn, jax.stages.Traced | jax.stages.Compiled):  # both are callable, but without their shardings
+        raise wrong_type(fn, "a function", "sdy.from_jax: fn", "pass the function, and then the arguments of a call")
     jitted: Any = fn if hasattr(fn, "trace") else jax.jit(fn)
     name = getattr(fn, "__name__", type(fn).__name__).strip("<>")
     require_arguments(fn, name, kwargs)
@@ -131,7 +159,7 @@ def lower(
         traced, meshes = traced_with_meshes(jitted.trace, args, kwargs)
         # Without the name of a platform, JAX lowers only for devices that exist.
         lowered = traced.lower(lowering_platforms=(platform or jax.export.default_export_platform(),))
-    except ValueError as error:
+    except (ValueError, NotImplementedError, RuntimeError) as error:
         problem = device_mismatch_error(fn, args, kwargs) or unsupported_error(name, str(error), meshes)
         if problem is None:
             raise
@@ -155,7 +183,7 @@ def lower(
     op_sources = tuple(_op_sources(module.operation))
     types = {name: kind for mesh in meshes for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)}
     callbacks = {str(number): each for number, each in enumerate(lowering.compile_args["host_callbacks"])}
-    callbacks |= custom_partitions(lowering, traced._params)
+    callbacks |= custom_partitions(lowering, traced._params) | pallas_kernels(traced._params)
     names = _argument_names(module)
     return Lowered(f"<{name}>", lowered.as_text(), signature, devices, op_sources, names, types, callbacks)
 
@@ -219,6 +247,9 @@ def unsupported_error(name: str, message: str, meshes: Sequence[AnyMesh]) -> Sdy
         "AbstractMesh cannot be used": simulated,
         "AbstractMesh size": f"pass jax.ShapeDtypeStruct instead of the arrays, or {simulated}",
         "Only interpret mode": 'pass platform="tpu" or platform="cuda" to sdy.from_jax, as the kernel requires',
+        "Cannot lower pallas_call": "pass compiler_params of jax.experimental.pallas.triton, or interpret=True",
+        "No supported GPU": f"name the GPU in the mesh, mesh.update(abstract_device={_ABSTRACT_GPU})",
+        "Mosaic kernels cannot": "call the kernel in jax.shard_map, whose shards it then gets",
     }
     hint = next((hint for beginning, hint in hints.items() if message.startswith(beginning)), None)
     if hint is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from io import BytesIO
+from itertools import cycle
 from typing import Any
 
 from jax.interpreters import mlir
@@ -12,11 +15,17 @@ from jax.interpreters import mlir
 _HLO: Any = import_module("jaxlib._hlo")
 _CONVERSIONS: Any = import_module("jaxlib._jax").mlir
 _STABLEHLO: Any = import_module("jaxlib.mlir.dialects.stablehlo")
+_IR: Any = import_module("jaxlib.mlir.ir")
 _XLA_ERROR: Any = import_module("jax.errors").JaxRuntimeError
+# In the header of HLO text: the results whose sharding propagation chooses.
+_OPEN_RESULTS = re.compile(r"allow_spmd_sharding_propagation_to_output=\{([a-z, ]*)\}")
 
 
-def bytecode_as_text(raw: bytes) -> str:
-    """Return the module in MLIR bytecode or in a portable artifact. Raises: ValueError with MLIR's message."""
+def bytecode_as_text(raw: bytes, change: Callable[[Any], None] = lambda _: None) -> str:
+    """Return the module in MLIR bytecode or in a portable artifact, after a change of it.
+
+    Raises: ValueError with MLIR's message.
+    """
     messages: list[str] = []
 
     def collect(diagnostic: Any) -> bool:
@@ -28,7 +37,9 @@ def bytecode_as_text(raw: bytes) -> str:
     with context:
         handler = context.attach_diagnostic_handler(collect)
         try:
-            return str(_STABLEHLO.deserialize_portable_artifact(context, raw))
+            module: Any = _STABLEHLO.deserialize_portable_artifact(context, raw)
+            change(module)
+            return str(module)
         except ValueError as error:
             raise ValueError(messages[0] if messages else str(error)) from None
         finally:
@@ -37,14 +48,13 @@ def bytecode_as_text(raw: bytes) -> str:
 
 def text_as_bytecode(text: str) -> bytes:
     """Return a module in MLIR text as bytecode. Raises: ValueError with MLIR's message."""
-    ir: Any = import_module("jaxlib.mlir.ir")
     make_context: Any = mlir.make_ir_context
     stream = BytesIO()
     with make_context() as context:
         context.allow_unregistered_dialects = True
         try:
-            ir.Module.parse(text).operation.write_bytecode(stream)
-        except ir.MLIRError as error:
+            _IR.Module.parse(text).operation.write_bytecode(stream)
+        except _IR.MLIRError as error:
             raise ValueError(str(error)) from None
     return stream.getvalue()
 
@@ -55,12 +65,34 @@ def hlo_text_as_text(hlo: str) -> str:
         proto = _HLO.hlo_module_from_text(hlo).as_serialized_hlo_module_proto()
     except _XLA_ERROR as error:
         raise ValueError(str(error)) from None
-    return hlo_proto_as_text(proto)
+    match = _OPEN_RESULTS.search(hlo.partition("\n")[0])
+    return hlo_proto_as_text(proto, [] if match is None else match[1].split(","))
 
 
-def hlo_proto_as_text(raw: bytes) -> str:
-    """Return a serialized `HloModuleProto` as StableHLO text. Raises: ValueError with XLA's message."""
+def hlo_proto_as_text(raw: bytes, is_open: Sequence[str] = ()) -> str:
+    """Return a serialized `HloModuleProto` as StableHLO text.
+
+    `is_open` says for each result, or for all of them, whether its sharding is free ("true"), which a proto does not.
+    Raises: ValueError with XLA's message.
+    """
     try:
-        return bytecode_as_text(_CONVERSIONS.hlo_to_stablehlo(raw))
+        return bytecode_as_text(
+            _CONVERSIONS.hlo_to_stablehlo(raw), lambda module: _open_results(module, cycle(is_open or ("false",)))
+        )
     except _XLA_ERROR as error:
         raise ValueError(str(error)) from None
+
+
+def _open_results(module: Any, is_open: Iterable[str]) -> None:
+    """Remove the HLO shardings of free results, which the conversion takes from the op that computes them.
+
+    With the annotations of Shardy, a result has a sharding only by `@xla.sdy.FuncResultSharding`.
+    """
+    has_shardy = "xla.sdy.meshes" in str(module.operation.attributes)
+    for func in module.body:
+        if str(func.attributes["sym_name"]) == '"main"' and "res_attrs" in func.attributes:
+            entries = [{each.name: each.attr for each in entry} for entry in func.attributes["res_attrs"]]
+            for entry, free in zip(entries, is_open, strict=False):
+                if has_shardy or free.strip() == "true":
+                    entry.pop("mhlo.sharding", None)
+            func.attributes["res_attrs"] = _IR.ArrayAttr.get([_IR.DictAttr.get(each) for each in entries])

@@ -18,7 +18,8 @@ from sdy.model.devices.hlo_sharding import HloSharding
 HLO_SHARDING = "mhlo.sharding"
 FRONTEND = "mhlo.frontend_attributes"
 SHARDY = "xla.sdy."  # begins the names of frontend attributes that hold an attribute of `sdy` as text
-_METADATA = re.compile(r"\s+metadata=\{[^{}]*\}")
+_METADATA = re.compile(r"\s+metadata=\{(?:[^{}]|\{[^{}]*\})*\}")
+_SHARD_GROUP = re.compile(r"\s+shard_as (\d+)")
 _ELEMENT = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
 
 Attributes = Mapping[str, Attribute]
@@ -45,6 +46,18 @@ def _read_shardings(text: str) -> tuple[HloSharding, ...]:
         return tuple(map(read_hlo_sharding, elements))
     except NotationError as error:
         raise UnreadableError(error.message) from None
+
+
+def without_shard_group(attributes: Attributes) -> tuple[Attributes, int | None]:
+    """Return the attributes with an HLO sharding without its `shard_as N`, and the number of this group, if it has one.
+
+    All tensors of the group are sharded alike.
+    """
+    written = attributes.get(HLO_SHARDING)
+    match = _SHARD_GROUP.search(written.data) if isinstance(written, StringAttr) else None
+    if match is None:
+        return attributes, None
+    return {**attributes, HLO_SHARDING: StringAttr(_SHARD_GROUP.sub("", match.string))}, int(match[1])
 
 
 def shardy_attribute(attributes: Attributes, name: str) -> Attribute | None:

@@ -4,8 +4,9 @@
     after   sdy.mesh @mesh = <["_axis_0"=2]>    %0 = sdy.sharding_constraint %a <@mesh, [{}, {"_axis_0"}]> : ...
 
 Read: `mhlo.sharding` and the frontend attributes `xla.sdy.*` of arguments, results and ops; the custom calls
-`@Sharding`, `@xla.sdy.FuncResultSharding`, and the borders of manual computations. Of two annotations of one value,
-that of Shardy is exact, and is the one that is read. An annotation that no mesh expresses stays as it is.
+`@Sharding`, whose groups (`shard_as 1`) are those of `sdy.sharding_group`, `@xla.sdy.ShardingGroup`,
+`@xla.sdy.FuncResultSharding`, and the borders of manual computations. Of two annotations of one value, that of Shardy
+is exact, and is the one that is read. An annotation that no mesh expresses stays as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TupleType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
@@ -31,11 +32,12 @@ from sdy.dialects.sdy.attrs import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from sdy.dialects.sdy.ops import MeshOp, ShardingConstraintOp
+from sdy.dialects.sdy.ops import MeshOp, ShardingConstraintOp, ShardingGroupOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import SHARDING, set_function_result_sharding
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.dialects.stablehlo.tokens import GetTupleElementOp, TupleOp
 from sdy.model.devices.hlo_sharding import (
     HloSharding,
     Maximal,
@@ -47,12 +49,14 @@ from sdy.model.devices.hlo_sharding import (
 )
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
+from sdy.model.sharding_update import fully_closed, fully_open
 from sdy.passes.import_.hlo_annotations import (
     Attributes,
     UnreadableError,
     hlo_shardings,
     shardy_attribute,
     without_annotations,
+    without_shard_group,
 )
 from sdy.passes.import_.import_manual_computations import (
     ENTRIES,
@@ -61,7 +65,7 @@ from sdy.passes.import_.import_manual_computations import (
     is_sharding_call,
 )
 from sdy.passes.rewriting.call_graph import UniqueNames
-from sdy.passes.rewriting.insertion import erase, replace_op
+from sdy.passes.rewriting.insertion import erase, insert_before, replace_op
 from sdy.passes.rewriting.op_order import forget_order
 
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([\d, ]*)\]")
@@ -82,7 +86,49 @@ class ImportHloShardingsPass(ModulePass):
 def import_hlo_shardings(module: ModuleOp) -> None:
     """Express the annotations of XLA in a module by meshes and shardings; those that cannot be expressed stay."""
     forget_order(module)
+    _remove_tuples(module)
     _Import(module).run()
+
+
+def _remove_tuples(module: ModuleOp) -> None:
+    """Replace elements of tuples by values, and calls that return a tuple, as in HLO, by calls with several results."""
+    main = functions_of(module).get(MAIN)
+    if main is not None:
+        _return_elements(main)
+    for element in ops_of(module, GetTupleElementOp):
+        owner = element.operand.owner
+        if isinstance(owner, TupleOp):
+            replace_uses(element.results[0], owner.operands[element.index.value.data])
+            erase(element)
+    for made in reversed([*ops_of(module, TupleOp)]):
+        if made.results[0].first_use is None:
+            erase(made)
+    for call in ops_of(module, CustomCallOp):
+        kind = call.results[0].type if len(call.results) == 1 else None
+        if isinstance(kind, TupleType):
+            uses = [use.operation for use in call.results[0].uses]
+            elements = [each for each in uses if isinstance(each, GetTupleElementOp)]
+            if len(elements) < len(uses):
+                continue
+            types, stated = kind.types.data, call.attributes
+            new = CustomCallOp.create(
+                operands=call.operands, result_types=types, properties=call.properties, attributes=stated
+            )
+            insert_before(call, new)
+            for each in elements:
+                replace_uses(each.results[0], new.results[each.index.value.data])
+                erase(each)
+            erase(call)
+
+
+def _return_elements(main: FuncOp) -> None:
+    """Let a function that returns one tuple, as front ends of HLO write it, return its elements."""
+    for end in ops_of(main, ReturnOp):
+        owner = end.operands[0].owner if len(end.operands) == 1 else None
+        if isinstance(owner, TupleOp) and (main.res_attrs is None or len(owner.operands) == 1):
+            end.operands = owner.operands
+            types = [each.type for each in owner.operands]
+            main.properties["function_type"] = FunctionType.from_lists(main.function_type.inputs.data, types)
 
 
 class _Import:
@@ -126,7 +172,7 @@ class _Import:
         is_annotated = False
         for attributes in self._all_attributes():
             try:
-                found = hlo_shardings(attributes)
+                found = hlo_shardings(without_shard_group(attributes)[0])
             except UnreadableError:
                 continue
             is_annotated |= bool(found)
@@ -169,7 +215,8 @@ class _Import:
             return None
         if len(written) == 1:
             written *= len(types)
-        if not types or len(written) != len(types) or not self._mesh.axes:
+        is_given = any(hlo is not Untiled.UNKNOWN for hlo in written)
+        if not types or len(written) != len(types) or not self._mesh.axes or not is_given:
             return None
         found = [self._sharding(hlo, each, in_manual) for hlo, each in zip(written, types, strict=True)]
         known = [self._with_open_dims(sharding, attributes) for sharding in found if sharding is not None]
@@ -177,6 +224,8 @@ class _Import:
 
     def _sharding(self, hlo: HloSharding, value_type: Attribute, in_manual: bool) -> TensorSharding | None:
         rank = rank_of_type(value_type)
+        if hlo is Untiled.UNKNOWN:
+            return fully_open(self._name, rank)
         if isinstance(hlo, Maximal):
             return None
         found = sharding_of_hlo(hlo, self._mesh, rank, in_manual=in_manual)
@@ -242,18 +291,35 @@ class _Import:
         in_manual = _is_in_manual(op)
         found = self._shardings(attributes, types, in_manual=in_manual)
         if isinstance(op, CustomCallOp) and op.call_target_name.data in (_CONSTRAINT, _RESULT):
+            attributes, group = without_shard_group(attributes)
+            if group is not None and op.next_op is not None:
+                found = self._shardings(attributes, types, in_manual=in_manual)
+                insert_before(op.next_op, ShardingGroupOp(op.results[0], group))
             if found is not None and len(op.operands) == 1:
                 self._convert_constraint(op, found[0])
             elif _says_nothing(attributes, in_manual=in_manual):
                 replace_uses(op.results[0], op.operands[0])
                 erase(op)
             return
+        if isinstance(op, CustomCallOp) and op.call_target_name.data == _GROUP and not types:
+            self._convert_group(op)
+            return
+        if isinstance(op, CustomCallOp) and found is None:
+            found = _on_one_device(attributes)
         if found is not None and SHARDING not in op.attributes:
             op.attributes = without_annotations(op.attributes, "sharding")
             op.attributes[SHARDING] = TensorShardingPerValueAttr(found)
         elif _says_nothing(attributes, in_manual=in_manual):
             op.attributes = without_annotations(op.attributes)
         self._convert_rule(op)
+
+    def _convert_group(self, op: CustomCallOp) -> None:
+        try:
+            group = shardy_attribute(op.attributes, "sharding_group_id")
+        except UnreadableError:
+            return
+        if isinstance(group, IntegerAttr) and len(op.operands) == 1:
+            replace_op(op, ShardingGroupOp(op.operands[0], group.value.data))
 
     def _convert_rule(self, op: Operation) -> None:
         try:
@@ -276,7 +342,7 @@ class _Import:
             replace_op(op, ShardingConstraintOp(op.operands[0], sharding))
 
 
-_CONSTRAINT, _RESULT = "Sharding", "xla.sdy.FuncResultSharding"
+_CONSTRAINT, _RESULT, _GROUP = "Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.ShardingGroup"
 
 
 def _attributes(op: object) -> Attributes:
@@ -290,6 +356,16 @@ def _is_in_manual(op: Operation) -> bool:
     while parent is not None and not isinstance(parent, ManualComputationOp | FuncOp):
         parent = parent.parent_op()
     return isinstance(parent, ManualComputationOp) or (isinstance(parent, FuncOp) and parent.sym_name.data != MAIN)
+
+
+def _on_one_device(attributes: Attributes) -> tuple[TensorSharding, ...] | None:
+    """Return the sharding of a call that runs on one device, as JAX writes it for callbacks; None for other calls."""
+    try:
+        found = hlo_shardings(attributes)
+    except UnreadableError:
+        return None
+    first = found[0] if len(found) == 1 else None
+    return (fully_closed(Mesh((), (first.device,)), 0),) if isinstance(first, Maximal) else None
 
 
 def _says_nothing(attributes: Attributes, *, in_manual: bool = False) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, TypeGuard
 
-from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -25,7 +25,6 @@ from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops, ops_in, ops_of
 from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.dialects.stablehlo.tokens import GetTupleElementOp, TupleOp
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.call_graph import callee_name, calls_in
 from sdy.passes.rewriting.insertion import erase, insert_before
@@ -86,9 +85,6 @@ class _Computation:
 
 def import_manual_computations(module: ModuleOp, borders_of: Callable[[CustomCallOp], Borders | None]) -> None:
     """Convert all manual computations whose borders `borders_of` can read, and inline the functions that they call."""
-    for call in ops_of(module, CustomCallOp):
-        if _has_target(call, ENTRIES | EXITS):
-            _untuple(call)
     # A conversion inlines functions, in which there may be manual computations too, so the others are found anew.
     while any(_convert(module, computation, borders_of) for computation in _all_computations(module)):
         pass
@@ -99,29 +95,6 @@ def _all_computations(module: ModuleOp) -> Iterator[_Computation]:
     for block in dict.fromkeys(call.parent for call in calls):
         if block is not None:
             yield from _computations(block)
-
-
-def _untuple(call: CustomCallOp) -> None:
-    """Replace a call that returns a tuple, as in HLO, by one with several results."""
-    for operand in call.operands:
-        for use in list(operand.uses):
-            if isinstance(use.operation, TupleOp) and use.operation.results[0].first_use is None:
-                erase(use.operation)
-    result = call.results[0]
-    elements = [use.operation for use in result.uses]
-    if isinstance(result.type, TupleType) and all(isinstance(each, GetTupleElementOp) for each in elements):
-        new = CustomCallOp.create(
-            operands=call.operands,
-            result_types=result.type.types.data,
-            properties=call.properties,
-            attributes=call.attributes,
-        )
-        insert_before(call, new)
-        for each in elements:
-            if isinstance(each, GetTupleElementOp):
-                replace_uses(each.results[0], new.results[each.index.value.data])
-                erase(each)
-        erase(call)
 
 
 def _computations(block: Block) -> list[_Computation]:

@@ -281,8 +281,9 @@ def _shape_of_result(op: Operation, index: int) -> tuple[int, ...] | None:
     value_type = op.results[index].type
     shape = static_shape(value_type)
     if shape is None and isinstance(value_type, ShapedType | TupleType):
+        hint = "use several values" if isinstance(value_type, TupleType) else "lower the program for concrete sizes"
         message = f"propagation expected tensors of static shape and no tuples, got a result of type {value_type}"
-        raise SdyError(Diagnostic("SDY-T103", message, span_of(op), hint="lower the program for concrete sizes"))
+        raise SdyError(Diagnostic("SDY-T103", message, span_of(op), hint=hint))
     return shape
 
 
