@@ -11,8 +11,8 @@ memory, block by block, and skips the blocks that the mask leaves empty.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from math import prod
@@ -66,23 +66,30 @@ def visible_share(flow: ValueFlow, select: Step, scores: frozenset[int]) -> floa
         return max(seen, 1) / SAMPLES
 
     try:
-        count = DEVICES if _differs_by_device(flow, select.operands[0]) else 1
-        return max(share_on(number * PRIME) for number in range(count))
+        return max(map(share_on, _different_devices(flow, select.operands[0])))
     except UnknownValueError:
         return 1.0
 
 
-def _differs_by_device(flow: ValueFlow, value: int) -> bool:
-    """Return whether a value is computed from the number of the device."""
+def _different_devices(flow: ValueFlow, value: int) -> Iterable[int]:
+    """Return one device of each kind: devices of a kind compute a value from equal scalars.
+
+    Raises: UnknownValueError if a scalar depends on data.
+    """
     pending, seen = [value], {value}
+    scalars: list[int] = []
     while pending:
-        step = flow.producers.get(pending.pop())
-        if step is not None:
-            if isinstance(step.op, PartitionIdOp):
-                return True
-            pending.extend(each for each in step.operands if each not in seen)
+        step = flow.producers.get(each := pending.pop())
+        if static_shape(flow.types[each]) == ():
+            scalars.append(each)
+        elif step is not None:
+            pending.extend(operand for operand in step.operands if operand not in seen)
             seen.update(step.operands)
-    return False
+    kinds: dict[tuple[Number, ...], int] = {}
+    for device in range(0, DEVICES * PRIME, PRIME):
+        evaluator = _Evaluator(flow, device)
+        kinds.setdefault(tuple(evaluator.element(scalar, ()) for scalar in scalars), device)
+    return kinds.values()
 
 
 def _point(number: int, shape: Sequence[int]) -> Index:
@@ -135,9 +142,17 @@ class _Evaluator:
 
     flow: ValueFlow
     device: int
+    _scalars: dict[int, Number] = field(default_factory=dict[int, Number])
 
     def element(self, value: int, index: Index) -> Number:
         """Return an element of a value. Raises: UnknownValueError if it depends on data."""
+        if index:
+            return self._computed(value, index)
+        if value not in self._scalars:
+            self._scalars[value] = self._computed(value, index)
+        return self._scalars[value]
+
+    def _computed(self, value: int, index: Index) -> Number:
         step = self.flow.producers.get(value)
         if step is None:
             raise UnknownValueError
