@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 
+import jax
 from support.measured.errors import error_table
 from support.measured.page import written_page
 from support.measured.pricing import Priced, priced
@@ -47,4 +48,5 @@ def main(arguments: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     gc.disable()  # what tracing makes lives on in caches anyway
+    jax.config.update("jax_traceback_in_locations_limit", 0)  # nobody reads the lines of these programs
     sys.exit(main(sys.argv[1:]))

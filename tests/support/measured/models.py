@@ -113,9 +113,11 @@ class Attention:
             kind.add("k", "dhc", model, self.kv_heads, self.channels)
             kind.add("v", "dhc", model, self.kv_heads, self.channels)
         kind.add("out", "hcd", self.heads, self.channels, model)
-        kind.add("q_norm", "-", self.channels)
-        kind.add("k_norm", "-", self.channels)
-        kind.add("attention_norm_after", "-", model)
+        if self.has_norms:
+            kind.add("q_norm", "-", self.channels)
+            kind.add("k_norm", "-", self.channels)
+        if self.has_norm_after:
+            kind.add("attention_norm_after", "-", model)
 
         def run(w: Tensors, x: Array, _: Array) -> Array:
             layout = kind.layout
@@ -192,7 +194,8 @@ class Mlp:
     def add_to(self, kind: LayerKind, model: int) -> None:
         """Add this part to a kind of layers."""
         kind.add("mlp_norm", "-", model)
-        kind.add("mlp_norm_after", "-", model)
+        if self.has_norm_after:
+            kind.add("mlp_norm_after", "-", model)
         if self.hidden:
             if self.is_gated and kind.layout.tensor:
                 kind.add("gate_up", "ndf", 2, model, self.hidden)

@@ -183,13 +183,13 @@ def _with_named_input(layer: Callable[[Array, dict[str, Array]], Array], x: Arra
 
 
 def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Array) -> tuple[Array, Array, Array]:
-    """Return a weight and its moments after a step of the optimizer of a row."""
+    """Return a weight and its moments after a step of the optimizer of a row, written with few constants."""
     gradient = gradient.astype(jnp.float32)
     if row["optimizer"] == "sgd":
         return weight - 1e-3 * gradient, first, second
-    new = (0.9 * first + 0.1 * gradient).astype(first.dtype)
-    square = 0.95 * second + 0.05 * gradient * gradient
-    return weight - 1e-3 * (new / (jnp.sqrt(square) + 1e-8) + 0.1 * weight), new, square
+    new = (first + 0.1 * (gradient - first)).astype(first.dtype)
+    square = second + 0.05 * (gradient * gradient - second)
+    return 0.9999 * weight - 1e-3 * (new * jax.lax.rsqrt(square)), new, square
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +211,9 @@ class Step:
         gradients = self._gradients_of_devices if self.model.layout.manual else partial(_gradients, self.model)
         found = gradients(tensors, tokens, targets, routes)
         if not self.row["model"].startswith("qwen3-0.6b"):
-            norm = jnp.sqrt(sum(jnp.sum(jnp.square(each)) for each in jax.tree.leaves(found)))
-            found = jax.tree.map(lambda each: each * jnp.minimum(1.0, 1.0 / norm), found)
+            norm = jnp.sqrt(sum(jnp.sum(each * each) for each in jax.tree.leaves(found)))
+            scale = jnp.minimum(1.0, 1.0 / norm)
+            found = jax.tree.map(lambda each: each * scale, found)
         leaves, tree = jax.tree.flatten(tensors)
         moments = (jax.tree.leaves(each) for each in (first, second, found))
         new = [updated(self.row, *each) for each in zip(leaves, *moments, strict=True)]
@@ -294,20 +295,22 @@ def _gradients(model: Model, tensors: Pytree, tokens: Array, targets: Array, rou
     return jax.lax.scan(added, zero, (tokens, targets))[0]
 
 
-# The columns that no program depends on. Rows that agree in all others have the same program.
+# The columns that no program depends on, or only through its layout and what it recomputes.
 _NOT_IN_PROGRAM = frozenset(
     (
         *("id", "machine", "topology", "attention", "step_seconds", "seconds_from", "tokens_per_second_per_device"),
         *("tflops_per_device", "rate_counts", "count_check", "source", "confidence", "remark", "chips"),
-        "virtual_stages",
+        *("virtual_stages", "devices", "micro_batch_per_device", "scan_layers", "weight_dtype"),
+        *("sharding", "quantization", "remat", "activation_dtype", *MESH_AXES),
     )
 )
-_programs: dict[tuple[str, ...], sdy.Program[object]] = {}
+_programs: dict[object, sdy.Program[object]] = {}
 
 
 def program_of(row: Row) -> sdy.Program[object]:
-    """Return the program of the step of a row. Raises: KeyError if its family has no program."""
-    key = tuple(cell for column, cell in row.cells.items() if column not in _NOT_IN_PROGRAM)
+    """Return the program of the step of a row; rows of equal programs share it."""
+    cells = tuple(cell for column, cell in row.cells.items() if column not in _NOT_IN_PROGRAM)
+    key = layout_of(row), Recomputation.of(row), cells
     if key not in _programs:
         _programs[key] = _lowered(Step.of(row))
     return _programs[key]
