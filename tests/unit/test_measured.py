@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.measured.__main__ import main
 from support.measured.errors import error_groups, ordered_pairs, summary
-from support.measured.pricing import Priced, priced
+from support.measured.pricing import NoProgramError, Priced, priced
 from support.measured.published import Row, published_rows
 from support.measured.training import Recomputation, layout_of, program_of
 
@@ -62,6 +62,17 @@ def test_a_folder_is_priced_and_the_page_written(tmp_path: Path, capsys: pytest.
             {"key_proj", "value_proj"},
             {"layer_input", "mlpwo"},
         ),
+        (
+            "saved: layer input (device), attention output and MLP output (both offloaded to host); rest recomputed",
+            {"layer_input"},
+            {"context", "mlpwo"},
+        ),
+        (
+            "saved: layer input, MLP (expert) output, both offloaded to host; rest recomputed",
+            set[str](),
+            {"layer_input", "mlpwo"},
+        ),
+        ("saved: layer input, gate and up projections; rest recomputed", {"layer_input", "mlpwi_0", "mlpwi_1"}, set()),
     ],
 )
 def test_what_is_stored_of_a_layer_is_read_from_the_text(text: str, device: set[str], host: set[str]) -> None:
@@ -92,6 +103,8 @@ def test_tensor_parallelism_shards_the_sequence_between_blocks() -> None:
     ("family", "cells"),
     [
         ("gpt3", {"tied": "1"}),
+        ("gemma2", {}),  # a family without an entry
+        ("olmoe", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2"}),
         ("gemma3", {"model_details": "5 of 6 layers local (window 512), every 6th global", "layers": "6"}),
         ("qwen3-moe", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2", "model_details": "qk norm"}),
         ("deepseek", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2"}),
@@ -131,9 +144,30 @@ def test_the_sequence_of_megatron_is_divided_so_that_devices_have_equally_much_t
     assert shared.attention_seconds == pytest.approx(alone.attention_seconds, rel=0.1)  # 4 times as much, on 4 devices
 
 
-def test_rows_without_a_program_have_no_price() -> None:
-    assert priced(row(family="qwen3.5")) is None
-    assert priced(row(machine="abacus")) is None
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"machine": "abacus"}, "sdy has no machine abacus"),
+        ({"model_details": "3 of 4 layers are gated delta nets"}, "gated delta nets have no program"),
+        ({"global_batch": "3"}, "its program cannot be built: IndivisibleError"),
+        ({"optimizer_state_dtype": "float32", "d_model": "wide"}, "its program cannot be built: ValueError"),
+    ],
+)
+def test_a_row_without_a_program_is_named_with_the_reason(
+    cells: dict[str, str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(NoProgramError, match=reason):
+        priced(row(**cells))
+    write(tmp_path, "steps.csv", STEP | cells)
+    page = tmp_path / "measured.md"
+    assert main([str(tmp_path), "--write", str(page)]) == 0
+    assert f"tiny: {reason}" in capsys.readouterr().out
+    assert f"1 rows ({reason}" in page.read_text(encoding="utf-8")
+
+
+def test_an_op_without_published_shapes_has_no_time() -> None:
+    with pytest.raises(NoProgramError, match="the shapes of flash_attention_2 are not published"):
+        priced(Row("rooflines.csv", {"op": "flash_attention_2", "machine": "h100", "dtype": "float16"}))
 
 
 def test_errors_are_grouped_and_pairs_ordered() -> None:

@@ -5,7 +5,7 @@ Rates, memory and links are those of data sheets, as in the scaling book of JAX 
 * TPU: the pages "TPU v4" to "TPU7x" of cloud.google.com/tpu/docs. Links of v5p and tpu7x: 1,200 GB/s a chip over six
   links in both directions; the book rounds v5p to 90 GB/s a link. DCN: 25 GB/s a host (v5e), 6.25 GB/s a chip (v5p).
 * NVIDIA: data sheets of A100, H100, H200, DGX B200, DGX B300, GB200 and GB300 NVL72; dense rates.
-* AMD: data sheet of MI300X. Amazon: architecture pages of Trainium2 in awsdocs-neuron.
+* AMD: data sheets of MI300X and MI355X. Amazon: architecture pages of Trainium2 in awsdocs-neuron.
 
 What kernels and collectives reach was fitted to groups of published measurements (docs/measured.md):
 
@@ -16,6 +16,7 @@ What kernels and collectives reach was fitted to groups of published measurement
 * GPU: cuBLASLt products of 1024 to 32768 rows and BabelStream on a100, h100, h200 and gb200; NCCL all-reduces of 1 KB
   to 8 GB on nodes of a100, h100, h200 and gb200; fits of all-gathers and all-to-alls on up to 16 nodes of h100
   (meta-pytorch/autoparallel). Machines without measurements have the numbers of the one that is nearest.
+* Products of 4-bit floats: six on gb200, of 1024 to 32768 rows.
 * Flash attention: FlashAttention 3 and cuDNN on h100 with a causal mask; cuDNN 9.13 on b200 (together.ai, the page of
   FlashAttention 4); on TPU, 26 steps of llama and gemma. gb300 computes exponentials twice as fast as gb200 and draws
   more power: its shares are those of eight steps of llama, of which each half is within 6 % in the median.
@@ -58,7 +59,17 @@ _A100 = Kernels(
 _HOPPER = replace(
     _A100, start_seconds=4e-6, hbm_efficiency=0.87, matrix_efficiency=0.7, tile_units=132, attention=(0.6, 0.48)
 )
-_BLACKWELL = replace(_HOPPER, start_seconds=1e-6, matrix_efficiency=0.6, tile_units=148, attention=(0.55, 0.45))
+_BLACKWELL = replace(
+    _HOPPER,
+    start_seconds=1e-6,
+    matrix_efficiency=0.6,
+    float4_efficiency=0.77,
+    float4_start_seconds=6e-6,
+    tile_units=148,
+    attention=(0.55, 0.45),
+)
+_GB300 = replace(_BLACKWELL, matrix_efficiency=0.75, attention=(0.7, 0.55))
+_MI300X = replace(_HOPPER, tile_units=304, matrix_efficiency=0.55)
 
 
 def _tpu_rates(bits16: float, int8: float, float8: float = 0.0) -> MatrixRates:
@@ -91,6 +102,7 @@ _NVLINK = Switch(
     ramp_bytes=20e6,
 )
 _NVLINK5 = replace(_NVLINK, node_bandwidth=9e11, reduction_bandwidth=4.4e11, ramp_bytes=1e8)
+_XGMI = replace(_NVLINK, node_bandwidth=4.48e11, efficiency=0.75, reduction_bandwidth=0.0, ramp_seconds=0.0)
 _HOPPER_RATES = MatrixRates(int8=1.979e15, float8=1.979e15, bits16=9.89e14, bits32=4.95e14)
 # Cubes of 4x4x4 are joined by optical switches, which close an axis whose size is a multiple of 4 to a ring. Of v5e and
 # v6e, only an axis of a full pod, 16x16, is a ring.
@@ -194,19 +206,37 @@ HARDWARE = {
             8e12,
             279e9,
             MatrixRates(int8=1.65e14, float8=5e15, bits16=2.5e15, bits32=1.25e15, float4=1.5e16),
-            replace(_BLACKWELL, matrix_efficiency=0.75, attention=(0.7, 0.55)),
+            _GB300,
             2e11,
             error=0.34,
+        ),
+        Hardware(
+            "b300",
+            replace(_NVLINK5, network_bandwidth=1e11),
+            7.7e12,
+            270e9,
+            MatrixRates(int8=1.5e14, float8=4.5e15, bits16=2.25e15, bits32=1.125e15, float4=1.35e16),
+            _GB300,
+            5e10,
         ),
         # Seven links of 64 GB/s each way join a device to every other one of its node; 75 % of that is usable
         # (rocm.blogs.amd.com, mi300x-rccl-xgmi).
         Hardware(
             "mi300x",
-            replace(_NVLINK, node_bandwidth=4.48e11, efficiency=0.75, reduction_bandwidth=0.0, ramp_seconds=0.0),
+            _XGMI,
             5.3e12,
             192e9,
             MatrixRates(int8=2.615e15, float8=2.615e15, bits16=1.307e15, bits32=6.54e14),
-            replace(_HOPPER, tile_units=304, matrix_efficiency=0.55),
+            _MI300X,
+            6.4e10,
+        ),
+        Hardware(
+            "mi355x",
+            replace(_XGMI, node_bandwidth=5.376e11),
+            8e12,
+            288e9,
+            MatrixRates(int8=5.033e15, float8=5.033e15, bits16=2.517e15, bits32=1.258e15, float4=1.007e16),
+            replace(_MI300X, tile_units=256),
             6.4e10,
         ),
         # A 4x4 torus of chips in an instance; four of them are a 4x4x4 torus.

@@ -275,9 +275,9 @@ def kind_of_layers(count: int, layout: Layout, model: int, *parts: Part) -> Laye
 
 
 def kinds_of_layers(row: Row, layout: Layout) -> list[LayerKind]:
-    """Return the kinds of layers of the model in a row. Raises: KeyError if its family has no program."""
+    """Return the kinds of layers of the model in a row; of a family without an entry, the usual ones."""
     sizes = Sizes.of(row)
-    groups = _FAMILIES[row["family"]](sizes, row)
+    groups = _FAMILIES.get(row["family"], _sparse if sizes.experts else _llama)(sizes, row)
     return [kind_of_layers(count, layout, sizes.model, *parts) for count, parts in groups if count]
 
 
@@ -344,12 +344,9 @@ def _llama4(sizes: Sizes, row: Row) -> Groups:
 
 
 _FAMILIES: dict[str, Callable[[Sizes, Row], Groups]] = {
-    "llama": _llama,
     "gpt3": _gpt3,
     "gemma3": _gemma,
     "gemma4": _gemma,
-    "qwen3-moe": _sparse,
-    "mixtral": _sparse,
     "gpt-oss": _gpt_oss,
     "deepseek": _deepseek,
     "llama4": _llama4,

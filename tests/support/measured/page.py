@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from support.measured.errors import error_groups, ordered_pairs, summary
@@ -11,13 +11,14 @@ from support.measured.pricing import Priced
 TEMPLATE = Path(__file__).with_name("page.md")
 
 
-def written_page(found: Sequence[Priced], missing: int) -> str:
-    """Return the page."""
+def written_page(found: Sequence[Priced], missing: Mapping[str, int]) -> str:
+    """Return the page; `missing` counts the rows without a time by the reason."""
     rows = [
         f"| {name} | {count} | {middle:+.0%} | {size:.0%} | {most:.0%} |"
         for name, group in error_groups(found)
         for count, middle, size, most in [summary(group)]
     ]
     right, pairs = ordered_pairs(found)
+    reasons = "; ".join(f"{count} rows ({reason})" for reason, count in missing.items()) or "none"
     text = TEMPLATE.read_text(encoding="utf-8")
-    return text.format(rows="\n".join(rows), right=right, pairs=pairs, missing=missing)
+    return text.format(rows="\n".join(rows), right=right, pairs=pairs, missing=reasons)

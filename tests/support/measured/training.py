@@ -7,6 +7,7 @@ Rows of pipelines become the step of one stage, without the idle share of the pi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +36,10 @@ class Recomputation:
 
     @staticmethod
     def of(row: Row) -> Recomputation:
-        """Return what a row says."""
+        """Return what a row says: `saved: layer input, out projection (both offloaded to host); rest recomputed`.
+
+        A place in parentheses is that of all names since the place before; without one, they stay on the device.
+        """
         text = row["remat"]
         if text.startswith(("none", "not stated")):
             return Recomputation(everything=True)
@@ -44,27 +48,30 @@ class Recomputation:
         if "all matrix products" in text:
             names = ("query_proj", "key_proj", "value_proj", "out_proj", "mlpwi_0", "mlpwi_1", "mlpwo")
             return Recomputation(names)
-        found = Recomputation()
-        for part in text.removeprefix("saved").split(";")[0].split(" and " if "and k and v" not in text else "\0"):
-            names = tuple(name for words, name in _SAVED if any(word in part for word in words))
-            is_host = "host" in part or "all offloaded" in text or "both offloaded" in text
-            found = replace(found, host=found.host + names) if is_host else replace(found, device=found.device + names)
-        if "k and v projections (device)" in text:
-            return Recomputation(("key_proj", "value_proj"), ("layer_input", "mlpwo"))
-        if "layer input (device)" in text:
-            return Recomputation((), ("context", "mlpwo"))
+        found, saved, start = Recomputation(), text.split(";")[0], 0
+        for place in (*_PLACE.finditer(saved), None):
+            part = saved[start : place.start() if place else None]
+            names = tuple(name for name, words in _SAVED.items() if re.search(words, part))
+            if place and "host" in place[0]:
+                found = replace(found, host=found.host + names)
+            else:
+                found = replace(found, device=found.device + names)
+            start = place.end() if place else len(saved)
         return found
 
 
-_SAVED = (
-    (("layer input",), "layer_input"),
-    (("q, k, v", "q proj"), "query_proj"),
-    (("q, k, v", "k and v"), "key_proj"),
-    (("q, k, v", "k and v"), "value_proj"),
-    (("attention output",), "context"),
-    (("out projection",), "out_proj"),
-    (("MLP output", "expert) output"), "mlpwo"),
-)
+_PLACE = re.compile(r"\([^()]*\b(?:host|device)\b[^()]*\)|, (?:both|all) offloaded to host")
+_SAVED = {
+    "layer_input": "layer input",
+    "query_proj": "q, k, v|qkv|q proj",
+    "key_proj": "q, k, v|qkv|k and v|k proj",
+    "value_proj": "q, k, v|qkv|k and v|v proj",
+    "context": "attention output",
+    "out_proj": "out proj",
+    "mlpwi_0": "gate|mlpwi",
+    "mlpwi_1": "up proj|gate and up|mlpwi",
+    "mlpwo": "MLP (?:[(]expert[)] )?output|down proj",
+}
 
 
 def layout_of(row: Row) -> Layout:
@@ -77,8 +84,9 @@ def layout_of(row: Row) -> Layout:
         return tuple(axis for axis in axes if axis in present)
 
     is_megatron = row["sharding"].startswith("megatron")
-    fp8 = row["quantization"].startswith(("fp8", "mxfp8", "float8", "nvfp4"))
-    kind = jnp.int8 if row["quantization"].startswith("int8") else jnp.float8_e4m3fn if fp8 else jnp.bfloat16
+    narrow = {"int8": jnp.int8, "nvfp4": jnp.float4_e2m1fn, "fp4": jnp.float4_e2m1fn}
+    narrow |= dict.fromkeys(("fp8", "mxfp8", "float8"), jnp.float8_e4m3fn)
+    kind = next((kind for name, kind in narrow.items() if row["quantization"].startswith(name)), jnp.bfloat16)
     activation = jnp.float32 if row["activation_dtype"] == "float32" else jnp.bfloat16
     product_type = kind if activation == jnp.bfloat16 else jnp.float32
     travels_narrow = "all-gathers in float8" in row["quantization"] or "tensorwise" in row["quantization"]
