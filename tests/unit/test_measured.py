@@ -72,7 +72,11 @@ def test_a_folder_is_priced_and_the_page_written(tmp_path: Path, capsys: pytest.
             set[str](),
             {"layer_input", "mlpwo"},
         ),
-        ("saved: layer input, gate and up projections; rest recomputed", {"layer_input", "mlpwi_0", "mlpwi_1"}, set()),
+        (
+            "saved: layer input, gate and up projections; rest recomputed",
+            {"layer_input", "mlpwi_0", "mlpwi_1"},
+            set[str](),
+        ),
     ],
 )
 def test_what_is_stored_of_a_layer_is_read_from_the_text(text: str, device: set[str], host: set[str]) -> None:

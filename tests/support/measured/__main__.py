@@ -11,6 +11,7 @@ from pathlib import Path
 from time import process_time
 
 import jax
+
 from support.measured.errors import error_table
 from support.measured.page import written_page
 from support.measured.pricing import NoProgramError, Priced, priced
