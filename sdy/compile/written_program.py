@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.compile.compiled import Compiled, compiled, is_worth_its_memory
+from sdy.compile.compiled import Compiled, compiled, is_worth_its_memory, unfolded
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import PropagatedProgram, propagated_program
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.module_text import make_context
 from sdy.passes.manager.pass_options import pass_of, passes_of
 
 if TYPE_CHECKING:
@@ -23,7 +26,15 @@ if TYPE_CHECKING:
     from sdy.cost.program_cost import ProgramCost
     from sdy.interpreter.arrays.element_types import Array
 
+LARGE = 1500  # ops
+LARGE_AS_JIT = 4000  # the same if programs are priced without the communication optimizer, which takes most of the time
 R = TypeVar("R", default="list[Array]")
+
+
+def is_large(module: ModuleOp, *, as_jit: bool = False) -> bool:
+    """Return whether partitioning a program takes so long that only few candidates are partitioned."""
+    most = LARGE_AS_JIT if as_jit else LARGE
+    return sum(1 for _ in islice(module.walk(), most + 1)) > most
 
 
 @dataclass(frozen=True)
@@ -68,22 +79,27 @@ class WrittenProgram(Generic[R]):
 
         The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine. So it is
         also tried with the latency of the machine as the price of a collective, and without it reshards are planned, or
-        follow the fixed schedule of Shardy. No time of the returned program, with or without overlap, is longer than
-        without the optimizer and with planned reshards. Of several, it has the least time without overlap, then the
-        least memory; a program that holds more than 1.1 times the memory is taken only if it is faster by as much.
+        follow the fixed schedule of Shardy. The price and the schedule are not tried in programs of more than 1,500
+        ops. No time of the returned program, with or without overlap, is longer than without the optimizer and with
+        planned reshards. Of several, it has the least time without overlap, then the least memory; a program that holds
+        more than 1.1 times the memory is taken only if it is faster by as much.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
         from sdy.cost.machine_layout import latency_in_bytes
         from sdy.cost.machines.file import resolve_hardware
+        from sdy.cost.program_cost import cost_of
 
         machine = resolve_hardware(on)
         optimized, plain = self._with_optimizer(is_on=True), self._with_optimizer(is_on=False)
         compiled, cost = optimized.partition(), optimized.cost(machine)
         if compiled.textbook is None and cost.bytes_sent:
             return optimized  # it cannot be partitioned without the optimizer, or by passes of the user alone
-        limit = plain.cost(machine)
+        if compiled.textbook is None:
+            limit = plain.cost(machine)
+        else:
+            limit = cost_of(unfolded(copy_with_regions(compiled.textbook), make_context()), compiled.mesh, machine)
         candidates = [(cost, optimized), (limit, plain)]
-        if limit.bytes_sent:
+        if limit.bytes_sent and not is_large(self.module):
             latency = round(latency_in_bytes(compiled.mesh, machine.network))
             few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
             scheduled = replace(plain, options=replace(plain.options, plan_reshards=False))

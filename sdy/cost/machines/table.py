@@ -5,7 +5,7 @@ Rates, memory and links are those of data sheets, as in the scaling book of JAX 
 * TPU: the pages "TPU v4" to "TPU7x" of cloud.google.com/tpu/docs. Links of v5p and tpu7x: 1,200 GB/s a chip over six
   links in both directions; the book rounds v5p to 90 GB/s a link. DCN: 25 GB/s a host (v5e), 6.25 GB/s a chip (v5p).
 * NVIDIA: data sheets of A100, H100, H200, DGX B200, DGX B300, GB200 and GB300 NVL72; dense rates.
-* AMD: data sheets of MI300X and MI355X. Amazon: architecture pages of Trainium2 in awsdocs-neuron.
+* AMD: data sheet of MI300X. Amazon: architecture pages of Trainium2 in awsdocs-neuron.
 
 What kernels and collectives reach was fitted to groups of published measurements (docs/measured.md):
 
@@ -69,7 +69,6 @@ _BLACKWELL = replace(
     attention=(0.55, 0.45),
 )
 _GB300 = replace(_BLACKWELL, matrix_efficiency=0.75, attention=(0.7, 0.55))
-_MI300X = replace(_HOPPER, tile_units=304, matrix_efficiency=0.55)
 
 
 def _tpu_rates(bits16: float, int8: float, float8: float = 0.0) -> MatrixRates:
@@ -102,7 +101,6 @@ _NVLINK = Switch(
     ramp_bytes=20e6,
 )
 _NVLINK5 = replace(_NVLINK, node_bandwidth=9e11, reduction_bandwidth=4.4e11, ramp_bytes=1e8)
-_XGMI = replace(_NVLINK, node_bandwidth=4.48e11, efficiency=0.75, reduction_bandwidth=0.0, ramp_seconds=0.0)
 _HOPPER_RATES = MatrixRates(int8=1.979e15, float8=1.979e15, bits16=9.89e14, bits32=4.95e14)
 # Cubes of 4x4x4 are joined by optical switches, which close an axis whose size is a multiple of 4 to a ring. Of v5e and
 # v6e, only an axis of a full pod, 16x16, is a ring.
@@ -223,20 +221,11 @@ HARDWARE = {
         # (rocm.blogs.amd.com, mi300x-rccl-xgmi).
         Hardware(
             "mi300x",
-            _XGMI,
+            replace(_NVLINK, node_bandwidth=4.48e11, efficiency=0.75, reduction_bandwidth=0.0, ramp_seconds=0.0),
             5.3e12,
             192e9,
             MatrixRates(int8=2.615e15, float8=2.615e15, bits16=1.307e15, bits32=6.54e14),
-            _MI300X,
-            6.4e10,
-        ),
-        Hardware(
-            "mi355x",
-            replace(_XGMI, node_bandwidth=5.376e11),
-            8e12,
-            288e9,
-            MatrixRates(int8=5.033e15, float8=5.033e15, bits16=2.517e15, bits32=1.258e15, float4=1.007e16),
-            replace(_MI300X, tile_units=256),
+            replace(_HOPPER, tile_units=304, matrix_efficiency=0.55),
             6.4e10,
         ),
         # A 4x4 torus of chips in an instance; four of them are a 4x4x4 torus.
