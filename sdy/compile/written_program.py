@@ -16,6 +16,7 @@ from sdy.compile.compiled import Compiled, compiled, is_worth_its_memory, unfold
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import PropagatedProgram, propagated_program
+from sdy.cost.traffic import sends_of
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.module_text import make_context
@@ -79,10 +80,11 @@ class WrittenProgram(Generic[R]):
 
         The optimizer minimizes the bytes sent, which may take more collectives and more time on a machine. So it is
         also tried with the latency of the machine as the price of a collective, and without it reshards are planned, or
-        follow the fixed schedule of Shardy. The price and the schedule are not tried in programs of more than 1,500
-        ops. No time of the returned program, with or without overlap, is longer than without the optimizer and with
-        planned reshards. Of several, it has the least time without overlap, then the least memory; a program that holds
-        more than 1.1 times the memory is taken only if it is faster by as much.
+        follow the fixed schedule of Shardy. No time of the returned program, with or without overlap, is longer than
+        without the optimizer and with planned reshards. Of several, it has the least time without overlap, then the
+        least memory; a program that holds more than 1.1 times the memory is taken only if it is faster by as much.
+        In programs of more than 1,500 ops, the optimizer is on if it sends fewer bytes in no more collectives; else
+        times decide, but the price and the schedule are not tried.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
         from sdy.cost.machine_layout import latency_in_bytes
@@ -91,7 +93,12 @@ class WrittenProgram(Generic[R]):
 
         machine = resolve_hardware(on)
         optimized, plain = self._with_optimizer(is_on=True), self._with_optimizer(is_on=False)
-        compiled, cost = optimized.partition(), optimized.cost(machine)
+        compiled, few_candidates = optimized.partition(), is_large(self.module)
+        if few_candidates and compiled.textbook is not None:
+            ours, theirs = sends_of(compiled.local), sends_of(compiled.textbook)
+            if ours.bytes < theirs.bytes and ours.runs <= theirs.runs:
+                return optimized
+        cost = optimized.cost(machine)
         if compiled.textbook is None and cost.bytes_sent:
             return optimized  # it cannot be partitioned without the optimizer, or by passes of the user alone
         if compiled.textbook is None:
@@ -99,7 +106,7 @@ class WrittenProgram(Generic[R]):
         else:
             limit = cost_of(unfolded(copy_with_regions(compiled.textbook), make_context()), compiled.mesh, machine)
         candidates = [(cost, optimized), (limit, plain)]
-        if limit.bytes_sent and not is_large(self.module):
+        if limit.bytes_sent and not few_candidates:
             latency = round(latency_in_bytes(compiled.mesh, machine.network))
             few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
             scheduled = replace(plain, options=replace(plain.options, plan_reshards=False))

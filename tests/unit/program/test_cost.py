@@ -81,6 +81,9 @@ def test_where_latency_dominates_a_program_is_optimized_for_fewer_collectives() 
 def test_a_large_program_is_not_optimized_for_fewer_collectives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdy.compile.written_program.LARGE", 1)
     assert PROGRAM.optimized_for("tpu_v5e").cost("tpu_v5e") == PROGRAM.cost("tpu_v5e")
+    (file,) = (path for path in EXAMPLES if path.stem == "matmul_case4")  # fewer bytes in more collectives are slower
+    plain = sdy.load(file).without_optimizer().cost("tpu_v5e")
+    assert sdy.load(file).optimized_for("tpu_v5e").cost("tpu_v5e") == plain != sdy.load(file).cost("tpu_v5e")
 
 
 def test_a_cost_without_the_optimizer_is_that_of_the_program_partitioned_so() -> None:
