@@ -141,6 +141,19 @@ def test_gradients_of_megatron_are_summed_once_a_step_and_tokens_exchanged_in_ea
     assert runs["all-to-all", '{"expert"}'] == 4 * 4 * 4  # layers, micro-batches, there and back in both passes
 
 
+def test_devices_of_tensor_parallelism_divide_the_tokens_of_experts() -> None:
+    cells = MEGATRON | {"data": "1", "micro_batches": "1", "layers": "1"}
+    sent = [
+        sum(
+            each.bytes_sent
+            for each in program_of(row(**cells, tensor=tensor)).cost("gb200").collectives
+            if each.kind.value == "all-to-all"
+        )
+        for tensor in ("1", "2")
+    ]
+    assert sent[1] == pytest.approx(sent[0] / 2)
+
+
 def test_the_sequence_of_megatron_is_divided_so_that_devices_have_equally_much_to_do() -> None:
     cells = {"family": "llama", "experts": "", "data": "1", "expert": "1", "context": "4", "sequence": "16384"}
     alone = program_of(row(**MEGATRON | cells | {"context": "1", "sequence": "8192", "devices": "1"})).cost("gb200")

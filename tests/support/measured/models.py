@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import jax
@@ -206,14 +206,18 @@ class Mlp:
             kind.add("down", "fd", self.hidden, model)
         if self.experts:
             kind.add("router", "d-", model, self.experts)
-            kind.add("expert_gate", "edf", self.experts, model, self.expert_hidden)
-            kind.add("expert_up", "edf", self.experts, model, self.expert_hidden)
-            kind.add("expert_down", "efd", self.experts, self.expert_hidden, model)
+            hidden = "-" if kind.layout.divides_tokens_of_experts else "f"
+            kind.add("expert_gate", f"ed{hidden}", self.experts, model, self.expert_hidden)
+            kind.add("expert_up", f"ed{hidden}", self.experts, model, self.expert_hidden)
+            kind.add("expert_down", f"e{hidden}d", self.experts, self.expert_hidden, model)
 
         def run(w: Tensors, x: Array, routes: Array) -> Array:
-            y = kind.layout.whole(self.norm(x, w["mlp_norm"]))
+            normed = self.norm(x, w["mlp_norm"])
+            y = kind.layout.whole(normed)
             out = self._dense(kind, w, y) if self.hidden else jnp.zeros_like(x)
-            if self.experts:
+            if self.experts and kind.layout.divides_tokens_of_experts:
+                out += self._sparse_by_device(kind, w, kind.layout.residual(normed), routes)
+            elif self.experts:
                 out += self._sparse(kind, w, y, routes)
             out = named(kind.layout.residual(out), "mlpwo")
             if self.has_norm_after:
@@ -255,6 +259,15 @@ class Mlp:
         weight = jax.vmap(lambda of, at: of[at])(shares.max(-1), tokens)
         weighted = back * weight[..., None].astype(back.dtype)
         return jax.vmap(lambda zero, at, value: zero.at[at].add(value))(jnp.zeros_like(y), tokens, weighted)
+
+    def _sparse_by_device(self, kind: LayerKind, w: Tensors, y: Array, routes: Array) -> Array:
+        """Send the tokens of each device of `tensor`, which are a part of the sequence, to experts that are whole."""
+        (axis,), (batch, length, model) = kind.layout.tensor, y.shape
+        parts = kind.layout.mesh.shape[axis]
+        alone = replace(kind, layout=replace(kind.layout, tensor=(), between_blocks=()))
+        split = y.reshape(batch, parts, length // parts, model).swapaxes(0, 1)
+        out = jax.vmap(lambda part: self._sparse(alone, w, part, routes), spmd_axis_name=axis)(split)
+        return out.swapaxes(0, 1).reshape(y.shape)
 
     def _exchanged(self, layout: Layout, rows: Array, split: int, joined: int) -> Array:
         """Send the rows of experts to the devices of a manual axis that have the experts, or back."""
