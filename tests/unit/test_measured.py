@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.measured.__main__ import main
-from support.measured.errors import error_groups, ordered_pairs, summary
+from support.measured.errors import error_groups, halves, ordered_pairs, summary
 from support.measured.pricing import NoProgramError, Priced, priced
 from support.measured.published import Row, published_rows
 from support.measured.training import Recomputation, layout_of, program_of
@@ -192,6 +192,10 @@ def test_errors_are_grouped_and_pairs_ordered() -> None:
     assert (one.error, other.error) == (pytest.approx(0.1), pytest.approx(-0.25))
     count, middle, size, most = summary([one, other])
     assert (count, middle, size, most) == (2, pytest.approx(-0.075), pytest.approx(0.175), pytest.approx(0.25))
+    assert halves([one, other]) is None
+    parts = halves([Priced(row(id=str(number)), 0.01 + number / 1000) for number in range(12)])
+    assert parts is not None
+    assert 0 < parts[0] < 1.1 > parts[1] > 0
     assert ordered_pairs([one, other]) == (1, 1)
     assert ordered_pairs([one, Priced(other.row, 0.001)]) == (0, 1)
     assert [name for name, _ in error_groups([one])] == [
