@@ -121,19 +121,12 @@ _A100_SWITCH = Switch(
 )
 _XGMI = replace(_NVLINK, node_bandwidth=4.48e11, efficiency=0.75, reduction_bandwidth=0.0, ramp_seconds=0.0)
 _NVLINK5 = replace(_NVLINK, node_bandwidth=9e11, reduction_bandwidth=4.4e11, ramp_bytes=1e8)
+_B300_NODE = replace(_NVLINK5, network_bandwidth=1e11)
+_GB200_RACK, _GB300_RACK = replace(_NVLINK5, node_size=72), replace(_B300_NODE, node_size=72)
 _HOPPER_RATES = MatrixRates(int8=1.979e15, float8=1.979e15, bits16=9.89e14, bits32=4.95e14)
 _TPU7X_TORUS = replace(_torus(3, 1e11, 4, 18432, 6.25e9), devices_per_chip=2, chip_bandwidth=6e11)
-_ERRORS = {
-    "tpu_v5p": 0.26,
-    "tpu_v5e": 0.17,
-    "tpu_v6e": 0.17,
-    "tpu7x": 0.28,
-    "h100": 0.37,
-    "h200": 0.11,
-    "b200": 0.64,
-    "gb200": 0.38,
-    "gb300": 0.34,
-}
+_TPU_ERRORS = {"tpu_v5p": 0.26, "tpu_v5e": 0.17, "tpu_v6e": 0.17, "tpu7x": 0.28}
+_ERRORS = _TPU_ERRORS | {"h100": 0.37, "h200": 0.11, "b200": 0.64, "gb200": 0.38, "gb300": 0.34}
 # Each with its network, bytes a second and bytes of HBM, matrix rates, kernels, and bytes a second to the host.
 # Cubes of 4x4x4 are joined by optical switches, which close an axis whose size is a multiple of 4 to a ring. Of v5e and
 # v6e, only an axis of a full pod, 16x16, is a ring.
@@ -162,27 +155,9 @@ HARDWARE = {
         Hardware("h100", _NVLINK, 3.35e12, 80e9, _HOPPER_RATES, _HOPPER, 5e10),
         Hardware("h200", _NVLINK, 4.8e12, 141e9, _HOPPER_RATES, _HOPPER, 5e10),
         Hardware("b200", _NVLINK5, 8e12, 180e9, _gpu_rates(2.25e15, float4=9e15), _B200, 5e10),
-        Hardware(
-            "gb200", replace(_NVLINK5, node_size=72), 8e12, 186e9, _gpu_rates(2.5e15, float4=1e16), _BLACKWELL, 2e11
-        ),
-        Hardware(
-            "gb300",
-            replace(_NVLINK5, node_size=72, network_bandwidth=1e11),
-            8e12,
-            279e9,
-            _gpu_rates(2.5e15, int8=1.65e14, float4=1.5e16),
-            _GB300,
-            2e11,
-        ),
-        Hardware(
-            "b300",
-            replace(_NVLINK5, network_bandwidth=1e11),
-            7.7e12,
-            270e9,
-            _gpu_rates(2.25e15, int8=1.5e14, float4=1.35e16),
-            _GB300,
-            5e10,
-        ),
+        Hardware("gb200", _GB200_RACK, 8e12, 186e9, _gpu_rates(2.5e15, float4=1e16), _BLACKWELL, 2e11),
+        Hardware("gb300", _GB300_RACK, 8e12, 279e9, _gpu_rates(2.5e15, int8=1.65e14, float4=1.5e16), _GB300, 2e11),
+        Hardware("b300", _B300_NODE, 7.7e12, 270e9, _gpu_rates(2.25e15, int8=1.5e14, float4=1.35e16), _GB300, 5e10),
         # Seven links of 64 GB/s each way join a device to every other one of its node; 75 % of that is usable
         # (rocm.blogs.amd.com, mi300x-rccl-xgmi).
         Hardware("mi300x", _XGMI, 5.3e12, 192e9, _gpu_rates(1.307e15, float8=2.615e15), _MI300X, 6.4e10),
