@@ -179,7 +179,7 @@ def test_a_row_without_a_program_is_named_with_the_reason(
     page = tmp_path / "measured.md"
     assert main([str(tmp_path), "--write", str(page)]) == 0
     assert f"tiny: {reason}" in capsys.readouterr().out
-    assert f"1 rows ({reason}" in page.read_text(encoding="utf-8")
+    assert f"1 ({reason}" in page.read_text(encoding="utf-8")
 
 
 def test_an_op_without_published_shapes_has_no_time() -> None:

@@ -19,7 +19,7 @@ def written_page(found: Sequence[Priced], missing: Mapping[str, int]) -> str:
         for count, middle, size, most in [summary(group)]
     ]
     right, pairs = ordered_pairs(found)
-    reasons = "; ".join(f"{count} rows ({reason})" for reason, count in missing.items()) or "none"
+    reasons = "; ".join(f"{count} ({reason})" for reason, count in missing.items()) or "none"
     text = TEMPLATE.read_text(encoding="utf-8")
     return text.format(rows="\n".join(rows), right=right, pairs=pairs, missing=reasons)
 
