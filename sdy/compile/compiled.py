@@ -53,8 +53,8 @@ class Compiled(ShardedBoundary[R]):
     `written` is the module of the user. `folded` is the module on global shapes, with shardings and sdy collectives, in
     which one function stands for all repetitions of a layer. `local` is the plain StableHLO module that each device
     runs. `boundary` has the shardings of arguments and results. `trace` has the steps of the propagation, if they were
-    recorded. `textbook` is what each device sends if each op is lowered by itself, without the communication optimizer,
-    as XLA does it; None if that was not tried.
+    recorded. `textbook` is the local program if each op is lowered by itself, without the communication optimizer, as
+    XLA does it, with repeated layers folded; None if that was not tried.
     """
 
     written: ModuleOp
@@ -65,7 +65,10 @@ class Compiled(ShardedBoundary[R]):
     options: CompileOptions = DEFAULT
     remarks: tuple[Diagnostic, ...] = ()
     trace: TracedPropagation | None = field(default=None, repr=False)
-    textbook: Sends | None = None
+    textbook: ModuleOp | None = field(default=None, repr=False)
+    _costs: dict[Hardware, ProgramCost] = field(
+        default_factory=dict["Hardware", "ProgramCost"], init=False, repr=False, compare=False
+    )
 
     @property
     def mesh(self) -> Mesh:
@@ -148,8 +151,11 @@ class Compiled(ShardedBoundary[R]):
         from sdy.cost.machines.file import resolve_hardware
         from sdy.cost.program_cost import cost_of
 
-        free = None if free_bytes is None else byte_count(free_bytes)
-        return cost_of(self.local, self.boundary.mesh, resolve_hardware(on), free)
+        machine = resolve_hardware(on)
+        free = machine.hbm_bytes if free_bytes is None else byte_count(free_bytes)
+        if machine not in self._costs:
+            self._costs[machine] = cost_of(self.local, self.boundary.mesh, machine)
+        return replace(self._costs[machine], free_bytes=free)
 
     def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
         """Return a function of global JAX arrays that runs the local program on JAX devices, in one `shard_map`.
@@ -201,14 +207,14 @@ def compiled(
 class Partitioned:
     """A program with collectives on global shapes, and as each device runs it, with the options that made it.
 
-    `textbook` is what each device sends without the communication optimizer; None if that was not tried.
+    `textbook` is the local program without the communication optimizer, with folded layers; None if that was not tried.
     """
 
     folded: ModuleOp
     local: ModuleOp
     options: CompileOptions
     context: SdyContext
-    textbook: Sends | None = None
+    textbook: ModuleOp | None = None
 
 
 MOST_HELD = 1.1  # of what devices hold without the optimizer, unless it saves as large a factor of the price
@@ -223,8 +229,9 @@ def is_worth_its_memory(price: float, peak: int, other_price: float, other_peak:
 
 
 class _Use(NamedTuple):
-    """The bytes that a program of one device sends, and the most that it holds at once."""
+    """A program of one device, the bytes that it sends, and the most that it holds at once."""
 
+    local: ModuleOp
     sends: Sends
     peak: int
 
@@ -254,10 +261,10 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     local = _lowered_layers(propagated, context, options)
     sends = sends_of(local)
     without = None if alternative is None or not sends.bytes else _use_of(*alternative)
-    textbook = None if without is None else without.sends
-    saved = None if without is None else _Use(sends, peak_bytes(local)).saved_by(without)
+    textbook = None if without is None else without.local
+    saved = None if without is None else _Use(local, sends, peak_bytes(local)).saved_by(without)
     if saved is None or alternative is None:
-        return Partitioned(propagated, _unfolded(local, context), options, context, textbook)
+        return Partitioned(propagated, unfolded(local, context), options, context, textbook)
     plain, original = alternative
     other_context = make_context()
     other_context.diagnostics += before
@@ -274,7 +281,7 @@ def _use_of(options: CompileOptions, propagated: ModuleOp) -> _Use | None:
         run_passes(make_context(), trial, [*options.partitions()[1], options.lowers()], verify_each=False)
     except SdyError:
         return None  # an op that is supported only after the optimizer has rewritten it
-    return _Use(sends_of(trial), peak_bytes(trial))
+    return _Use(trial, sends_of(trial), peak_bytes(trial))
 
 
 def lowered(global_module: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> ModuleOp:
@@ -282,7 +289,7 @@ def lowered(global_module: ModuleOp, context: SdyContext, options: CompileOption
 
     Raises: SdyError at the first op that cannot run on shards.
     """
-    return _unfolded(_lowered_layers(global_module, context, options), context)
+    return unfolded(_lowered_layers(global_module, context, options), context)
 
 
 def _lowered_layers(global_module: ModuleOp, context: SdyContext, options: CompileOptions) -> ModuleOp:
@@ -296,7 +303,8 @@ def _lowered_layers(global_module: ModuleOp, context: SdyContext, options: Compi
     return local
 
 
-def _unfolded(local: ModuleOp, context: SdyContext) -> ModuleOp:
+def unfolded(local: ModuleOp, context: SdyContext) -> ModuleOp:
+    """Unfold the repeated layers of a local program, in place, and return it."""
     run_passes(context, local, [UnfoldLayersPass()], verify_each=False)
     return local
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.compile.compiled import Compiled, compiled, is_worth_its_memory
+from sdy.compile.compiled import Compiled, compiled, is_worth_its_memory, unfolded
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import PropagatedProgram, propagated_program
+from sdy.cost.traffic import sends_of
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.module_text import make_context
 from sdy.passes.manager.pass_options import pass_of, passes_of
 
 if TYPE_CHECKING:
@@ -23,7 +27,15 @@ if TYPE_CHECKING:
     from sdy.cost.program_cost import ProgramCost
     from sdy.interpreter.arrays.element_types import Array
 
+LARGE = 1500  # ops
+LARGE_AS_JIT = 4000  # the same if programs are priced without the communication optimizer, which takes most of the time
 R = TypeVar("R", default="list[Array]")
+
+
+def is_large(module: ModuleOp, *, as_jit: bool = False) -> bool:
+    """Return whether partitioning a program takes so long that only few candidates are partitioned."""
+    most = LARGE_AS_JIT if as_jit else LARGE
+    return sum(1 for _ in islice(module.walk(), most + 1)) > most
 
 
 @dataclass(frozen=True)
@@ -71,19 +83,30 @@ class WrittenProgram(Generic[R]):
         follow the fixed schedule of Shardy. No time of the returned program, with or without overlap, is longer than
         without the optimizer and with planned reshards. Of several, it has the least time without overlap, then the
         least memory; a program that holds more than 1.1 times the memory is taken only if it is faster by as much.
+        In programs of more than 1,500 ops, the optimizer is on if it sends fewer bytes in no more collectives; else
+        times decide, but the price and the schedule are not tried.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
         from sdy.cost.machine_layout import latency_in_bytes
         from sdy.cost.machines.file import resolve_hardware
+        from sdy.cost.program_cost import cost_of
 
         machine = resolve_hardware(on)
         optimized, plain = self._with_optimizer(is_on=True), self._with_optimizer(is_on=False)
-        compiled, cost = optimized.partition(), optimized.cost(machine)
+        compiled, few_candidates = optimized.partition(), is_large(self.module)
+        if few_candidates and compiled.textbook is not None:
+            ours, theirs = sends_of(compiled.local), sends_of(compiled.textbook)
+            if ours.bytes < theirs.bytes and ours.runs <= theirs.runs:
+                return optimized
+        cost = optimized.cost(machine)
         if compiled.textbook is None and cost.bytes_sent:
             return optimized  # it cannot be partitioned without the optimizer, or by passes of the user alone
-        limit = plain.cost(machine)
+        if compiled.textbook is None:
+            limit = plain.cost(machine)
+        else:
+            limit = cost_of(unfolded(copy_with_regions(compiled.textbook), make_context()), compiled.mesh, machine)
         candidates = [(cost, optimized), (limit, plain)]
-        if limit.bytes_sent:
+        if limit.bytes_sent and not few_candidates:
             latency = round(latency_in_bytes(compiled.mesh, machine.network))
             few = replace(optimized, options=replace(optimized.options, collective_bytes=latency))
             scheduled = replace(plain, options=replace(plain.options, plan_reshards=False))

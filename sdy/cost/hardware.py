@@ -101,6 +101,8 @@ class Kernels:
     gather_efficiency: float = 1.0  # the share of that which gathers and scatters of rows reach
     matrix_efficiency: float = 1.0  # the share of the rate that large products reach
     grouped_efficiency: float = 1.0  # the share of that of many small products in one, such as those of experts
+    float4_efficiency: float = 1.0  # the share of the rate that large products of 4-bit floats reach
+    float4_start_seconds: float = 0.0  # of such a product, beside that of a kernel
     unhidden: float = 0.0  # the share of the shorter of arithmetic and memory accesses of a kernel that is not hidden
     tile: tuple[int, int, int] = (1, 1, 1)
     tile_units: int = 1

@@ -118,11 +118,15 @@ def compute_seconds(
         return 0.0
     kernels = hardware.kernels
     rate = rate_of(operand_type, hardware.rates)
-    efficiency = kernels.attention[work.attention - 1] if work.attention else kernels.matrix_efficiency
+    has_float4 = hardware.rates.float4 and rate == hardware.rates.float4
+    efficiency = kernels.float4_efficiency if has_float4 else kernels.matrix_efficiency
+    if work.attention:
+        efficiency = kernels.attention[work.attention - 1]
     if product is not None and product.matrices > 1 and not work.attention:
         efficiency *= kernels.grouped_efficiency
     padding = 1.0 if product is None else padding_of(product, kernels, is_fused=bool(work.attention))
-    return flops * work.flops * padding / (rate * efficiency)
+    start = kernels.float4_start_seconds if has_float4 else 0.0
+    return flops * work.flops * padding / (rate * efficiency) + start
 
 
 def padding_of(product: Product, kernels: Kernels, *, is_fused: bool) -> float:

@@ -452,7 +452,8 @@ class Program(WrittenProgram[R]):
         """
         if not self.origin.argument_names:
             return None
-        return self.partition().textbook or sends_of(self.without_optimizer().partition().local)
+        found = self.partition().textbook
+        return sends_of(self.without_optimizer().partition().local if found is None else found)
 
     @cached_property
     @garbage_collection_paused()

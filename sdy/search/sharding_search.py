@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from time import monotonic
 
 from xdsl.dialects.builtin import ModuleOp
@@ -43,8 +42,6 @@ from sdy.search.transfer_costs import Objective
 
 Price = Callable[[ModuleOp], ProgramCost]
 
-LARGE = 1500  # ops
-LARGE_AS_JIT = 4000  # the same if programs are priced without the communication optimizer, which takes most of the time
 MAX_SOLUTIONS = 3  # for one objective; each has less memory than the one before
 SMALL_GAIN = 0.02  # the fraction of the goal that more annotations must save
 GAIN_OF_CONSTRAINTS = 0.05  # the fraction that constraints must save: they are lines inside of a model
@@ -356,9 +353,3 @@ class ShardingSearch:
     def _is_better(self, candidate: Candidate, other: Candidate) -> bool:
         score = self.request.score
         return score(candidate.cost) < score(other.cost) * (1 - LEAST_GAIN)
-
-
-def is_large(module: ModuleOp, *, as_jit: bool = False) -> bool:
-    """Return whether partitioning a program takes so long that only few candidates are partitioned."""
-    most = LARGE_AS_JIT if as_jit else LARGE
-    return sum(1 for _ in islice(module.walk(), most + 1)) > most

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from support.measured.__main__ import main
-from support.measured.errors import error_groups, ordered_pairs, summary
-from support.measured.pricing import Priced, priced
+from support.measured.errors import error_groups, halves, ordered_pairs, summary
+from support.measured.pricing import NoProgramError, Priced, priced
 from support.measured.published import Row, published_rows
 from support.measured.training import Recomputation, layout_of, program_of
 
@@ -62,6 +62,21 @@ def test_a_folder_is_priced_and_the_page_written(tmp_path: Path, capsys: pytest.
             {"key_proj", "value_proj"},
             {"layer_input", "mlpwo"},
         ),
+        (
+            "saved: layer input (device), attention output and MLP output (both offloaded to host); rest recomputed",
+            {"layer_input"},
+            {"context", "mlpwo"},
+        ),
+        (
+            "saved: layer input, MLP (expert) output, both offloaded to host; rest recomputed",
+            set[str](),
+            {"layer_input", "mlpwo"},
+        ),
+        (
+            "saved: layer input, gate and up projections; rest recomputed",
+            {"layer_input", "mlpwi_0", "mlpwi_1"},
+            set[str](),
+        ),
     ],
 )
 def test_what_is_stored_of_a_layer_is_read_from_the_text(text: str, device: set[str], host: set[str]) -> None:
@@ -92,6 +107,8 @@ def test_tensor_parallelism_shards_the_sequence_between_blocks() -> None:
     ("family", "cells"),
     [
         ("gpt3", {"tied": "1"}),
+        ("gemma2", {}),  # a family without an entry
+        ("olmoe", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2"}),
         ("gemma3", {"model_details": "5 of 6 layers local (window 512), every 6th global", "layers": "6"}),
         ("qwen3-moe", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2", "model_details": "qk norm"}),
         ("deepseek", {"experts": "8", "top_k": "2", "d_ff_expert": "128", "layers": "2"}),
@@ -124,6 +141,19 @@ def test_gradients_of_megatron_are_summed_once_a_step_and_tokens_exchanged_in_ea
     assert runs["all-to-all", '{"expert"}'] == 4 * 4 * 4  # layers, micro-batches, there and back in both passes
 
 
+def test_devices_of_tensor_parallelism_divide_the_tokens_of_experts() -> None:
+    cells = MEGATRON | {"data": "1", "micro_batches": "1", "layers": "1"}
+    sent = [
+        sum(
+            each.bytes_sent
+            for each in program_of(row(**cells, tensor=tensor)).cost("gb200").collectives
+            if each.kind.value == "all-to-all"
+        )
+        for tensor in ("1", "2")
+    ]
+    assert sent[1] == pytest.approx(sent[0] / 2)
+
+
 def test_the_sequence_of_megatron_is_divided_so_that_devices_have_equally_much_to_do() -> None:
     cells = {"family": "llama", "experts": "", "data": "1", "expert": "1", "context": "4", "sequence": "16384"}
     alone = program_of(row(**MEGATRON | cells | {"context": "1", "sequence": "8192", "devices": "1"})).cost("gb200")
@@ -131,9 +161,30 @@ def test_the_sequence_of_megatron_is_divided_so_that_devices_have_equally_much_t
     assert shared.attention_seconds == pytest.approx(alone.attention_seconds, rel=0.1)  # 4 times as much, on 4 devices
 
 
-def test_rows_without_a_program_have_no_price() -> None:
-    assert priced(row(family="qwen3.5")) is None
-    assert priced(row(machine="abacus")) is None
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"machine": "abacus"}, "sdy has no machine abacus"),
+        ({"model_details": "3 of 4 layers are gated delta nets"}, "gated delta nets have no program"),
+        ({"global_batch": "3"}, "its program cannot be built: IndivisibleError"),
+        ({"optimizer_state_dtype": "float32", "d_model": "wide"}, "its program cannot be built: ValueError"),
+    ],
+)
+def test_a_row_without_a_program_is_named_with_the_reason(
+    cells: dict[str, str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(NoProgramError, match=reason):
+        priced(row(**cells))
+    write(tmp_path, "steps.csv", STEP | cells)
+    page = tmp_path / "measured.md"
+    assert main([str(tmp_path), "--write", str(page)]) == 0
+    assert f"tiny: {reason}" in capsys.readouterr().out
+    assert f"1 ({reason}" in page.read_text(encoding="utf-8")
+
+
+def test_an_op_without_published_shapes_has_no_time() -> None:
+    with pytest.raises(NoProgramError, match="the shapes of flash_attention_2 are not published"):
+        priced(Row("rooflines.csv", {"op": "flash_attention_2", "machine": "h100", "dtype": "float16"}))
 
 
 def test_errors_are_grouped_and_pairs_ordered() -> None:
@@ -141,6 +192,10 @@ def test_errors_are_grouped_and_pairs_ordered() -> None:
     assert (one.error, other.error) == (pytest.approx(0.1), pytest.approx(-0.25))
     count, middle, size, most = summary([one, other])
     assert (count, middle, size, most) == (2, pytest.approx(-0.075), pytest.approx(0.175), pytest.approx(0.25))
+    assert halves([one, other]) is None
+    parts = halves([Priced(row(id=str(number)), 0.01 + number / 1000) for number in range(12)])
+    assert parts is not None
+    assert 0 < parts[0] < 1.1 > parts[1] > 0
     assert ordered_pairs([one, other]) == (1, 1)
     assert ordered_pairs([one, Priced(other.row, 0.001)]) == (0, 1)
     assert [name for name, _ in error_groups([one])] == [

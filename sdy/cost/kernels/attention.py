@@ -11,8 +11,8 @@ memory, block by block, and skips the blocks that the mask leaves empty.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from math import prod
@@ -66,23 +66,30 @@ def visible_share(flow: ValueFlow, select: Step, scores: frozenset[int]) -> floa
         return max(seen, 1) / SAMPLES
 
     try:
-        count = DEVICES if _differs_by_device(flow, select.operands[0]) else 1
-        return max(share_on(number * PRIME) for number in range(count))
+        return max(map(share_on, _different_devices(flow, select.operands[0])))
     except UnknownValueError:
         return 1.0
 
 
-def _differs_by_device(flow: ValueFlow, value: int) -> bool:
-    """Return whether a value is computed from the number of the device."""
+def _different_devices(flow: ValueFlow, value: int) -> Iterable[int]:
+    """Return one device of each kind: devices of a kind compute a value from equal scalars.
+
+    Raises: UnknownValueError if a scalar depends on data.
+    """
     pending, seen = [value], {value}
+    scalars: list[int] = []
     while pending:
-        step = flow.producers.get(pending.pop())
-        if step is not None:
-            if isinstance(step.op, PartitionIdOp):
-                return True
-            pending.extend(each for each in step.operands if each not in seen)
+        step = flow.producers.get(each := pending.pop())
+        if static_shape(flow.types[each]) == ():
+            scalars.append(each)
+        elif step is not None:
+            pending.extend(operand for operand in step.operands if operand not in seen)
             seen.update(step.operands)
-    return False
+    kinds: dict[tuple[Number, ...], int] = {}
+    for device in range(0, DEVICES * PRIME, PRIME):
+        evaluator = _Evaluator(flow, device)
+        kinds.setdefault(tuple(evaluator.element(scalar, ()) for scalar in scalars), device)
+    return kinds.values()
 
 
 def _point(number: int, shape: Sequence[int]) -> Index:
@@ -135,9 +142,17 @@ class _Evaluator:
 
     flow: ValueFlow
     device: int
+    _scalars: dict[int, Number] = field(default_factory=dict[int, Number])
 
     def element(self, value: int, index: Index) -> Number:
         """Return an element of a value. Raises: UnknownValueError if it depends on data."""
+        if index:
+            return self._computed(value, index)
+        if value not in self._scalars:
+            self._scalars[value] = self._computed(value, index)
+        return self._scalars[value]
+
+    def _computed(self, value: int, index: Index) -> Number:
         step = self.flow.producers.get(value)
         if step is None:
             raise UnknownValueError
@@ -237,14 +252,37 @@ class AttentionKernel:
 def attention_kernels(flow: ValueFlow, free: set[int]) -> Iterator[AttentionKernel]:
     """Yield the kernels of a program. `free` are the values that depend on no data, such as masks."""
     seen: set[int] = set()
+    numbers = _expression_numbers(flow, free)
+    known: dict[tuple[int, bool], float] = {}  # the shares of masks, which are equal in all layers of a model
+
+    def share_of(select: Step, scores: frozenset[int]) -> float:
+        if select.operands[0] not in numbers:
+            return visible_share(flow, select, scores)
+        key = numbers[select.operands[0]], select.operands[1] in scores
+        if key not in known:
+            known[key] = visible_share(flow, select, scores)
+        return known[key]
+
     for step in flow.steps:
         if isinstance(step.op, DotGeneralOp) and _computes_scores(flow, step) and step.results[0] not in seen:
             scores = _scores_with(flow, step.results[0], free)
             if scores is not None:
                 seen |= scores
-                kernel = _kernel(flow, frozenset(scores), free)
+                kernel = _kernel(flow, frozenset(scores), share_of)
                 if kernel is not None:
                     yield kernel
+
+
+def _expression_numbers(flow: ValueFlow, free: set[int]) -> dict[int, int]:
+    """Return a number for each value that depends on no data; values that are computed alike have the same one."""
+    found: dict[int, int] = {}
+    known: dict[object, int] = {}
+    for step in flow.steps:
+        if step.results and free.issuperset(step.results):
+            operands = tuple(found.get(operand) for operand in step.operands)
+            key = type(step.op), frozenset(step.op.properties.items()), flow.types[step.results[0]], operands
+            found[step.results[0]] = known.setdefault(key, len(known))
+    return found
 
 
 def _computes_scores(flow: ValueFlow, step: Step) -> bool:
@@ -284,7 +322,9 @@ def _readers(flow: ValueFlow, value: int) -> list[Step]:
     return [*flow.readers.get(flow.memory(value), ()), *views]
 
 
-def _kernel(flow: ValueFlow, scores: frozenset[int], free: set[int]) -> AttentionKernel | None:
+def _kernel(
+    flow: ValueFlow, scores: frozenset[int], share_of: Callable[[Step, frozenset[int]], float]
+) -> AttentionKernel | None:
     entries = [flow.producers[value] for value in scores if isinstance(flow.producers[value].op, DotLikeOp)]
     readers = {reader for value in scores for reader in flow.readers.get(value, ())}
     exits = [reader for reader in readers if isinstance(reader.op, DotLikeOp)]
@@ -292,8 +332,7 @@ def _kernel(flow: ValueFlow, scores: frozenset[int], free: set[int]) -> Attentio
     if not exits or not any(isinstance(step.op, ExponentialOp) for step in steps):
         return None
     direction = FORWARD if len(entries) == 1 else BACKWARD
-    masks = [step for step in steps if isinstance(step.op, SelectOp)]
-    share = min((visible_share(flow, step, scores) for step in masks), default=1.0)
+    share = min((share_of(step, scores) for step in steps if isinstance(step.op, SelectOp)), default=1.0)
     if direction == BACKWARD and len(entries) + len(exits) > 5:
         share *= PRODUCTS_OF_BOTH
     first = min(steps, key=lambda step: step.number)

@@ -154,6 +154,8 @@ _KERNELS: Readers = {
     "gather_efficiency": _share,
     "matrix_efficiency": _share,
     "grouped_efficiency": _share,
+    "float4_efficiency": _share,
+    "float4_start_seconds": positive_number,
     "unhidden": _share,
     "tile": _list_of(positive_count, 3),
     "tile_units": positive_count,

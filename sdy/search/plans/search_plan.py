@@ -16,7 +16,7 @@ from sdy.advice.annotated_program import with_module
 from sdy.advice.edits import Edit, edited
 from sdy.compile.origin import Origin
 from sdy.compile.trials import folded_cost
-from sdy.compile.written_program import WrittenProgram
+from sdy.compile.written_program import WrittenProgram, is_large
 from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.program_cost import ProgramCost
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -53,7 +53,7 @@ from sdy.search.searched_module import (
     prepared_module,
     without_shardings,
 )
-from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch, is_large
+from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch
 
 SHARE_OF_MESHES = 0.4  # of the time, in which meshes are compared
 XLA_SHARE, LEAST_XLA_SECONDS, MAX_XLA_DEVICES = 1 / 3, 10, 64  # for the compilation of a plan

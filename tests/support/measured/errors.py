@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
+from zlib import crc32
 
 from support.measured.pricing import Priced
 
@@ -45,6 +46,12 @@ def summary(rows: Sequence[Priced]) -> tuple[int, float, float, float]:
     """Return the number of rows, the medians of the error and of its size, and the size that 90 % do not exceed."""
     sizes = sorted(abs(each.error) for each in rows)
     return len(rows), median(each.error for each in rows), median(sizes), sizes[max(0, -(-9 * len(sizes) // 10) - 1)]
+
+
+def halves(rows: Sequence[Priced]) -> tuple[float, float] | None:
+    """Return the median errors of two halves of the rows, divided by a hash; None if a half has fewer than three."""
+    parts = [[each.error for each in rows if crc32(each.row["id"].encode()) % 2 == half] for half in (0, 1)]
+    return None if min(map(len, parts)) < 3 else (median(parts[0]), median(parts[1]))
 
 
 def error_table(found: Sequence[Priced]) -> str:

@@ -61,6 +61,11 @@ class Layout:
     scaling: Scaling
     manual: Axes = ()
 
+    @property
+    def divides_tokens_of_experts(self) -> bool:
+        """Whether each device of `tensor` sends its own tokens to experts, which are not divided: as Megatron does."""
+        return bool(self.manual and self.tensor)
+
     def inside(self) -> Layout:
         """Return the layout of the tensors of one device of the manual axes."""
         left = {name: self.others(getattr(self, name), self.manual) for name in ("batch", "sequence", "expert")}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import jax
@@ -87,6 +87,14 @@ class LayerKind:
         return product(spec, x, weight, layout)
 
 
+BIASES = ("q_bias", "k_bias", "v_bias")
+
+
+def biased(x: Array, bias: Array) -> Array:
+    """Add a bias, in the type of `x`."""
+    return x + bias.astype(x.dtype)
+
+
 @dataclass(frozen=True)
 class Attention:
     """Attention with residual: `window` and `chunk` limit what a token sees; 0: everything before it."""
@@ -99,23 +107,14 @@ class Attention:
     has_norms: bool = False  # of queries and keys
     has_norm_after: bool = False
     is_rotated: bool = True
+    has_biases: bool = False
     norm: Callable[[Array, Array], Array] = rms_norm
 
     def add_to(self, kind: LayerKind, model: int) -> None:
         """Add this part to a kind of layers."""
-        kind.add("attention_norm", "-", model)
+        self._declare(kind, model)
         is_joined = bool(kind.layout.tensor)  # one product, whose gradient is reduced once
         each = self.heads // self.kv_heads
-        if is_joined:
-            kind.add("qkv", "dhnc", model, self.kv_heads, each + 2, self.channels)
-        else:
-            kind.add("q", "dhc", model, self.heads, self.channels)
-            kind.add("k", "dhc", model, self.kv_heads, self.channels)
-            kind.add("v", "dhc", model, self.kv_heads, self.channels)
-        kind.add("out", "hcd", self.heads, self.channels, model)
-        kind.add("q_norm", "-", self.channels)
-        kind.add("k_norm", "-", self.channels)
-        kind.add("attention_norm_after", "-", model)
 
         def run(w: Tensors, x: Array, _: Array) -> Array:
             layout = kind.layout
@@ -129,6 +128,8 @@ class Attention:
                 )
             else:
                 q, k, v = (kind.times("bsd,dhc->bshc", y, w, name) for name in "qkv")
+            if self.has_biases:
+                q, k, v = (biased(each, w[name]) for each, name in zip((q, k, v), BIASES, strict=True))
             q, k, v = layout.heads(q), layout.heads(k), named(layout.heads(v), "value_proj")
             if self.has_norms:
                 q, k = rms_norm(q, w["q_norm"]), rms_norm(k, w["k_norm"])
@@ -137,11 +138,34 @@ class Attention:
             q, k = named(q, "query_proj"), named(k, "key_proj")
             o = named(layout.heads(attention(layout, q, k, v, Mask(self.window, self.chunk))), "context")
             out = named(layout.residual(kind.times("bshc,hcd->bsd", o, w, "out")), "out_proj")
+            if self.has_biases:
+                out = biased(out, w["out_bias"])
             if self.has_norm_after:
                 out = rms_norm(out, w["attention_norm_after"])
             return x + out
 
         kind.parts.append(run)
+
+    def _declare(self, kind: LayerKind, model: int) -> None:
+        """Declare the weights."""
+        kind.add("attention_norm", "-", model)
+        if kind.layout.tensor:
+            kind.add("qkv", "dhnc", model, self.kv_heads, self.heads // self.kv_heads + 2, self.channels)
+        else:
+            kind.add("q", "dhc", model, self.heads, self.channels)
+            kind.add("k", "dhc", model, self.kv_heads, self.channels)
+            kind.add("v", "dhc", model, self.kv_heads, self.channels)
+        kind.add("out", "hcd", self.heads, self.channels, model)
+        if self.has_biases:
+            kind.add("q_bias", "hc", self.heads, self.channels)
+            kind.add("k_bias", "hc", self.kv_heads, self.channels)
+            kind.add("v_bias", "hc", self.kv_heads, self.channels)
+            kind.add("out_bias", "-", model)
+        if self.has_norms:
+            kind.add("q_norm", "-", self.channels)
+            kind.add("k_norm", "-", self.channels)
+        if self.has_norm_after:
+            kind.add("attention_norm_after", "-", model)
 
 
 @dataclass(frozen=True)
@@ -186,13 +210,34 @@ class Mlp:
     expert_hidden: int = 0
     activation: Callable[[Array], Array] = silu
     is_gated: bool = True
+    has_biases: bool = False  # of experts
     has_norm_after: bool = False
     norm: Callable[[Array, Array], Array] = rms_norm
 
     def add_to(self, kind: LayerKind, model: int) -> None:
         """Add this part to a kind of layers."""
+        self._declare(kind, model)
+
+        def run(w: Tensors, x: Array, routes: Array) -> Array:
+            normed = self.norm(x, w["mlp_norm"])
+            y = kind.layout.whole(normed)
+            out = self._dense(kind, w, y) if self.hidden else jnp.zeros_like(x)
+            if self.experts and kind.layout.divides_tokens_of_experts:
+                out += self._sparse_by_device(kind, w, kind.layout.residual(normed), routes)
+            elif self.experts:
+                out += self._sparse(kind, w, y, routes)
+            out = named(kind.layout.residual(out), "mlpwo")
+            if self.has_norm_after:
+                out = rms_norm(out, w["mlp_norm_after"])
+            return x + out
+
+        kind.parts.append(run)
+
+    def _declare(self, kind: LayerKind, model: int) -> None:
+        """Declare the weights."""
         kind.add("mlp_norm", "-", model)
-        kind.add("mlp_norm_after", "-", model)
+        if self.has_norm_after:
+            kind.add("mlp_norm_after", "-", model)
         if self.hidden:
             if self.is_gated and kind.layout.tensor:
                 kind.add("gate_up", "ndf", 2, model, self.hidden)
@@ -203,21 +248,14 @@ class Mlp:
             kind.add("down", "fd", self.hidden, model)
         if self.experts:
             kind.add("router", "d-", model, self.experts)
-            kind.add("expert_gate", "edf", self.experts, model, self.expert_hidden)
-            kind.add("expert_up", "edf", self.experts, model, self.expert_hidden)
-            kind.add("expert_down", "efd", self.experts, self.expert_hidden, model)
-
-        def run(w: Tensors, x: Array, routes: Array) -> Array:
-            y = kind.layout.whole(self.norm(x, w["mlp_norm"]))
-            out = self._dense(kind, w, y) if self.hidden else jnp.zeros_like(x)
-            if self.experts:
-                out += self._sparse(kind, w, y, routes)
-            out = named(kind.layout.residual(out), "mlpwo")
-            if self.has_norm_after:
-                out = rms_norm(out, w["mlp_norm_after"])
-            return x + out
-
-        kind.parts.append(run)
+            hidden = "-" if kind.layout.divides_tokens_of_experts else "f"
+            kind.add("expert_gate", f"ed{hidden}", self.experts, model, self.expert_hidden)
+            kind.add("expert_up", f"ed{hidden}", self.experts, model, self.expert_hidden)
+            kind.add("expert_down", f"e{hidden}d", self.experts, self.expert_hidden, model)
+            if self.has_biases:
+                kind.add("expert_gate_bias", f"e{hidden}", self.experts, self.expert_hidden)
+                kind.add("expert_up_bias", f"e{hidden}", self.experts, self.expert_hidden)
+                kind.add("expert_down_bias", "e-", self.experts, model)
 
     def _dense(self, kind: LayerKind, w: Tensors, y: Array) -> Array:
         units = kind.layout.hidden_units
@@ -244,14 +282,34 @@ class Mlp:
 
         sent = jax.vmap(lambda of, at: of[at])(y, tokens).reshape(batch, self.experts, rows, model)
         sent = self._exchanged(layout, placed(sent), 1, 0)
-        hidden = self.activation(kind.times("bend,edf->benf", sent, w, "expert_gate"))
-        hidden *= kind.times("bend,edf->benf", sent, w, "expert_up")
-        back = kind.times("benf,efd->bend", hidden, w, "expert_down")
+
+        def times(spec: str, x: Array, name: str) -> Array:
+            found = kind.times(spec, x, w, name)
+            return biased(found, w[f"{name}_bias"][:, None]) if self.has_biases else found
+
+        gate, up = (times("bend,edf->benf", sent, name) for name in ("expert_gate", "expert_up"))
+        back = times("benf,efd->bend", self._product_of(gate, up), "expert_down")
         back = self._exchanged(layout, back, 0, 1)
         back = layout.whole(back.reshape(batch, self.experts * rows, model))
         weight = jax.vmap(lambda of, at: of[at])(shares.max(-1), tokens)
         weighted = back * weight[..., None].astype(back.dtype)
         return jax.vmap(lambda zero, at, value: zero.at[at].add(value))(jnp.zeros_like(y), tokens, weighted)
+
+    def _product_of(self, gate: Array, up: Array) -> Array:
+        """Return the hidden units of experts; with biases, those of gpt-oss, which are clamped."""
+        if not self.has_biases:
+            return self.activation(gate) * up
+        gate, up = jnp.minimum(gate, 7), jnp.clip(up, -7, 7)
+        return gate * jax.nn.sigmoid(1.702 * gate) * (up + 1)
+
+    def _sparse_by_device(self, kind: LayerKind, w: Tensors, y: Array, routes: Array) -> Array:
+        """Send the tokens of each device of `tensor`, which are a part of the sequence, to experts that are whole."""
+        (axis,), (batch, length, model) = kind.layout.tensor, y.shape
+        parts = kind.layout.mesh.shape[axis]
+        alone = replace(kind, layout=replace(kind.layout, tensor=(), between_blocks=()))
+        split = y.reshape(batch, parts, length // parts, model).swapaxes(0, 1)
+        out = jax.vmap(lambda part: self._sparse(alone, w, part, routes), spmd_axis_name=axis)(split)
+        return out.swapaxes(0, 1).reshape(y.shape)
 
     def _exchanged(self, layout: Layout, rows: Array, split: int, joined: int) -> Array:
         """Send the rows of experts to the devices of a manual axis that have the experts, or back."""
@@ -272,9 +330,9 @@ def kind_of_layers(count: int, layout: Layout, model: int, *parts: Part) -> Laye
 
 
 def kinds_of_layers(row: Row, layout: Layout) -> list[LayerKind]:
-    """Return the kinds of layers of the model in a row. Raises: KeyError if its family has no program."""
+    """Return the kinds of layers of the model in a row; of a family without an entry, the usual ones."""
     sizes = Sizes.of(row)
-    groups = _FAMILIES[row["family"]](sizes, row)
+    groups = _FAMILIES.get(row["family"], _sparse if sizes.experts else _llama)(sizes, row)
     return [kind_of_layers(count, layout, sizes.model, *parts) for count, parts in groups if count]
 
 
@@ -314,9 +372,10 @@ def _sparse(sizes: Sizes, row: Row) -> Groups:
 
 
 def _gpt_oss(sizes: Sizes, _: Row) -> Groups:
-    mlp = Mlp(0, sizes.experts, sizes.chosen, sizes.expert_hidden)
-    near = Attention(sizes.heads, sizes.kv_heads, sizes.channels, window=128)
-    far = Attention(sizes.heads, sizes.kv_heads, sizes.channels)
+    """Return the layers; the sinks, one logit a head, are left out, because they take no time."""
+    mlp = Mlp(0, sizes.experts, sizes.chosen, sizes.expert_hidden, has_biases=True)
+    near = Attention(sizes.heads, sizes.kv_heads, sizes.channels, window=128, has_biases=True)
+    far = replace(near, window=0)
     return [(sizes.layers // 2, (near, mlp)), (sizes.layers - sizes.layers // 2, (far, mlp))]
 
 
@@ -341,12 +400,9 @@ def _llama4(sizes: Sizes, row: Row) -> Groups:
 
 
 _FAMILIES: dict[str, Callable[[Sizes, Row], Groups]] = {
-    "llama": _llama,
     "gpt3": _gpt3,
     "gemma3": _gemma,
     "gemma4": _gemma,
-    "qwen3-moe": _sparse,
-    "mixtral": _sparse,
     "gpt-oss": _gpt_oss,
     "deepseek": _deepseek,
     "llama4": _llama4,

@@ -35,21 +35,27 @@ class Priced:
         return self.seconds / self.row.seconds - 1
 
 
-def priced(row: Row) -> Priced | None:
-    """Return a row with its predicted seconds; None if no program of its kind can be written yet."""
-    if row["confidence"] == "low" and row.file == "rooflines.csv":
-        return None  # the shapes are not on the page
-    machine = machine_of(row)
+class NoProgramError(Exception):
+    """A row cannot be priced; the message is the reason."""
+
+
+def priced(row: Row) -> Priced:
+    """Return a row with its predicted seconds. Raises: NoProgramError if it has no program or an unknown machine."""
     price = {"collectives.csv": _collective, "rooflines.csv": _roofline, "steps.csv": _step}[row.file]
-    return None if machine is None or (seconds := price(row, machine)) is None else Priced(row, seconds)
+    machine = machine_of(row)
+    try:
+        return Priced(row, price(row, machine))
+    except (ArithmeticError, LookupError, TypeError, ValueError, sdy.SdyError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise NoProgramError(f"its program cannot be built: {type(error).__name__}: {reason}") from error
 
 
-def machine_of(row: Row) -> Hardware | None:
-    """Return the machine of a row; None if `sdy` does not know it."""
+def machine_of(row: Row) -> Hardware:
+    """Return the machine of a row. Raises: NoProgramError if `sdy` does not know it."""
     name = ALIASES.get(row["machine"], row["machine"])
     found = _VARIANTS[name]() if name in _VARIANTS else HARDWARE.get(name)
     if found is None:
-        return None
+        raise NoProgramError(f"sdy has no machine {name}")
     kernels = found.kernels
     if row["attention"] == "not stated":
         kernels = replace(kernels, attention=(0.0, 0.0))
@@ -79,7 +85,7 @@ _FLASH_ATTENTION_2 = (0.35, 0.28)
 _VARIANTS: Mapping[str, Callable[[], Hardware]] = {"h100_grand_teton": _grand_teton}
 
 
-def _collective(row: Row, machine: Hardware) -> float | None:
+def _collective(row: Row, machine: Hardware) -> float:
     """Return the seconds of a collective along all axes of a mesh of the devices of one group."""
     devices, size = row.count("devices"), max(row.count("bytes"), 4)
     chip = machine.network.devices_per_chip if isinstance(machine.network, Torus) else 1
@@ -107,8 +113,10 @@ def _collective(row: Row, machine: Hardware) -> float | None:
     return program.cost(machine).communication_seconds
 
 
-def _roofline(row: Row, machine: Hardware) -> float | None:
+def _roofline(row: Row, machine: Hardware) -> float:
     """Return the seconds of one op on one device."""
+    if row["op"] != "matmul" and not row["operand_bytes"]:
+        raise NoProgramError(f"the shapes of {row['op']} are not published")
     mesh = AbstractMesh((1,), ("x",))
 
     def shape(*sizes: int, dtype: str = row["dtype"]) -> jax.ShapeDtypeStruct:
@@ -116,15 +124,15 @@ def _roofline(row: Row, machine: Hardware) -> float | None:
 
     if row["op"] == "matmul":
         m, n, k = (row.count(each) for each in "mnk")
-        result = jnp.float32 if row["dtype"].startswith("float4") else jnp.bfloat16
 
         def multiply(a: jax.Array, b: jax.Array) -> jax.Array:
-            return jnp.matmul(a, b, preferred_element_type=result)
+            return jnp.matmul(a, b, preferred_element_type=jnp.bfloat16)
 
         return _seconds(sdy.from_jax(jax.jit(multiply), shape(m, k), shape(k, n)).cost(machine))
     kinds: dict[str, tuple[int, Callable[..., jax.Array]]] = {
         "copy": (1, lambda a: a + 1),  # a program cannot copy without an op: one that reads and writes as much
         "scale": (1, lambda a: a * 3),
+        "mul": (1, lambda a: a * 3),
         "add": (2, lambda a, b: a + b),
         "triad": (2, lambda a, b: a + 3 * b),
         "dot": (2, lambda a, b: (a * b).sum()),
@@ -135,9 +143,9 @@ def _roofline(row: Row, machine: Hardware) -> float | None:
     return _seconds(sdy.from_jax(jax.jit(run), *[shape(elements, dtype=dtype)] * count).cost(machine))
 
 
-def _step(row: Row, machine: Hardware) -> float | None:
-    if row["family"] == "qwen3.5":  # gated delta nets
-        return None
+def _step(row: Row, machine: Hardware) -> float:
+    if "gated delta nets" in row["model_details"]:
+        raise NoProgramError("gated delta nets have no program")
     seconds = _seconds(program_of(row).cost(machine))
     stages, chunks = row.count("stage"), row.count("virtual_stages")
     # Without accumulation, the schedules of torchtitan have as many micro-batches as stages.

@@ -7,6 +7,7 @@ Rows of pipelines become the step of one stage, without the idle share of the pi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +36,10 @@ class Recomputation:
 
     @staticmethod
     def of(row: Row) -> Recomputation:
-        """Return what a row says."""
+        """Return what a row says: `saved: layer input, out projection (both offloaded to host); rest recomputed`.
+
+        A place in parentheses is that of all names since the place before; without one, they stay on the device.
+        """
         text = row["remat"]
         if text.startswith(("none", "not stated")):
             return Recomputation(everything=True)
@@ -44,27 +48,30 @@ class Recomputation:
         if "all matrix products" in text:
             names = ("query_proj", "key_proj", "value_proj", "out_proj", "mlpwi_0", "mlpwi_1", "mlpwo")
             return Recomputation(names)
-        found = Recomputation()
-        for part in text.removeprefix("saved").split(";")[0].split(" and " if "and k and v" not in text else "\0"):
-            names = tuple(name for words, name in _SAVED if any(word in part for word in words))
-            is_host = "host" in part or "all offloaded" in text or "both offloaded" in text
-            found = replace(found, host=found.host + names) if is_host else replace(found, device=found.device + names)
-        if "k and v projections (device)" in text:
-            return Recomputation(("key_proj", "value_proj"), ("layer_input", "mlpwo"))
-        if "layer input (device)" in text:
-            return Recomputation((), ("context", "mlpwo"))
+        found, saved, start = Recomputation(), text.split(";")[0], 0
+        for place in (*_PLACE.finditer(saved), None):
+            part = saved[start : place.start() if place else None]
+            names = tuple(name for name, words in _SAVED.items() if re.search(words, part))
+            if place and "host" in place[0]:
+                found = replace(found, host=found.host + names)
+            else:
+                found = replace(found, device=found.device + names)
+            start = place.end() if place else len(saved)
         return found
 
 
-_SAVED = (
-    (("layer input",), "layer_input"),
-    (("q, k, v", "q proj"), "query_proj"),
-    (("q, k, v", "k and v"), "key_proj"),
-    (("q, k, v", "k and v"), "value_proj"),
-    (("attention output",), "context"),
-    (("out projection",), "out_proj"),
-    (("MLP output", "expert) output"), "mlpwo"),
-)
+_PLACE = re.compile(r"\([^()]*\b(?:host|device)\b[^()]*\)|, (?:both|all) offloaded to host")
+_SAVED = {
+    "layer_input": "layer input",
+    "query_proj": "q, k, v|qkv|q proj",
+    "key_proj": "q, k, v|qkv|k and v|k proj",
+    "value_proj": "q, k, v|qkv|k and v|v proj",
+    "context": "attention output",
+    "out_proj": "out proj",
+    "mlpwi_0": "gate|mlpwi",
+    "mlpwi_1": "up proj|gate and up|mlpwi",
+    "mlpwo": "MLP (?:[(]expert[)] )?output|down proj",
+}
 
 
 def layout_of(row: Row) -> Layout:
@@ -77,8 +84,9 @@ def layout_of(row: Row) -> Layout:
         return tuple(axis for axis in axes if axis in present)
 
     is_megatron = row["sharding"].startswith("megatron")
-    fp8 = row["quantization"].startswith(("fp8", "mxfp8", "float8", "nvfp4"))
-    kind = jnp.int8 if row["quantization"].startswith("int8") else jnp.float8_e4m3fn if fp8 else jnp.bfloat16
+    narrow = {"int8": jnp.int8, "nvfp4": jnp.float4_e2m1fn, "fp4": jnp.float4_e2m1fn}
+    narrow |= dict.fromkeys(("fp8", "mxfp8", "float8"), jnp.float8_e4m3fn)
+    kind = next((kind for name, kind in narrow.items() if row["quantization"].startswith(name)), jnp.bfloat16)
     activation = jnp.float32 if row["activation_dtype"] == "float32" else jnp.bfloat16
     product_type = kind if activation == jnp.bfloat16 else jnp.float32
     travels_narrow = "all-gathers in float8" in row["quantization"] or "tensorwise" in row["quantization"]
@@ -183,13 +191,13 @@ def _with_named_input(layer: Callable[[Array, dict[str, Array]], Array], x: Arra
 
 
 def updated(row: Row, weight: Array, first: Array, second: Array, gradient: Array) -> tuple[Array, Array, Array]:
-    """Return a weight and its moments after a step of the optimizer of a row."""
+    """Return a weight and its moments after a step of the optimizer of a row, written with few constants."""
     gradient = gradient.astype(jnp.float32)
     if row["optimizer"] == "sgd":
         return weight - 1e-3 * gradient, first, second
-    new = (0.9 * first + 0.1 * gradient).astype(first.dtype)
-    square = 0.95 * second + 0.05 * gradient * gradient
-    return weight - 1e-3 * (new / (jnp.sqrt(square) + 1e-8) + 0.1 * weight), new, square
+    new = (first + 0.1 * (gradient - first)).astype(first.dtype)
+    square = second + 0.05 * (gradient * gradient - second)
+    return 0.9999 * weight - 1e-3 * (new * jax.lax.rsqrt(square)), new, square
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +219,9 @@ class Step:
         gradients = self._gradients_of_devices if self.model.layout.manual else partial(_gradients, self.model)
         found = gradients(tensors, tokens, targets, routes)
         if not self.row["model"].startswith("qwen3-0.6b"):
-            norm = jnp.sqrt(sum(jnp.sum(jnp.square(each)) for each in jax.tree.leaves(found)))
-            found = jax.tree.map(lambda each: each * jnp.minimum(1.0, 1.0 / norm), found)
+            norm = jnp.sqrt(sum(jnp.sum(each * each) for each in jax.tree.leaves(found)))
+            scale = jnp.minimum(1.0, 1.0 / norm)
+            found = jax.tree.map(lambda each: each * scale, found)
         leaves, tree = jax.tree.flatten(tensors)
         moments = (jax.tree.leaves(each) for each in (first, second, found))
         new = [updated(self.row, *each) for each in zip(leaves, *moments, strict=True)]
@@ -294,20 +303,22 @@ def _gradients(model: Model, tensors: Pytree, tokens: Array, targets: Array, rou
     return jax.lax.scan(added, zero, (tokens, targets))[0]
 
 
-# The columns that no program depends on. Rows that agree in all others have the same program.
+# The columns that no program depends on, or only through its layout and what it recomputes.
 _NOT_IN_PROGRAM = frozenset(
     (
         *("id", "machine", "topology", "attention", "step_seconds", "seconds_from", "tokens_per_second_per_device"),
         *("tflops_per_device", "rate_counts", "count_check", "source", "confidence", "remark", "chips"),
-        "virtual_stages",
+        *("virtual_stages", "devices", "micro_batch_per_device", "scan_layers", "weight_dtype"),
+        *("sharding", "quantization", "remat", "activation_dtype", *MESH_AXES),
     )
 )
-_programs: dict[tuple[str, ...], sdy.Program[object]] = {}
+_programs: dict[object, sdy.Program[object]] = {}
 
 
 def program_of(row: Row) -> sdy.Program[object]:
-    """Return the program of the step of a row. Raises: KeyError if its family has no program."""
-    key = tuple(cell for column, cell in row.cells.items() if column not in _NOT_IN_PROGRAM)
+    """Return the program of the step of a row; rows of equal programs share it."""
+    cells = tuple(cell for column, cell in row.cells.items() if column not in _NOT_IN_PROGRAM)
+    key = layout_of(row), Recomputation.of(row), cells
     if key not in _programs:
         _programs[key] = _lowered(Step.of(row))
     return _programs[key]

@@ -52,6 +52,8 @@ start_seconds = 2e-6
 hbm_efficiency = 0.9
 matrix_efficiency = 0.8
 grouped_efficiency = 0.5
+float4_efficiency = 0.75
+float4_start_seconds = 1e-5
 unhidden = 0.25
 tile = [8, 128, 128]
 tile_units = 2
@@ -75,6 +77,8 @@ def test_a_file_holds_what_kernels_and_collectives_reach() -> None:
         hbm_efficiency=0.9,
         matrix_efficiency=0.8,
         grouped_efficiency=0.5,
+        float4_efficiency=0.75,
+        float4_start_seconds=1e-5,
         unhidden=0.25,
         tile=(8, 128, 128),
         tile_units=2,

@@ -164,3 +164,20 @@ def test_a_program_fits_if_its_peak_is_free(free_bytes: float | None, fits: bool
 )
 def test_seconds_are_printed_with_three_digits(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
+
+
+FLOAT4_MATMUL = """
+func.func @main(%a: tensor<4096x4096xf4E2M1FN>, %b: tensor<4096x4096xf4E2M1FN>) -> tensor<4096x4096xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<4096x4096xf4E2M1FN>, tensor<4096x4096xf4E2M1FN>) -> tensor<4096x4096xbf16>
+  return %0 : tensor<4096x4096xbf16>
+}
+"""
+
+
+def test_products_of_4_bit_floats_have_their_own_efficiency_and_start() -> None:
+    ideal = HARDWARE["gb200"].ideal()
+    kernels = replace(ideal.kernels, float4_efficiency=0.5, float4_start_seconds=1e-6)
+    narrow, wide = _only(FLOAT4_MATMUL, DotGeneralOp), _only(MATMUL.format(rows=4096), DotGeneralOp)
+    seconds = [op_time(op, replace(ideal, kernels=kernels)).compute_seconds for op in (narrow, wide)]
+    assert seconds == pytest.approx([2 * 4096**3 / 1e16 / 0.5 + 1e-6, 2 * 4096**3 / 2.5e15])

@@ -9,8 +9,11 @@ import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
 import sdy
+from sdy.compile.compiled import unfolded
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.machines.table import HARDWARE
+from sdy.cost.program_cost import cost_of
+from sdy.dialects.module_text import make_context
 from sdy.program.program import Program
 from sdy.tools.main import main
 
@@ -73,6 +76,21 @@ def test_where_latency_dominates_a_program_is_optimized_for_fewer_collectives() 
     assert (sum(each.runs for each in cost.collectives), sum(each.runs for each in chosen.collectives)) == (6, 5)
     assert chosen.seconds < PROGRAM.without_optimizer().cost("tpu_v5e").seconds
     assert cost.bytes_sent < chosen.bytes_sent
+
+
+def test_a_large_program_is_not_optimized_for_fewer_collectives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdy.compile.written_program.LARGE", 1)
+    assert PROGRAM.optimized_for("tpu_v5e").cost("tpu_v5e") == PROGRAM.cost("tpu_v5e")
+    (file,) = (path for path in EXAMPLES if path.stem == "matmul_case4")  # fewer bytes in more collectives are slower
+    plain = sdy.load(file).without_optimizer().cost("tpu_v5e")
+    assert sdy.load(file).optimized_for("tpu_v5e").cost("tpu_v5e") == plain != sdy.load(file).cost("tpu_v5e")
+
+
+def test_a_cost_without_the_optimizer_is_that_of_the_program_partitioned_so() -> None:
+    partitioned, plain = PROGRAM.partition(), PROGRAM.without_optimizer()
+    assert partitioned.textbook is not None
+    local = unfolded(partitioned.textbook, make_context())
+    assert cost_of(local, partitioned.mesh, HARDWARE["tpu_v5e"]) == plain.cost("tpu_v5e")
 
 
 def test_where_a_permute_takes_less_time_than_an_all_to_all_the_fixed_schedule_is_taken() -> None:

@@ -18,7 +18,6 @@ from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.stablehlo.elementwise import TanhOp
 from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.report.notation import read_mesh
-from sdy.search import sharding_search
 from sdy.search.layered_search import FoldedProgram, LayeredSearch, folded_program
 from sdy.search.plans import search_plan
 from sdy.search.search_end import SearchEnd
@@ -120,7 +119,7 @@ def test_a_layer_that_begins_with_a_call_is_not_taken_for_that_call() -> None:
 
 
 def test_large_programs_are_searched_with_folded_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharding_search, "LARGE", 100)
+    monkeypatch.setattr("sdy.compile.written_program.LARGE", 100)
     priced: list[ModuleOp] = []
 
     def recorded(module: ModuleOp, hardware: Hardware, free_bytes: float, options: CompileOptions) -> ProgramCost:

@@ -12,6 +12,9 @@ import pytest
 
 import sdy
 from sdy.cost.hardware import Kernels
+from sdy.cost.kernels import attention
+from sdy.cost.kernels.attention import visible_share
+from sdy.cost.kernels.value_flow import Step, ValueFlow
 from sdy.cost.kernels.work import Work, work_of
 from sdy.cost.machines.table import HARDWARE
 from sdy.dialects.module_text import parse_module
@@ -128,3 +131,27 @@ def test_an_mlp_a_router_and_a_loss_are_not_attention() -> None:
     up = jax.ShapeDtypeStruct((256, 8192), jnp.bfloat16)
     down = jax.ShapeDtypeStruct((8192, 256), jnp.bfloat16)
     assert not any(each.attention for each in works(network, x, up, down))
+
+
+def test_equal_masks_of_several_layers_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated: list[Step] = []
+
+    def counted(flow: ValueFlow, select: Step, scores: frozenset[int]) -> float:
+        evaluated.append(select)
+        return visible_share(flow, select, scores)
+
+    monkeypatch.setattr(attention, "visible_share", counted)
+
+    def layers(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        return masked(masked(masked(q, k, v, 0), k, v, 0), k, v, 512)
+
+    def masked(q: jax.Array, k: jax.Array, v: jax.Array, offset: int) -> jax.Array:
+        row = jax.lax.broadcasted_iota(jnp.int32, (LENGTH, LENGTH), 0)
+        column = jax.lax.broadcasted_iota(jnp.int32, (LENGTH, LENGTH), 1)
+        scores = jnp.einsum("bshc,bthc->bhst", q, k).astype(jnp.float32)
+        weights = jax.nn.softmax(jnp.where(row >= column + offset, scores, -1e9)).astype(q.dtype)
+        return jnp.einsum("bhst,bthc->bshc", weights, v)
+
+    shares = [each.flops for each in works(layers) if each.attention]
+    assert len(evaluated) == 2
+    assert sorted(set(shares)) == pytest.approx([6 / 16, 10 / 16], abs=0.03)
