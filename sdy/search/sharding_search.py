@@ -130,7 +130,7 @@ class ShardingSearch:
         try:
             with stopping_at(self._progress.end):
                 first, *others = self.request.goal.objectives()
-                share = SHARE_OF_SOLVER * seconds / (1 + len(others))
+                share = SHARE_OF_SOLVER * seconds / (1 if self.is_large else 1 + len(others))
                 if not self._saves_too_little():
                     self._price_usual()  # first: they take little time
                 solution, end = self._search(first, share), SearchEnd.SOLVED

@@ -18,7 +18,7 @@ from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table, pri
 from sdy.report.value_rows import ValueRow, folded_rows
 
 MOST_VALUES, MOST_GROUPS = 12, 7  # longer lists of arguments and results are folded
-MOST_CAUSE_LINES, MOST_PLACE_LINES = 3, 2  # of a collective
+MOST_CAUSE_LINES, MOST_PLACE_LINES = 3, 1  # of a collective
 
 NO_MESH = "no mesh: the program runs on one device"
 

@@ -56,9 +56,12 @@ def _attempts(reduced: ReducedNetwork, seconds: float, gap: float) -> Iterator[t
         return
     found = pass_messages(network, remaining, SHARE_OF_MESSAGES * seconds, gap)
     yield found.labels, found.bound
+    spent = 0.0  # by one fraction; a larger one takes longer
     for fraction in NEAR:
-        if monotonic() < end:
-            yield _best_near(network, found, fraction * (reduced.constant + found.bound), end - monotonic(), gap), -inf
+        start = monotonic()
+        if start + spent < end:
+            yield _best_near(network, found, fraction * (reduced.constant + found.bound), end - start, gap), -inf
+        spent = monotonic() - start
     if sum(table.size for *_, table in network.pairs()) <= MAX_ENTRIES:
         exact = minimize(network, remaining, end - monotonic(), gap)
         if exact is not None:
