@@ -1,4 +1,4 @@
-"""The diagnosis of a program: the finding that saves most, or, for a training step from JAX, a plan that saves more."""
+"""The diagnosis of a program: the finding that saves most, or, of a step from JAX, a plan that saves more."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sdy.compile.written_program import WrittenProgram
 from sdy.cost.quantities import rounded_bytes, seconds_text
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sharded_types import static_shape
 from sdy.report.boundary import boundary_values
 from sdy.report.returned_state import returned_state
 from sdy.report.tables.fitted_table import WIDTH
@@ -30,8 +31,9 @@ def program_diagnosis(program: WrittenProgram[Any], facts: PartitionSummary) -> 
     """
     missing = facts.peak_bytes - facts.hardware.hbm_bytes
     if missing > 0:
-        held = f"each device holds {rounded_bytes(facts.peak_bytes)}, {rounded_bytes(missing)} more than it has"
-        return f"diagnosis: {held} on {facts.hardware.name}", "  edit: `sdy search --minimize memory` finds the least"
+        held = rounded_bytes(facts.peak_bytes) + (" in jax.jit" if program.origin.argument_names else "")
+        more = f"{rounded_bytes(missing)} more than one of {facts.hardware.name} has"
+        return f"diagnosis: each device holds {held}, {more}", "  edit: `sdy search --minimize memory` finds the least"
     finding, plan = root_cause(facts), _short_plan(program, facts)
     saved = 0.0 if finding is None or finding.fix is None else finding.fix.saved.seconds
     if plan is not None and plan.before.seconds_in_turn - plan.cost.seconds_in_turn > saved:
@@ -40,9 +42,14 @@ def program_diagnosis(program: WrittenProgram[Any], facts: PartitionSummary) -> 
 
 
 def _short_plan(program: WrittenProgram[Any], facts: PartitionSummary) -> ShardingPlan[WrittenProgram[Any]] | None:
-    """Return a plan that a short search finds for a training step from JAX, if it saves bytes and time."""
+    """Return a plan that a short search finds for a training step or a loss from JAX, if it saves bytes and time.
+
+    The results of other programs have shardings that their users need.
+    """
     names, module, hardware = program.origin.argument_names, program.module, facts.hardware
-    if not returned_state(boundary_values(module, names), len(names)) or len(pre_order(module)) > MOST_OPS:
+    values = boundary_values(module, names)
+    is_step = returned_state(values, len(names)) or not any(static_shape(each.type) for each in values[len(names) :])
+    if not names or not is_step or len(pre_order(module)) > MOST_OPS:
         return None
     request = SearchRequest(hardware, hardware.hbm_bytes, from_scratch=True, seconds=SECONDS, is_short=True)
     try:
