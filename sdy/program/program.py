@@ -174,14 +174,12 @@ class Program(WrittenProgram[R]):
         Times are estimates for the machine `on`. Tables have at most `width` columns of text, by default 80. Unless
         `verbose`, long lists are folded. Raises: SdyError SDY-T209 if no machine has this name.
         """
-        from sdy.advice.lint.diagnosis import diagnosis
         from sdy.cost.machines.file import resolve_hardware
         from sdy.report.program_report import WIDTH, ProgramReport
 
         hardware = resolve_hardware(on)
-        explained = self._explained()
-        report = ProgramReport(*explained, hardware, self._textbook, width=width or WIDTH, verbose=verbose)
-        return report.text(diagnosis(self.partition_summary(hardware)))
+        report = ProgramReport(*self._explained(), hardware, self._textbook, width=width or WIDTH, verbose=verbose)
+        return report.text(self._diagnosis(hardware))
 
     @garbage_collection_paused()
     def report_html(self, on: str | Hardware = DEFAULT_MACHINE, partitioners: Sequence[PartitionerResult] = ()) -> str:
@@ -191,7 +189,6 @@ class Program(WrittenProgram[R]):
         `sdy.compare_partitioners` returns.
         Raises: SdyError SDY-T209 if no machine has this name.
         """
-        from sdy.advice.lint.diagnosis import diagnosis
         from sdy.cost.machines.file import resolve_hardware
         from sdy.report.html.page import html_page
         from sdy.report.program_report import sends_lines
@@ -199,7 +196,7 @@ class Program(WrittenProgram[R]):
         compared, hardware = [each.to_json() for each in partitioners], resolve_hardware(on)
         sent = sends_lines(sends_of(self.partition().local), self._textbook)
         machine = f"times are for {hardware.name}; on=MACHINE, or --on, chooses another machine"
-        head = [*diagnosis(self.partition_summary(hardware)), *sent, machine]
+        head = [*self._diagnosis(hardware), *sent, machine]
         return html_page(*self._explained(), hardware, compared, head)
 
     def show(self, on: str | Hardware = DEFAULT_MACHINE, *, height: int = 640) -> InlinePage | Path:
@@ -443,6 +440,12 @@ class Program(WrittenProgram[R]):
         if not {"_compiled", "_explainer"} & vars(self).keys():
             vars(self)["_compiled"] = compiled(self.module, self.origin, self.options, is_traced=True)
         return self.partition(), self._explainer
+
+    def _diagnosis(self, hardware: Hardware) -> tuple[str, ...]:
+        from sdy.search.plans.plan_diagnosis import program_diagnosis
+
+        run = self.without_optimizer() if self.origin.argument_names else self
+        return program_diagnosis(run, run.partition_summary(hardware))
 
     @property
     def _textbook(self) -> Sends | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from io import StringIO
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -36,7 +37,7 @@ from sdy.report.tables.program_tables import (
 from sdy.report.value_rows import boundary_rows
 
 # Longer lists are folded.
-MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 10, 5, 5
+MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 10, 3, 3
 
 Placed = tuple[str, CollectiveUse]  # a collective on a source line
 Belonging = tuple[int | None, list[int]]  # the line of the text, and the arguments that are resharded
@@ -116,28 +117,32 @@ class ProgramReport:
             self._dearest(uses, lines)
 
     def _dearest(self, uses: Counter[Placed], lines: dict[Placed, Belonging]) -> None:
-        """Print the collectives that send most; those that are alike, as in equal layers, share a row."""
+        """Print the collectives that send most; those that are alike, as in equal layers, share a row.
+
+        The first gather has the first sentence on its cause.
+        """
         causes = CollectiveCauses(self._explainer, self._program.remarks)
         joined: dict[tuple[CollectiveKind, AxisList, float, str], list[Placed]] = {}
         for placed in uses:
             (line, arguments), use = lines[placed], placed[1]
             cause = causes.kind(use.kind, line, use.axes, arguments).short
             joined.setdefault((use.kind, use.axes, use.bytes_per_device, cause), []).append(placed)
-        rows = [
-            (
-                group[0][1],
-                sum(uses[each] for each in group),
-                cause,
-                first_names(folded_layers([source for source, _ in group]), 2),
-            )
-            for (*_, cause), group in joined.items()
-        ]
-        rows.sort(key=lambda row: -row[0].bytes_per_device * row[1])
+        groups = sorted(
+            ((cause, sum(uses[each] for each in group), group) for (*_, cause), group in joined.items()),
+            key=lambda each: -each[2][0][1].bytes_per_device * each[1],
+        )
+        rows: list[tuple[CollectiveUse, int, str, str]] = []
+        for cause, count, group in groups[:MOST_COLLECTIVES]:
+            (line, arguments), use = lines[group[0]], group[0][1]
+            is_first_gather = use.kind is CollectiveKind.ALL_GATHER and all(row[0].kind is not use.kind for row in rows)
+            reasons = causes.of(line, use.axes, arguments) if is_first_gather else ()
+            text = ": ".join((cause, *islice(reasons, 1)))
+            rows.append((use, count, text, first_names(folded_layers([source for source, _ in group]), 2)))
         sent = sum(use.bytes_per_device * count for (_, use), count in uses.items())
         self._print("the dearest collectives", style="bold")
-        for line in dearest_collectives_lines(rows[:MOST_COLLECTIVES], sent, self._console.width):
+        for line in dearest_collectives_lines(rows, sent, self._console.width):
             self._print(line)
-        rest = uses.total() - sum(count for _, count, *_ in rows[:MOST_COLLECTIVES])
+        rest = uses.total() - sum(count for _, count, *_ in rows)
         if rest:
             self._print(f"... and {counted(rest, 'run')} of others; -v lists all")
 

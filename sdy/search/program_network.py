@@ -117,13 +117,9 @@ class ProgramNetwork:
 
     def pin(self, node: int, is_allowed: Callable[[Layout], bool]) -> None:
         """Forbid the labels of a node whose layout of its first value is not allowed; ignored if none is."""
-        allowed = self.labels_with(node, is_allowed)
+        allowed = np.array([is_allowed(op_layout.layouts[0]) for op_layout in self.op_layouts[node]])
         if allowed.any():
             self.network.add_costs(node, np.where(allowed, 0.0, np.inf))
-
-    def labels_with(self, node: int, is_allowed: Callable[[Layout], bool]) -> NDArray[np.bool_]:
-        """Return for each label of a node whether the layout of its first value is allowed."""
-        return np.array([is_allowed(op_layout.layouts[0]) for op_layout in self.op_layouts[node]])
 
     def tie(self, result: int, argument: int, size: int) -> None:
         """Add the cost of bringing a result of `size` bytes, given by its node, to the layout of an argument."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations, cycle
 from math import inf
 from time import monotonic
@@ -15,9 +14,8 @@ from xdsl.ir import SSAValue
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import tensor_bytes
-from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.node import OpLayout
-from sdy.search.layout_choices import KeptAnnotations, OpLayoutChoices, boundary_nodes, keeps
+from sdy.search.layout_choices import KeptAnnotations, OpLayoutChoices, boundary_nodes
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_request import Goal, SearchRequest
 from sdy.search.searched_module import SearchedModule
@@ -72,17 +70,6 @@ class SearchNetworks:
             if has_gap and self.has_all_choices and len(self._digits.sizes) > AXES_OF_A_TURN:
                 solver.solutions[free_bytes] = self._improved(objective, network, found, free_bytes, end - monotonic())
         return solver.solutions[free_bytes]
-
-    def improve(self, objective: Objective, arguments: Mapping[int, TensorSharding], seconds: float) -> None:
-        """Improve the solution of an objective by the best one with these shardings of arguments, if it has a gap."""
-        known = self.solution(objective, self.free_bytes, 0.0)
-        if known is None or known.gap <= LEAST_GAIN or not self.has_all_choices:
-            return
-        solver, network = self.solver(objective, 0.0)
-        nodes, _ = boundary_nodes(self._searched.graph)
-        kept = {nodes[number]: partial(keeps, each, self._digits) for number, each in arguments.items()}
-        allowed = {node: network.labels_with(node, each) for node, each in kept.items()}
-        solver.improve(self.free_bytes, allowed, seconds)
 
     def _improved(
         self, objective: Objective, network: ProgramNetwork, found: Solution, free_bytes: float, seconds: float

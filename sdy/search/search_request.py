@@ -73,6 +73,7 @@ class SearchRequest:
     shardings, in any notation. With `from_scratch`, annotations of the program are dropped. `seconds` limits the time.
     With `overlap`, the time that decides is that with communication fully overlapped with computation. A plan has at
     most `constraints` sharding constraints inside the program; None for any number. `options` are those of the program.
+    With `is_short`, plans are not improved after the solution of the network: for a diagnosis in passing.
     `state` has the number of each result that is the next value of an argument, with that of the argument: it gets the
     sharding of the argument. `partition` is the partition of a program that has the cost.
     """
@@ -89,6 +90,7 @@ class SearchRequest:
     options: CompileOptions = DEFAULT
     state: Mapping[int, int] = field(default_factory=dict[int, int])
     partition: Partition = Partition.FASTEST
+    is_short: bool = False
 
     def price_of(self, cost: ProgramCost) -> float:
         """Return the quantity to minimize."""

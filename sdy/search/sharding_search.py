@@ -10,7 +10,7 @@
    the lower bound of a network in which collectives have little latency. It ends if it finds nothing better for long.
 
 For a program that returns the next values of arguments, such as a training step, the plans that people write first are
-partitioned before all this; and if the solution has a gap, it is solved again with the arguments of the best of these.
+partitioned before all this.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument
 
 from sdy.advice.edits import Edit, edited
 from sdy.cost.program_cost import ProgramCost
@@ -51,7 +50,7 @@ NEAR_BOUND = 1.01  # the cost of the best candidate, relative to a lower bound, 
 MISJUDGED = 0.95  # the same, below which the bound says nothing
 TINY = 1e-12  # seconds
 LEAST_AS_PLANNED = 0.5  # the share of values with which annotations of arguments alone are worth a partition
-SHARE_OF_SOLVER, SHARE_OF_IMPROVEMENT = 0.5, 0.1  # of the time
+SHARE_OF_SOLVER = 0.5  # of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +127,10 @@ class ShardingSearch:
         try:
             with stopping_at(self._progress.end):
                 first, *others = self.request.goal.objectives()
-                share = SHARE_OF_SOLVER * seconds / (1 + len(others))
-                usual = None if self._saves_too_little() else self._best_usual()  # first: they take little time
+                share = SHARE_OF_SOLVER * seconds / (1 if self.is_large else 1 + len(others))
+                if not self._saves_too_little():
+                    self._price_usual()  # first: they take little time
                 solution, end = self._search(first, share), SearchEnd.SOLVED
-                if usual is not None and solution is not None:
-                    solution = self._improved(first, solution, usual, SHARE_OF_IMPROVEMENT * seconds)
                 if not self.is_large:
                     end = self._beyond_first(others, share)
         except TimeUpError:
@@ -272,25 +270,13 @@ class ShardingSearch:
                 return SearchEnd.BOUND
         return self._improve()
 
-    def _improved(self, objective: Objective, solution: Solution, candidate: Candidate, seconds: float) -> Solution:
-        """Return the best solution with the arguments of a candidate, if that is better than the first one."""
-        targets = ((edit.target, edit.sharding) for edit in candidate.edits if not edit.is_constraint)
-        arguments = {target.index: sharding for target, sharding in targets if isinstance(target, BlockArgument)}
-        self.networks.improve(objective, arguments, seconds)
-        return self.networks.solution(objective, self.networks.free_bytes, 0.0) or solution
-
-    def _best_usual(self) -> Candidate | None:
-        """Price the annotations that people try first, for a program that returns the next values of arguments.
-
-        Return the best of them, or None for other programs.
-        """
-        state, found = set(self.request.state.values()), list[Candidate]()
+    def _price_usual(self) -> None:
+        """Price the annotations that people try first, for a program that returns the next values of arguments."""
+        state = set(self.request.state.values())
         for edits in self._neighbours.usual(state) if state else ():
-            candidate = self._priced(edits, None)
-            found += [] if candidate is None else [candidate]
+            self._priced(edits, None)
             if monotonic() > self._progress.end:
                 break
-        return min(found, key=lambda each: self.request.rank(each.cost), default=None)
 
     def _reaches_bound(self, objective: Objective, seconds: float) -> bool:
         """Return whether the best candidate costs hardly more than the lower bound of an objective.

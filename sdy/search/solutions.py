@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from sdy.search.memory import MemoryCosts, Peak
@@ -65,18 +63,6 @@ class Solver:
                 return None
             self.solutions[free_bytes] = found
         return self.solutions[free_bytes]
-
-    def improve(self, free_bytes: float, allowed: Mapping[int, NDArray[np.bool_]], seconds: float) -> None:
-        """Replace the solution for `free_bytes` by the best one with allowed labels of some variables, if better."""
-        known, network = self.solutions[free_bytes], self._network.network.copy()
-        for variable, labels in allowed.items():
-            network.add_costs(variable, np.where(labels, 0.0, np.inf))
-        found = minimum(network, seconds)
-        if found is not None and found.cost < known.cost:
-            peak = self._memory.peak(found.labels)
-            if peak.bytes <= max(free_bytes, known.peak_bytes):
-                bound = min(known.bound, found.cost)
-                self.solutions[free_bytes] = replace(known, labels=found.labels, cost=found.cost, bound=bound)
 
     def least_memory(self) -> dict[SSAValue, float]:
         """Return the values alive where every sharding needs the most memory, with their bytes on a device at least."""

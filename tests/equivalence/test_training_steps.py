@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.jax, pytest.mark.corpus]
 
 QUICK = "mixture_of_experts"  # of a few hundred ops
 INSTALLED = [name for name in STEPS if missing_library(name) is None]
-MOST_LINES = 25
+MOST_LINES, MOST_GAP = 25, 0.05
 SECONDS = 120.0  # for the search of a step
 
 
@@ -61,6 +61,8 @@ def test_the_plan_of_a_training_step_is_short_and_xla_sends_fewer_bytes(name: st
     found = plan_of(name)
     assert found.ratio < 1, found
     assert found.lines <= MOST_LINES, found.code
+    assert found.gap is not None
+    assert found.gap <= MOST_GAP
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import Linter
 from sdy.advice.lint.settings import LintSettings
 from sdy.advice.partition_summary import PartitionSummary
@@ -12,12 +13,15 @@ TRIALS = 2  # each partitions the program
 MOST_OPS = 10_000  # of a program that is partitioned again in passing
 
 
-def diagnosis(facts: PartitionSummary) -> tuple[str, ...]:
-    """Return the lines of the diagnosis: the cause with its source line, and the edit that was tried; or none."""
+def root_cause(facts: PartitionSummary) -> Finding | None:
+    """Return the finding of these rules that saves most; None for a large program, or if there is none."""
     if len(pre_order(facts.compiled.local)) > MOST_OPS:
-        return ()
+        return None
     settings = LintSettings(select=ROOT_CAUSES, on=facts.hardware.name, trials=TRIALS)
-    for finding in Linter(facts, settings).report().findings:
-        where = f"{finding.source}: " if finding.source else ""
-        return f"diagnosis: {where}{finding.message} [{finding.code}]", f"  edit: {finding.fix}"
-    return ()
+    return next(iter(Linter(facts, settings).report().findings), None)
+
+
+def diagnosis(finding: Finding) -> tuple[str, ...]:
+    """Return the lines of a diagnosis: the cause with its source line, and the edit that was tried."""
+    where = f"{finding.source}: " if finding.source else ""
+    return f"diagnosis: {where}{finding.message} [{finding.code}]", f"  edit: {finding.fix}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from textwrap import wrap
+from textwrap import TextWrapper
 
 from rich.console import Console
 
@@ -17,7 +17,8 @@ from sdy.model.mesh import Mesh
 from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table, print_tables, tables_text
 from sdy.report.value_rows import ValueRow, folded_rows
 
-MOST_VALUES, MOST_GROUPS = 12, 10  # longer lists of arguments and results are folded
+MOST_VALUES, MOST_GROUPS = 12, 7  # longer lists of arguments and results are folded
+MOST_CAUSE_LINES, MOST_PLACE_LINES = 3, 1  # of a collective
 
 NO_MESH = "no mesh: the program runs on one device"
 
@@ -63,17 +64,16 @@ def dearest_collectives_lines(
         bytes_sent = use.bytes_per_device * count
         share = f"{100 * bytes_sent / sent:3.0f} %" if sent else ""
         axes = f" along {', '.join(map(str, use.axes))}" if use.axes else ""
-        yield f"  {rounded_bytes(bytes_sent):>8}  {share:>5}  {count:,} {use.kind.value}{axes} ({cause})"
-        if place:
-            indent = " " * 19
-            yield from wrap(
-                place,
-                width,
-                initial_indent=indent,
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+        indent = " " * 19
+        fitted = TextWrapper(
+            width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, placeholder=" ..."
+        )
+        fitted.max_lines = MOST_CAUSE_LINES
+        yield from fitted.wrap(
+            f"  {rounded_bytes(bytes_sent):>8}  {share:>5}  {count:,} {use.kind.value}{axes} ({cause})"
+        )
+        fitted.max_lines, fitted.initial_indent = MOST_PLACE_LINES, indent
+        yield from fitted.wrap(place)
 
 
 def _type_text(text: str) -> str:

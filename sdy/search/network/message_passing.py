@@ -14,7 +14,7 @@ Energy Minimization", 2006.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from time import monotonic
 from typing import NamedTuple
@@ -23,18 +23,22 @@ import numpy as np
 
 from sdy.search.network.cost_network import CostNetwork, Costs, Table
 
-PATIENCE = 30  # sweeps in which the bound must rise; good labels are often found only after it has stopped
-LEAST_RISE = 1e-6  # the fraction by which it must rise
+PATIENCE = 30  # sweeps in which the bound must rise
+LEAST_RISE = 1e-4  # the fraction by which it must rise
 ROUNDING = 1e-9  # a relative difference of cost and bound that floating-point sums may have
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Labels by variable with their cost, which is infinite if no possible ones were found, and a lower bound."""
+    """Labels by variable with their cost, which is infinite if no possible ones were found, and a lower bound.
+
+    `excess` has what each label of a variable costs more than its best one, after the last messages.
+    """
 
     labels: dict[int, int]
     cost: float
     bound: float
+    excess: dict[int, Costs] = field(default_factory=dict[int, Costs])
 
     def is_within(self, gap: float) -> bool:
         """Return whether the cost exceeds the bound by at most a fraction."""
@@ -96,7 +100,11 @@ class _MessagePassing:
             bounds.append(max(bound, best.bound))
             better = Assignment(labels, cost, bound) if cost < best.cost else best
             best = Assignment(better.labels, better.cost, min(bounds[-1], better.cost))
-        return best
+        return replace(best, excess=self._excess())
+
+    def _excess(self) -> dict[int, Costs]:
+        totals = {variable.number: self._total(variable) for variable in self._variables.values()}
+        return {number: total - total.min() for number, total in totals.items()}
 
     def _forward(self) -> dict[int, int]:
         """Send messages to later variables; return the labels that are best given those of earlier variables."""
@@ -114,11 +122,15 @@ class _MessagePassing:
         """Send messages to earlier variables; return the lower bound, the sum of the least remaining costs."""
         bound = 0.0
         for variable in reversed(self._variables.values()):
-            links = (*variable.earlier, *variable.later)
-            total = sum((self._messages[link.other, variable.number] for link in links), start=variable.costs)
+            total = self._total(variable)
             least = float(total.min())
             bound += least + self._send(variable, total - least, variable.earlier)
         return bound
+
+    def _total(self, variable: _Variable) -> Costs:
+        """Return the costs of the labels of a variable with all that its neighbours have moved to them."""
+        links = (*variable.earlier, *variable.later)
+        return sum((self._messages[link.other, variable.number] for link in links), start=variable.costs)
 
     def _send(self, variable: _Variable, costs: Costs, links: Sequence[_Link]) -> float:
         """Send a share of the costs to some neighbours; return the sum of the least costs that stay in the tables."""

@@ -22,6 +22,7 @@ from sdy.search.network.cost_network import CostNetwork, Costs, Table
 
 MAX_PRODUCT = 1e8  # steps to eliminate a variable with two neighbours
 MAX_COMPARED = 100  # labels of a variable; comparing more takes longer than it saves
+MAX_DIFFERENCES = 2**15  # of costs, which are computed at once: they fit in a cache
 
 Labels = NDArray[np.intp]  # the original numbers of the labels that a variable still has, ascending
 
@@ -156,9 +157,10 @@ def _least_differences(costs: Costs, tables: Sequence[Table]) -> Table:
     with np.errstate(invalid="ignore"):
         found = costs[:, None] - costs
         for table in tables:
-            for label, row in enumerate(table):
-                difference = row - table
+            rows = max(1, MAX_DIFFERENCES // table.size)
+            for first in range(0, len(table), rows):
+                difference = table[first : first + rows, None] - table
                 # Pairs that both labels forbid do not matter.
                 np.copyto(difference, np.inf, where=np.isnan(difference))
-                found[label] += difference.min(axis=1)
+                found[first : first + rows] += difference.min(axis=2)
     return np.where(np.isnan(found), -np.inf, found)

@@ -166,7 +166,7 @@ def _search_on(program: WrittenProgram[Any], request: SearchRequest, prepared: P
     has_many_ops = is_large(program.module, as_jit=request.partition is Partition.JIT)
     folded = folded_program(module) if has_many_ops else None
     if folded is None:
-        return ShardingSearch(module, searched, request, price_of, has_many_ops)
+        return ShardingSearch(module, searched, request, price_of, has_many_ops or request.is_short)
     return LayeredSearch(folded, searched, request, price_of)
 
 

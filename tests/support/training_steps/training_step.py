@@ -33,20 +33,42 @@ class TrainingStep:
 
     def program(self, sharding: str) -> Program[Any]:
         """Return the step with one of `SHARDINGS`: its state is returned as it is passed."""
+        of_weights, of_batch = SHARDINGS[sharding]
+        trees = self.trees
+        placed = {name: _placed(tree, of_batch if name == "batch" else of_weights) for name, tree in trees.items()}
+        return self._program(placed)
+
+    def program_with(self, rules: Mapping[str, PartitionSpec]) -> Program[Any]:
+        """Return the step with rules for the paths of the parameters, the state and the batch."""
+        shardings = sdy.shardings(self.trees, rules, MESH)
+
+        def placed(leaf: Any, sharding: Any) -> Any:
+            return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+
+        return self._program(jax.tree.map(placed, self.trees, shardings))
+
+    @property
+    def trees(self) -> dict[str, Any]:
+        """The arguments of the step by name, as trees of shapes."""
+        return {"params": self.params, "state": jax.eval_shape(_optimizer().init, self.params), "batch": self.batch}
+
+    def _program(self, placed: Mapping[str, Any]) -> Program[Any]:
         optax: Any = import_module("optax")
-        optimizer = optax.adamw(1e-3)
 
         def step(params: Any, state: Any, batch: Any) -> Any:
             value, gradients = jax.value_and_grad(self.loss)(params, batch)
-            updates, state = optimizer.update(gradients, state, params)
+            updates, state = _optimizer().update(gradients, state, params)
             return optax.apply_updates(params, updates), state, value
 
-        of_weights, of_batch = SHARDINGS[sharding]
-        state = jax.eval_shape(optimizer.init, self.params)
-        placed = [_placed(tree, of_weights) for tree in (self.params, state)]
-        outputs: Any = (*(jax.tree.map(lambda leaf: leaf.sharding, tree) for tree in placed), None)
+        state = [placed["params"], placed["state"]]
+        outputs: Any = (*(jax.tree.map(lambda leaf: leaf.sharding, tree) for tree in state), None)
         jitted = jax.jit(step, donate_argnums=(0, 1), out_shardings=outputs)
-        return sdy.from_jax(jitted, *placed, _placed(self.batch, of_batch))
+        return sdy.from_jax(jitted, *state, placed["batch"])
+
+
+def _optimizer() -> Any:
+    optax: Any = import_module("optax")
+    return optax.adamw(1e-3)
 
 
 def _placed(tree: Any, rule: Rule) -> Any:

@@ -166,3 +166,36 @@ def test_collectives_are_named_by_scopes_and_by_the_arguments_that_they_reshard(
         ("", names),
         ("transpose(mean)", []),
     ]
+
+
+# The examples are sharded by features, so that the products are partial sums.
+LOSS = """
+sdy.mesh @m = <["x"=4]>
+func.func @main(%arg0: tensor<16384x1024xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>} loc("batch"),
+    %arg1: tensor<1024x1024xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>} loc("params['w']")) -> tensor<f32> {
+  %0 = stablehlo.dot %arg0, %arg1 : (tensor<16384x1024xf32>, tensor<1024x1024xf32>) -> tensor<16384x1024xf32>
+  %1 = stablehlo.tanh %0 : tensor<16384x1024xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [0, 1]
+      : (tensor<16384x1024xf32>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+"""
+
+
+def test_the_diagnosis_of_a_loss_is_the_plan_that_saves_most() -> None:
+    report = sdy.Program.from_text(LOSS).report()
+    assert re.search(r"diagnosis: other in_shardings save 101 MB of 101 MB and .* in jax.jit", report), report
+    assert '  edit: rules = { "batch": P("x"), "*": P(), }' in report
+
+
+def test_a_program_whose_result_has_users_keeps_its_shardings() -> None:
+    returned = LOSS.replace("-> tensor<f32> {", "-> tensor<16384x1024xf32> {").replace(
+        "return %2 : tensor<f32>", "return %1 : tensor<16384x1024xf32>"
+    )
+    assert "diagnosis" not in sdy.Program.from_text(returned).report()
+
+
+def test_the_diagnosis_of_a_program_that_does_not_fit_is_the_missing_memory() -> None:
+    report = sdy.Program.from_text(LOSS.replace("16384x", "16384000x")).report("tpu_v5e")
+    assert "diagnosis: each device holds 151 GB in jax.jit, 135 GB more than one of tpu_v5e has" in report

@@ -10,6 +10,7 @@ import pytest
 
 from sdy.search.network.cost_network import CostNetwork
 from sdy.search.network.message_passing import pass_messages
+from sdy.search.network.minimum import minimum
 
 
 def grid(seed: int, rows: int, columns: int, labels: int = 3) -> CostNetwork:
@@ -59,3 +60,30 @@ def test_without_time_there_is_a_bound_of_one_sweep() -> None:
     network = grid(0, 4, 4)
     found = pass_messages(network, range(16), seconds=0.0, gap=0.0)
     assert sum(float(costs.min()) for costs in network.costs) < found.bound <= found.cost
+
+
+@pytest.mark.parametrize("seed", [5, 38])
+def test_labels_near_the_bound_are_chosen_together(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cost of 0 is possible, and messages find the bound but labels that cost more; no integer program is needed."""
+    draw, side, labels = np.random.default_rng(seed), 6, 6
+    network, hidden = CostNetwork(), draw.integers(0, labels, side * side)
+    for _ in range(side * side):
+        network.add_variable(np.ones(labels))
+    for row, column in product(range(side), range(side)):
+        own = row * side + column
+        for other, exists in ((own + 1, column + 1 < side), (own + side, row + 1 < side)):
+            if exists:
+                table = np.where(draw.random((labels, labels)) < 0.7, 1.0, 0.0)
+                table[hidden[own], hidden[other]] = 0.0
+                network.add_table(own, other, table)
+    by_messages = pass_messages(network, range(side * side), seconds=10.0, gap=0.0)
+    assert by_messages.bound == pytest.approx(side * side, rel=1e-3)
+    assert by_messages.cost > side * side
+
+    def not_needed(*_: object) -> None:
+        pytest.fail("the integer program was needed")
+
+    monkeypatch.setattr("sdy.search.network.minimum.minimize", not_needed)
+    found = minimum(network, seconds=10.0)
+    assert found is not None
+    assert found.cost == pytest.approx(side * side)
