@@ -172,5 +172,5 @@ def sends_lines(ours: Sends, textbook: Sends | None) -> list[str]:
     def text(sends: Sends) -> str:
         return f"{sends.bytes:,.0f} bytes in {counted(sends.runs, 'collective')}"
 
-    jit = [] if textbook is None else [f"as jax.jit lowers it: each device sends {text(textbook)} (estimate)"]
+    jit = [] if textbook is None else [f"as jax.jit lowers it: each device sends about {text(textbook)}"]
     return [*jit, f"as sdy partitions it: each device sends {text(ours)}"]

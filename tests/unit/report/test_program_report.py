@@ -131,8 +131,8 @@ def test_the_report_of_a_jax_program_begins_with_what_jax_sends() -> None:
     jit, ours = (line for line in program.report().splitlines() if line.startswith("as "))
     textbook = statistics_of(program.without_optimizer().partition().local)
     assert jit == (
-        f"as jax.jit lowers it: each device sends {textbook.bytes_sent:,.0f} bytes in "
-        f"{textbook.runs} collective{'s' * (textbook.runs != 1)} (estimate)"
+        f"as jax.jit lowers it: each device sends about {textbook.bytes_sent:,.0f} bytes in "
+        f"{textbook.runs} collective{'s' * (textbook.runs != 1)}"
     )
     assert ours == "as sdy partitions it: each device sends 32 bytes in 1 collective"
 
