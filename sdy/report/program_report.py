@@ -148,14 +148,17 @@ class ProgramReport:
 
     def _conflicts(self) -> None:
         self._console.print("[bold]conflicts[/bold]")
-        sites = list(self._explainer.conflict_sites())
-        if self._verbose or len(sites) <= MOST_CONFLICTS:
+        every = list(self._explainer.conflict_sites())
+        sites = [site for site in every if not site.is_of_stored]
+        if self._verbose or len(every) <= MOST_CONFLICTS:
             for line in self._explainer.conflicts(verbose=True):
                 self._print(f"  {line}")
             return
         for site in sites[:MOST_CONFLICTS]:
             self._print(f"  {site.line_text}: {site.op}, along {', '.join(sorted(map(str, site.axes)))}")
-        self._print(f"  ... and {len(sites) - MOST_CONFLICTS:,} more; `sdy explain --conflicts` lists all with reasons")
+        if len(sites) < len(every):
+            self._print(f"  {counted(len(every) - len(sites), 'op')} read arguments that are stored in shards")
+        self._print(f"  ... {len(every):,} in all: `sdy explain --conflicts` lists them with reasons")
 
     def _remarks(self) -> None:
         remarks = self._program.remarks

@@ -31,8 +31,8 @@ from, and which ops propagated it, line by line. With --why-not, explain why a d
 axis: what stopped the axis and where, and an edit that shards it, which was tried. With --conflicts, list the ops at
 which an axis of one tensor could not be propagated to another tensor, with the reason. Each of these ops will need a
 reshard. With --collectives, list the collectives that each device runs and what causes each: a conflict of propagation,
-an annotation, a rewrite of the communication optimizer, or the op itself on shards. If `sdy lint` finds an edit that
-avoids a collective or makes it cheaper, it is shown with what it saves.
+an annotation, an argument that is stored in shards, a rewrite of the communication optimizer, or the op itself on
+shards. If `sdy lint` finds an edit that avoids a collective or makes it cheaper, it is shown with what it saves.
 
 Values have the names of the file; arguments of loops and other regions are named as `sdy-opt FILE` prints them. A name
 without a function refers to the main function. A line number refers to all values that are defined on that line. If the

@@ -32,11 +32,13 @@ class CauseKind(Enum):
     OPTIMIZER = "a rewrite of the communication optimizer"
     ANNOTATION = "an annotation"
     OP = "the op on shards"  # for example, a sum over a dim that is sharded
+    STORED = "an argument that is stored in shards"  # as the weights of FSDP
 
     @property
     def short(self) -> str:
         """The cause in a word or two."""
-        return self.value.removeprefix("the ") if self is CauseKind.OP else self.name.lower()
+        texts = {CauseKind.OP: "op on shards", CauseKind.STORED: "stored in shards"}
+        return texts.get(self, self.name.lower())
 
 
 class CollectiveCauses:
@@ -61,13 +63,16 @@ class CollectiveCauses:
     ) -> CauseKind:
         """Return what made a collective necessary; the other arguments are those of `of`.
 
-        No conflict causes a reduction: partial sums come from an op on shards.
+        No conflict causes a reduction: partial sums come from an op on shards. An all-gather of arguments that the user
+        has sharded is none either: they are stored so.
         """
         if line is None:
             return CauseKind.OP
         lines = [line, *self._lines_of_users(line, arguments)]
         if any(isinstance(op, ShardingConstraintOp | ManualComputationOp) for op in self._ops_on(line)):
             return CauseKind.ANNOTATION
+        if collective is CollectiveKind.ALL_GATHER and arguments and self._is_annotated(line, arguments):
+            return CauseKind.STORED
         if collective not in REDUCTIONS and any(self._conflict_along(each, axes) for each in lines):
             return CauseKind.CONFLICT
         if any(remark.code == REWRITE for each in lines for remark in self._remarks.get(each, ())):
@@ -91,8 +96,9 @@ class CollectiveCauses:
             return
         users = [each for each in self._lines_of_users(line, arguments) if axes and self._conflict_along(each, axes)]
         found = [
-            *self._conflicts(line),
+            *(self._sites[line].sentences if line in self._sites else ()),
             *(f"{self._sites[each].line_text}: {text}" for each in users for text in self._sites[each].sentences[:1]),
+            *self._changes(line),
             *(
                 text
                 for axis in axes
@@ -109,9 +115,8 @@ class CollectiveCauses:
         site = self._sites.get(line)
         return site is not None and (not axes or any(overlaps(*pair) for pair in product(site.axes, axes)))
 
-    def _conflicts(self, line: int) -> Iterator[str]:
-        if line in self._sites:
-            yield from self._sites[line].sentences
+    def _changes(self, line: int) -> Iterator[str]:
+        """Yield what the communication optimizer, or another pass, did to an op."""
         messages = Counter((remark.code in SAVINGS, remark.message) for remark in self._remarks.get(line, ()))
         for (is_saving, message), count in messages.items():
             what = "the communication optimizer changed it: " if is_saving else ""

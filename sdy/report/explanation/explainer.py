@@ -174,7 +174,8 @@ class ValueExplanation:
 class ConflictSite:
     """An op with conflicts: its line, its line with that of the source program, and one sentence per conflict.
 
-    `axes` are the axes that could not be propagated and those that prevented it.
+    `axes` are the axes that could not be propagated and those that prevented it. If all of them come from arguments
+    that the op reads, as the weights of FSDP, these are only stored in shards.
     """
 
     line: int | None
@@ -182,6 +183,7 @@ class ConflictSite:
     op: str
     sentences: tuple[str, ...]
     axes: frozenset[AxisRef]
+    is_of_stored: bool = False
 
     def without_names(self) -> str:
         """Return the op and the sentences without names of values and lines."""
@@ -362,7 +364,13 @@ def _conflict_sites(traced: TracedPropagation, descriptions: TraceDescriptions) 
             descriptions.site(site),
             tuple(sentences),
             frozenset(axis for axis in involved if axis is not None),
+            all(_is_argument(holders_of(site)[conflict.source]) for conflict in conflicts),
         )
+
+
+def _is_argument(holder: Value | None) -> bool:
+    """Return whether a value is an argument of a function."""
+    return holder is not None and holder.is_block_argument and holder.owner is not None and holder.owner.parent is None
 
 
 class TracedValues:

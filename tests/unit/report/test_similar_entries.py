@@ -50,11 +50,18 @@ def test_short_lists_have_all_entries() -> None:
 def test_long_lists_are_folded() -> None:
     report = sdy.Program.from_text(layers(LAYERS)).report()
     assert f'│ *      │ [{{"x"}}, {{}}] │ {LAYERS + 2:5} │' in report  # all arguments and results are sharded alike
-    assert conflicting_ops(report) == [f"line {layer + 3}" for layer in range(3)]
-    assert f"... and {LAYERS - 3} more; `sdy explain --conflicts` lists all with reasons" in report
+    assert conflicting_ops(report) == []
+    assert f"  {LAYERS} ops read arguments that are stored in shards\n  ... {LAYERS} in all: `sdy explain" in report
     gathers = [line.split("│") for line in report.splitlines() if "all-gather" in line]
     runs = [[cell.strip() for cell in row[1:5:3]] for row in gathers]
     assert runs == [["1", "8x8, 8x8"], [str(LAYERS - 2), "8x8"]]  # two gathers are combined
+
+
+def test_a_weight_that_is_gathered_is_stored_in_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "layers.mlir").write_text(layers(1))
+    assert main(["explain", "--collectives", str(tmp_path / "layers.mlir")]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"all-gather .*, caused by an argument that is stored in shards", out), out
 
 
 def test_of_many_collectives_the_dearest_are_shown() -> None:
@@ -68,6 +75,8 @@ def test_of_many_collectives_the_dearest_are_shown() -> None:
 """
         in report
     )
+    assert len(re.findall(r"^  line \d+: %\d+ = stablehlo.tanh", report, re.MULTILINE)) == 3
+    assert "  ... 13 in all: `sdy explain --conflicts` lists them with reasons" in report
 
 
 def test_what_a_person_reads_first_is_one_screen() -> None:
