@@ -442,10 +442,15 @@ class Program(WrittenProgram[R]):
         return self.partition(), self._explainer
 
     def _diagnosis(self, hardware: Hardware) -> tuple[str, ...]:
-        from sdy.search.plans.plan_diagnosis import program_diagnosis
+        if not self.origin.argument_names:
+            from sdy.advice.lint.diagnosis import diagnosis, memory_diagnosis, root_cause
 
-        run = self.without_optimizer() if self.origin.argument_names else self
-        return program_diagnosis(run, run.partition_summary(hardware))
+            facts = self.partition_summary(hardware)
+            return memory_diagnosis(facts) or diagnosis(root_cause(facts))
+        from sdy.search.plans.plan_diagnosis import plan_diagnosis
+
+        run = self.without_optimizer()
+        return plan_diagnosis(run, run.partition_summary(hardware))
 
     @property
     def _textbook(self) -> Sends | None:

@@ -1,4 +1,4 @@
-"""The diagnosis of a program: the finding that saves most, or, of a step from JAX, a plan that saves more."""
+"""The diagnosis of a program from JAX: the finding that saves most, or, of a training step, a plan that saves more."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
-from sdy.advice.lint.diagnosis import MOST_OPS, diagnosis, root_cause
+from sdy.advice.lint.diagnosis import MOST_OPS, diagnosis, memory_diagnosis, root_cause
 from sdy.advice.partition_summary import PartitionSummary
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.quantities import rounded_bytes, seconds_text
@@ -24,21 +24,18 @@ SECONDS = 30.0  # for the plan of a report
 MOST_SHARE = 0.95  # of the bytes and of the time before, with which a plan is worth a sentence
 
 
-def program_diagnosis(program: WrittenProgram[Any], facts: PartitionSummary) -> tuple[str, ...]:
-    """Return the lines of the diagnosis of a program, or none: a cause, or a plan, and the edit that was tried.
+def plan_diagnosis(program: WrittenProgram[Any], facts: PartitionSummary) -> tuple[str, ...]:
+    """Return the lines of the diagnosis of a program from JAX: a cause or a plan, and the edit that was tried.
 
-    `facts` are those of the program as it will run: without the communication optimizer, if it is from JAX.
+    `facts` are those of the program as it will run: without the communication optimizer.
     """
-    missing = facts.peak_bytes - facts.hardware.hbm_bytes
-    if missing > 0:
-        held = rounded_bytes(facts.peak_bytes) + (" in jax.jit" if program.origin.argument_names else "")
-        more = f"{rounded_bytes(missing)} more than one of {facts.hardware.name} has"
-        return f"diagnosis: each device holds {held}, {more}", "  edit: `sdy search --minimize memory` finds the least"
+    if missing := memory_diagnosis(facts, " in jax.jit"):
+        return missing
     finding, plan = root_cause(facts), _short_plan(program, facts)
     saved = 0.0 if finding is None or finding.fix is None else finding.fix.saved.seconds
     if plan is not None and plan.before.seconds_in_turn - plan.cost.seconds_in_turn > saved:
         return tuple(_plan_lines(plan))
-    return () if finding is None else diagnosis(finding)
+    return diagnosis(finding)
 
 
 def _short_plan(program: WrittenProgram[Any], facts: PartitionSummary) -> ShardingPlan[WrittenProgram[Any]] | None:

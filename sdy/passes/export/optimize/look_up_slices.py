@@ -171,7 +171,7 @@ def _sliced_along(emit: Emitter, op: Slice, operand: SSAValue, whole: Collection
     wide = [sizes[dim] if dim in whole else size for dim, size in enumerate(kept)]
     if wide == list(sizes):
         return operand
-    if isinstance(op, DynamicSliceOp):  # a whole dim is sliced at 0, whatever the index
+    if isinstance(op, DynamicSliceOp):  # a full dim is sliced at 0, whatever the index
         values = [operand, *op.start_indices]
         found = emit.value(DynamicSliceOp, values, with_shape(operand, wide), {"slice_sizes": ints(wide)})
         return annotated(found, sharding)
