@@ -46,7 +46,7 @@ def _short_plan(program: WrittenProgram[Any], facts: PartitionSummary) -> Shardi
     names, module, hardware = program.origin.argument_names, program.module, facts.hardware
     values = boundary_values(module, names)
     is_step = returned_state(values, len(names)) or not any(static_shape(each.type) for each in values[len(names) :])
-    if not names or not is_step or len(pre_order(module)) > MOST_OPS:
+    if not is_step or len(pre_order(module)) > MOST_OPS:
         return None
     request = SearchRequest(hardware, hardware.hbm_bytes, from_scratch=True, seconds=SECONDS, is_short=True)
     try:

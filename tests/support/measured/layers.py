@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def divides_tokens_of_experts(self) -> bool:
-        """Whether each device of `tensor` sends its own tokens to experts, which are not divided: as Megatron does."""
+        """Whether each device of `tensor` sends its own tokens to experts, which are whole, as in Megatron."""
         return bool(self.manual and self.tensor)
 
     def inside(self) -> Layout:

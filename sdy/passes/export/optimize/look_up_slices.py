@@ -9,8 +9,8 @@ Several elements are looked up as one element of a dim of shards, or as one of e
     after   %1 = slice (reshape %0 : 8x4x16) [0:8, 0:4, 13:16]
             %2 = reshape (gather %1 at 3 : 8x1x3)
 
-A lookup sends about twice the bytes of the slice. To slice the tensor, its shards are moved first: then it is sliced
-before along the dims that are not sharded.
+A lookup sends about twice the bytes of the slice. Any other slice along a sharded dim moves shards first. Dims that are
+not sharded are sliced before that, so that less is moved.
 
     before  %1 = slice %0 [0:4, 16:48]
     after   %1 = slice (slice %0 [0:4, 0:64]) [0:4, 16:48]
@@ -73,20 +73,19 @@ class LookUpSlicesPass(ModulePass):
                 dim = _looked_up_dim(inner, dims, shardings)
                 slices.setdefault((inner.operand, dim), []).append((inner, dims))
         for (value, dim), taken in slices.items():
-            is_few = dim is not None and (
-                2 * sum(shape_of(inner.result)[dim] for inner, _ in taken) < shape_of(value)[dim]
-            )
+            if dim is not None and 2 * sum(shape_of(inner.result)[dim] for inner, _ in taken) >= shape_of(value)[dim]:
+                dim = None
             for inner, dims in taken:
                 if _is_sliced_again(inner, value, op):
                     continue
-                if is_few and dim is not None:
-                    _look_up(inner, dim, shardings.shard_count(value, dim))
-                else:
+                if dim is None:
                     _slice_in_steps(inner, dims, shardings)
+                else:
+                    _look_up(inner, dim, shardings.shard_count(value, dim))
 
 
 def _sliced_shards(op: Slice, shardings: ValueShardings) -> list[int]:
-    """Return the sharded dims of which a slice takes a part; none if the operand or the result has no elements."""
+    """Return the sharded dims of which a slice takes a part; none if that part is empty."""
     sharding = shardings.of(op.operand)
     sizes, kept = static_shape(op.operand.type), static_shape(op.result.type)
     if sharding is None or sharding.unreduced or sizes is None or kept is None or 0 in kept:
