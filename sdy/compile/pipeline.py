@@ -19,7 +19,7 @@ from sdy.compile.signature import FlatSignature
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import MAIN, main_block, main_function
-from sdy.jax.optional_jax import all_devices, named_shardings, put
+from sdy.jax.optional_jax import all_devices, named_shardings, put, transferred
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.mpmd.dialect.functions import topology_of
@@ -69,29 +69,29 @@ class CompiledPipeline(Compiled[R]):
         return DeviceRun(self.layout, programs, given).results(main_block(self.local), shards)
 
     def to_jax(self, devices: Sequence[object] = ()) -> Callable[..., R]:
-        """Return a function that runs each fragment on the JAX devices of its mesh; `device_put` moves values.
+        """Return a function that runs each fragment on the JAX devices of its mesh, and moves values between meshes.
 
-        `devices` are those of all meshes, in order. Raises: SdyError as `Compiled.to_jax`.
+        `devices` are those of all meshes, in order; several processes may have them, which all call the function.
+        Raises: SdyError as `Compiled.to_jax`; then as `sdy.jax.to_devices.transfer.transferred`.
         """
         given = devices or self.origin.devices or all_devices()
         by_mesh = {name: [given[number] for number in each] for name, each in self.layout.devices.items()}
         calls = {call.callee_name: self.fragments[call.callee_name].to_jax(by_mesh[call.mesh]) for call in self.runs}
         block = main_block(self.folded)
 
-        def placed(value: object, like: SSAValue) -> object:
-            on = by_mesh[mesh_type(like.type).mesh]
-            return put(value, named_shardings([self.layout.placement(like)], on, {})[0])
+        def sharding(value: SSAValue) -> object:
+            return named_shardings([self.layout.placement(value)], by_mesh[mesh_type(value.type).mesh], {})[0]
 
         def flat(*arrays: object) -> Sequence[object]:
             values: dict[SSAValue, object] = {}
             for argument, array in zip(block.args, arrays, strict=True):
-                values[argument] = placed(array, argument)
+                values[argument] = put(array, sharding(argument))
             for op in block.ops:
                 if isinstance(op, FragmentCallOp):
                     results = calls[op.callee_name](*(values[operand] for operand in op.operands))
                     values |= zip(op.results, results, strict=True)
                 elif isinstance(op, TransferOp):
-                    values[op.result] = placed(values[op.tensor], op.result)
+                    values[op.result] = transferred(values[op.tensor], sharding(op.result))
             return [values[operand] for operand in terminator_of(main_function(self.folded).body).operands]
 
         return self.origin.signature.on_devices(flat)

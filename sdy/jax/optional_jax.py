@@ -41,8 +41,13 @@ def jax_function(
 
 
 def put(value: object, sharding: object) -> object:
-    """Return a JAX array with a sharding, which may be on other devices."""
+    """Return a JAX array with a sharding."""
     return import_module("jax").device_put(value, sharding)
+
+
+def transferred(array: object, sharding: object) -> object:
+    """Return a JAX array with a sharding on other devices, of which other processes may have some."""
+    return import_module("sdy.jax.to_devices.transfer").transferred(array, sharding)
 
 
 def all_devices() -> Sequence[object]:

@@ -18,20 +18,20 @@ from sdy.model.mesh import Mesh, MeshAxis
 from sdy.mpmd.dialect.attrs import NamedMesh
 from sdy.mpmd.execution.named_parts import name_parts
 from sdy.mpmd.passes.pipelines import ExportPipeline, ImportPipeline, OptimizePipeline, ShardingPropagationPipeline
-from sdy.mpmd.schedules.builtin import splits_backward
+from sdy.mpmd.schedules.builtin import merges_late, splits_backward
 from sdy.passes.run import run_passes
 from sdy.program.pipeline import Before, Pipeline
 from sdy.program.sources import read_lowered
 
 R = TypeVar("R")
 SCHEDULE = "mpmd_pipeline_schedule"
-OPTIONS: dict[str, tuple[str, str]] = {  # the pipeline and its option, by the name in `partitioning_options`
+OPTIONS: dict[str, tuple[str, str]] = {  # the pipelines and their option, by the name in `partitioning_options`
     "mpmd_infer_transfers": ("import", "infer_transfers"),
     "mpmd_infer_cross_mesh_reductions": ("import", "infer_cross_mesh_reductions"),
     "mpmd_split_bwd_fragments": ("import", "split_bwd_fragments"),
     "mpmd_fragment_remat": ("optimize", "apply_fragment_remat"),
     "mpmd_merge_remat_fragments": ("optimize", "merge_remat_fragments"),
-    "mpmd_merge_inferred_after_scheduling": ("both", "merge_after_scheduling"),
+    "mpmd_merge_inferred_after_scheduling": ("import, optimize", "merge_after_scheduling"),
     "mpmd_copy_constant_creation_from_producer_to_consumer": ("export", "copy_constants_from_producer_to_consumer"),
     "mpmd_apply_merge_transfers_pass": ("export", "apply_merge_transfers"),
 }
@@ -66,10 +66,18 @@ class Config:
             for name, mesh in self.name_to_mesh_assignment.items()
         )
 
+    @property
+    def schedule(self) -> str:
+        """The name of the schedule; a function orders the fragments again."""
+        name = self.pipeline_schedule if isinstance(self.pipeline_schedule, str) else None
+        return name or str(self.partitioning_options.get(SCHEDULE, "GPipe"))
+
     def options_of(self, pipeline: str) -> dict[str, Any]:
-        """Return the options of a pipeline."""
-        options = ((OPTIONS[key], value) for key, value in self.partitioning_options.items() if key in OPTIONS)
-        return {option: bool(value) for (home, option), value in options if home in (pipeline, "both")}
+        """Return the options of a pipeline; some are on where the schedule requires it."""
+        given = {"mpmd_merge_inferred_after_scheduling": merges_late(self.schedule)} | dict(self.partitioning_options)
+        given["mpmd_split_bwd_fragments"] = given.get("mpmd_split_bwd_fragments") or splits_backward(self.schedule)
+        options = ((OPTIONS[key], value) for key, value in given.items() if key in OPTIONS)
+        return {option: bool(value) for (homes, option), value in options if pipeline in homes}
 
 
 def make_config(
@@ -173,19 +181,15 @@ class MpmdWrapped(Generic[R]):
         written = print_module(module)
         context = make_context()
         context.load_registered_dialect("mpmd")  # its ops are made here, and no text has them
-        name = config.pipeline_schedule if isinstance(config.pipeline_schedule, str) else None
-        name = name or str(config.partitioning_options.get(SCHEDULE, "GPipe"))
-        options = config.options_of("import")
-        options["split_bwd_fragments"] = options.get("split_bwd_fragments", False) or splits_backward(name)
         imported = ImportPipeline(
             config.assignment,
             input_assignment=call.assignment(config.input_mesh_assignment, is_input=True),
             output_assignment=call.assignment(config.output_mesh_assignment, is_input=False),
-            **options,
+            **config.options_of("import"),
         )
         with origin.named_lines():
             run_passes(context, module, [imported])
-            schedule = OptimizePipeline(pipeline_schedule=name, **config.options_of("optimize"))
+            schedule = OptimizePipeline(pipeline_schedule=config.schedule, **config.options_of("optimize"))
             run_passes(context, module, [schedule])
         pipeline: Pipeline = Pipeline(module, replace(origin, devices=devices_of(config.topology.values())))
         if callable(config.pipeline_schedule):
@@ -215,5 +219,5 @@ class Lowered(Generic[R]):
         return module
 
     def compile(self) -> Callable[..., R]:
-        """Return a function that runs the fragments on the JAX devices of their meshes, in one process."""
+        """Return a function that runs the fragments on the JAX devices of their meshes, of one process or several."""
         return cast("Callable[..., R]", self.pipeline.partition().to_jax())

@@ -43,7 +43,7 @@ def test_results_on_two_processes_are_those_of_jax() -> None:
             output, errors = process.communicate(timeout=120)
             assert process.returncode == 0, errors
             assert [line for line in output.splitlines() if line.startswith("agrees")] == [
-                f"agrees {file}" for file in (*FILES, "sdy.jit")
+                f"agrees {file}" for file in (*FILES, "sdy.jit", "sdy.mpmd")
             ]
     finally:
         for process in processes:

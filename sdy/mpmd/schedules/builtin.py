@@ -296,3 +296,12 @@ def splits_backward(name: str) -> bool:
     if isinstance(schedule, TotalOrder):
         return schedule.splits
     return name.removeprefix("builtin:").lower().startswith("zerobubble")
+
+
+def merges_late(name: str) -> bool:
+    """Return whether fragments that no name made must be merged after scheduling. Raises: SdyError SDY-M010.
+
+    Before it, one could join two stages of a mesh, which then wait for each other.
+    """
+    schedule = schedule_named(name)
+    return isinstance(schedule, TotalOrder) and schedule.chunks == 2

@@ -130,9 +130,6 @@ class PipelinePlan(Reported):
         )
         origins = self.result.found.origins
         loop = ["# with the layers of the loop written one after the other"] if len({*origins}) < len(origins) else []
-        # What has no name may otherwise join two stages of a mesh, which then wait for each other.
-        late = ['"mpmd_merge_inferred_after_scheduling": True'] if self.schedule == "DualPipeV" else []
-        options = ['"mpmd_infer_transfers": True', *late]
         lines = [
             *rules,
             f"devices = np.array(jax.devices()).reshape({sizes})  # meshes, then their axes",
@@ -146,7 +143,7 @@ class PipelinePlan(Reported):
             "    topology,",
             '    {f"layer{number}": meshes[stage] for number, stage in enumerate(stages)},',
             '    name_to_stage_assignment={f"layer{number}": stage for number, stage in enumerate(stages)},',
-            f"    partitioning_options={{{', '.join(options)}}},",
+            '    partitioning_options={"mpmd_infer_transfers": True},',
             f'    pipeline_schedule="{self.schedule}",',
             ")",
         ]

@@ -1,6 +1,6 @@
 """Run programs as one of two processes with four devices each, and compare the shards of its own devices.
 
-Then train by `sdy.jit` and by `jax.jit`, and compare the losses.
+Then train by `sdy.jit` and by `jax.jit`, and compare the losses; and run a pipeline with a mesh in each process.
 
 usage: python -m support.jax_programs.two_processes PORT PROCESS FILE ...
 """
@@ -15,9 +15,11 @@ from typing import cast
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
 import sdy
 from sdy.evidence.runs.arrays import load_arrays
+from support.jax_programs.pipelined_step import arguments, config, step, topology
 from support.jax_programs.training_loop import losses
 
 
@@ -36,6 +38,16 @@ def main(port: str, process: int, files: Sequence[str]) -> None:
     with warnings.catch_warnings(action="error", category=sdy.JitFallbackWarning):
         np.testing.assert_allclose(losses(sdy.jit, 5), losses(jax.jit, 5), rtol=1e-4)
     print("agrees sdy.jit", flush=True)
+    on_x = NamedSharding(topology()["m0"], PartitionSpec(None, "x"))
+    shardings = ({"a": on_x, "b": None}, None, None)
+    params, *data = arguments()
+    pipelined = sdy.mpmd.jit(step, config(pipeline_schedule="1F1B"), in_shardings=shardings)
+    wanted = cast("dict[str, jax.Array]", jax.jit(step)(params, *data))
+    for found, name in zip(pipelined.lower(params, *data).compile()(params, *data).values(), params, strict=True):
+        assert found.sharding.device_set == set(topology()["m0" if name == "a" else "m1"].devices.flat)
+        for shard in found.addressable_shards:
+            np.testing.assert_allclose(np.asarray(shard.data), np.asarray(wanted[name])[shard.index], rtol=1e-5)
+    print("agrees sdy.mpmd", flush=True)
 
 
 if __name__ == "__main__":

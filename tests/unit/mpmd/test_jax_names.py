@@ -10,69 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import NamedSharding, PartitionSpec
+from support.jax_programs.pipelined_step import MICROBATCHES, all_devices, arguments, config, loss, step, topology
 
 import sdy
 from sdy import mpmd
 
-MICROBATCHES = 4
-ASSIGNMENT = {"lower": "m0", "upper": "m1", "cut": "m1"}
-STAGES = {"lower": 0, "upper": 1}
-
 pytestmark = pytest.mark.skipif(jax.device_count() < 8, reason="needs eight devices")
-
-
-def all_devices() -> list[Any]:
-    return cast("list[Any]", jax.devices())
-
-
-def topology() -> dict[str, jax.sharding.Mesh]:
-    devices = np.array(all_devices()[:8]).reshape(2, 2, 2)
-    return {f"m{number}": jax.sharding.Mesh(part, ("x", "y")) for number, part in enumerate(devices)}
-
-
-def loss(params: dict[str, jax.Array], x: jax.Array, target: jax.Array) -> jax.Array:
-    @mpmd.named_computation(name="lower")
-    def lower(x: jax.Array, w: jax.Array) -> jax.Array:
-        return jnp.tanh(x @ w)
-
-    hidden = mpmd.named_tensor(lower(x, params["a"]), "cut")
-
-    @mpmd.named_computation(name="upper")
-    def upper(hidden: jax.Array, w: jax.Array, target: jax.Array) -> jax.Array:
-        return jnp.mean((hidden @ w - target) ** 2)
-
-    return upper(hidden, params["b"], target)
-
-
-def step(params: dict[str, jax.Array], xs: list[jax.Array], targets: list[jax.Array]) -> dict[str, jax.Array]:
-    def microbatch(sums: dict[str, jax.Array], _number: Any, pair: tuple[jax.Array, jax.Array]) -> dict[str, jax.Array]:
-        gradients = cast("dict[str, jax.Array]", jax.grad(loss)(params, *pair))
-        return {name: total + gradients[name] for name, total in sums.items()}
-
-    zeros = {name: jnp.zeros_like(param) for name, param in params.items()}
-    sums = mpmd.enumerated_for(microbatch, zeros, (xs, targets))
-    return {name: param - 0.1 * sums[name] for name, param in params.items()}
-
-
-def arguments() -> tuple[dict[str, jax.Array], list[jax.Array], list[jax.Array]]:
-    generator = np.random.default_rng(0)
-
-    def array(*shape: int) -> jax.Array:
-        return jnp.asarray(generator.standard_normal(shape).astype(np.float32) / 4)
-
-    params = {"a": array(8, 8), "b": array(8, 8)}
-    return params, [array(4, 8) for _ in range(MICROBATCHES)], [array(4, 8) for _ in range(MICROBATCHES)]
-
-
-def config(**options: Any) -> mpmd.Config:
-    meshes = topology()
-    return mpmd.make_config(
-        meshes,
-        ASSIGNMENT,
-        name_to_stage_assignment=STAGES,
-        partitioning_options={"mpmd_infer_transfers": True},
-        **options,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -211,3 +154,38 @@ def test_shardings_on_a_mesh_of_another_shape() -> None:
     other = NamedSharding(jax.sharding.Mesh(np.array(all_devices()[:2]), ("z",)), PartitionSpec("z"))
     with pytest.raises(ValueError, match="Sharding mismatch"):
         mpmd.jit(loss, config(), out_shardings=other).lower(*[arguments()[0], arguments()[1][0], arguments()[2][0]])
+
+
+def four_layers(params: list[jax.Array], x: jax.Array) -> jax.Array:
+    def layer(x: jax.Array, w: jax.Array) -> jax.Array:
+        return jnp.tanh(x @ w)
+
+    for number, weight in enumerate(params):
+        x = mpmd.named_computation(layer, name=f"layer{number}")(x, weight)
+    return jnp.mean(x**2)
+
+
+def four_layer_step(params: list[jax.Array], xs: list[jax.Array]) -> list[jax.Array]:
+    def microbatch(sums: list[jax.Array], _number: Any, x: jax.Array) -> list[jax.Array]:
+        gradients = cast("list[jax.Array]", jax.grad(four_layers)(params, x))
+        return [total + each for total, each in zip(sums, gradients, strict=True)]
+
+    sums = mpmd.enumerated_for(microbatch, [jnp.zeros_like(param) for param in params], xs)
+    return [param - 0.1 * each for param, each in zip(params, sums, strict=True)]
+
+
+@pytest.mark.parametrize("schedule", ["DualPipeV", "Interleaved1F1B"])
+def test_two_stages_on_each_mesh_and_a_plain_update(schedule: str) -> None:
+    """What updates the weights has no name: it must not join the stages of a mesh before they are ordered."""
+    meshes = ("m0", "m1", "m1", "m0") if schedule == "DualPipeV" else ("m0", "m1", "m0", "m1")
+    options = mpmd.make_config(
+        topology(),
+        {f"layer{number}": mesh for number, mesh in enumerate(meshes)},
+        name_to_stage_assignment={f"layer{number}": number for number in range(4)},
+        partitioning_options={"mpmd_infer_transfers": True},
+        pipeline_schedule=schedule,
+    )
+    _, xs, targets = arguments()
+    found = mpmd.jit(four_layer_step, options).lower([jnp.eye(8)] * 4, xs + targets)
+    assert found.pipeline.verify().agrees
+    assert "mpmd.fragment_call" in found.as_text()
