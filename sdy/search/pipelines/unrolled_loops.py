@@ -8,7 +8,7 @@ such arrays layer by layer, as an optimizer does, is divided too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, UnknownLoc, i64
@@ -47,24 +47,28 @@ class UnrolledProgram:
 def unrolled_loops(module: ModuleOp) -> UnrolledProgram:
     """Return a program whose main function has no loops over layers; the module itself if it has none."""
     main = main_function(module)
+    constant = set[SSAValue]()  # what depends on no argument, such as the mask of attention, which loops share
+    for op in ops_in(main.body.block):
+        if constant.issuperset(used_from_outside(op)):
+            constant.update(op.results)
     loops = {
         loop: trips
         for loop in of_class(ops_in(main.body.block), WhileOp)
-        if (trips := trip_count(loop)) is not None and _is_over_layers(loop, trips)
+        if (trips := trip_count(loop)) is not None and _is_over_layers(loop, trips, constant)
     }
     if not loops:
         return UnrolledProgram(module, range(len(main.body.block.args)))
     return _Unrolling(loops).unrolled(main)
 
 
-def _is_over_layers(loop: WhileOp, trips: int) -> bool:
+def _is_over_layers(loop: WhileOp, trips: int, constant: Collection[SSAValue]) -> bool:
     """Return whether most of what a loop reads has a slice for each iteration; for microbatches, weights are shared."""
     if not LEAST_LAYERS <= trips <= MOST_LAYERS:
         return False
     stacks, end = set(_stacks(loop, trips)), terminator_of(loop.body)
     columns = zip(loop.operands, loop.body.block.args, end.operands, strict=True)
-    carried = {value for value, argument, returned in columns if argument is not returned}
-    read = [value for value in dict.fromkeys(used_from_outside(loop)) if value not in carried]
+    others = {value for value, argument, returned in columns if argument is not returned}.union(constant)
+    read = [value for value in dict.fromkeys(used_from_outside(loop)) if value not in others]
     own = sum(tensor_bytes(value.type) for value in read if value in stacks)
     return 2 * own > sum(tensor_bytes(value.type) for value in read)
 
