@@ -152,7 +152,8 @@ def search_pipeline(module: ModuleOp, request: PipelineRequest) -> PipelineResul
     Raises: SdyError SDY-T263 if the program has no equal layers, SDY-T264 if its batch cannot be divided, SDY-T265 if
     neither the layers nor the devices can be divided by any number of stages.
     """
-    return _PipelineSearch(equal_layers(module), request).run()
+    end = monotonic() + request.seconds
+    return _PipelineSearch(equal_layers(module), request).run(end)
 
 
 @dataclass(slots=True)
@@ -165,8 +166,8 @@ class _PipelineSearch:
     _candidates: list[PipelineCandidate] = field(init=False, default_factory=list[PipelineCandidate])
     _compared: int = field(init=False, default=0)
 
-    def run(self) -> PipelineResult:
-        end = monotonic() + self.request.seconds
+    def run(self, end: float) -> PipelineResult:
+        """Return the best pipeline of those that are compared until `end`, a time of `monotonic`."""
         self._three = three_layers(self.found)
         programs = {count: one_microbatch(self._three, count) for count in self.request.microbatches}
         self._programs = {count: program for count, program in programs.items() if program is not None}

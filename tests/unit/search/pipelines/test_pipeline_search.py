@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from time import sleep
 from typing import Any, cast
 
 import jax
@@ -14,6 +15,8 @@ from jax.sharding import AbstractMesh
 
 import sdy
 from sdy import mpmd
+from sdy.search.pipelines import pipeline_search
+from sdy.search.pipelines.equal_layers import EqualLayers, equal_layers
 from sdy.search.pipelines.pipeline_plan import PipelinePlan
 from sdy.search.pipelines.pipeline_search import timeline_of
 from sdy.search.pipelines.stage_timeline import SCHEDULES
@@ -221,3 +224,16 @@ def _chain(one: Any, weights: Weights, x: jax.Array) -> jax.Array:
     for each in weights:
         x = one(x, each)
     return x
+
+
+def test_the_time_limit_includes_finding_the_layers(program: sdy.Program[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = equal_layers(program.module)
+
+    def slow_layers(_: object) -> EqualLayers:
+        sleep(0.3)
+        return found
+
+    monkeypatch.setattr(pipeline_search, "equal_layers", slow_layers)
+    with pytest.raises(sdy.SdyError, match=r"no pipeline could be compared in 0.25 seconds") as raised:
+        program.search(stages=2, microbatches=4, mesh="x=2", on="h100", time_limit=0.25)
+    assert raised.value.diagnostics[0].code == "SDY-T252"

@@ -122,6 +122,23 @@ def test_a_loop_over_microbatches_is_no_loop_over_layers() -> None:
     assert unrolled_loops(module).module is module
 
 
+def masked_layer(x: jax.Array, w: Weights) -> jax.Array:
+    """Return a layer with a mask that is larger than all weights."""
+    mask = jnp.broadcast_to(jnp.tri(64) > 0, (ROWS, 64, 64))
+    scores = jnp.where(mask, jnp.einsum("ra,rb->rab", x @ w["up"], x @ w["gate"]), 0)
+    return x + jnp.einsum("rab,bc->rc", scores, w["down"])
+
+
+def test_a_mask_is_no_weight_that_the_iterations_of_a_loop_share() -> None:
+    shape = jax.ShapeDtypeStruct
+    weights = {"up": shape((LAYERS, WIDTH, 64), "float32"), "gate": shape((LAYERS, WIDTH, 64), "float32")}
+    weights |= {"down": shape((LAYERS, 64, WIDTH), "float32")}
+    step = partial(sgd, loss=partial(loss, one=masked_layer))
+    program = sdy.from_jax(jax.jit(step), weights, shape((ROWS, WIDTH), "float32"))
+    found = unrolled_loops(inlined(program))
+    assert not any(isinstance(op, WhileOp) for op in pre_order(found.module))
+
+
 def test_a_loop_over_layers_has_the_pipeline_of_the_layers_one_by_one() -> None:
     def shape(*sizes: int) -> Any:
         return jax.ShapeDtypeStruct((*sizes[:-2], *(64 * size for size in sizes[-2:])), jnp.bfloat16)
