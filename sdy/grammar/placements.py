@@ -20,7 +20,7 @@ _PLACEMENT = re.compile(
     r"\s*(?:_?(?:Strided)?Shard\(\s*(?:dim\s*=\s*)?(?P<dim>-?\d+)\s*(?:,\s*(?:\w+\s*=\s*)?(?P<factor>\d+)\s*)?\)"
     r"""|(?P<partial>Partial)\(\s*(?:reduce_op\s*=\s*)?["']?(?P<kind>\w*)["']?\s*\)|Replicate\(\s*\))\s*(?:,|$)"""
 )
-IS_PLACEMENTS = re.compile(r"\s*[\[(]\s*(?:Shard|_StridedShard|Replicate|Partial)\(.*[\])]\s*")
+IS_PLACEMENTS = re.compile(r"\s*[\[(]?\s*(?:Shard|_StridedShard|Replicate|Partial)\(.*[\])]\s*")
 _HINT = 'write one placement per axis: [Shard(0), Replicate(), Partial("sum")]'
 
 
@@ -67,9 +67,10 @@ def read_placements(text: str, mesh: Mesh, rank: int | None) -> TensorSharding:
 
 
 def _placements(text: str, mesh: Mesh) -> list[re.Match[str]]:
-    """Return the placements, one per axis of the mesh."""
-    end = len(text.rstrip()) - 1
-    start = len(text) - len(text.lstrip()) + 1
+    """Return the placements, one per axis of the mesh; the brackets around them may be left out."""
+    has_brackets = text.lstrip()[0] in "[("
+    end = len(text.rstrip()) - has_brackets
+    start = len(text) - len(text.lstrip()) + has_brackets
     found: list[re.Match[str]] = []
     while start < end:
         match = _PLACEMENT.match(text, start, end)

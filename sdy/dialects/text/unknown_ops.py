@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from sdy.diagnostics.wording import similar_name_hint
 
 _SHORTEST = 3  # characters of an abbreviation such as `mul`
+_MOST_LISTED = 10  # ops of a dialect
 _OFTEN_MEANT = ("func", "stablehlo", "sdy")  # the dialects of a name without a prefix, in this order
 
 
 def unknown_op_hint(
     name: str, default_dialect: str, known_names: Iterable[str], *, is_generic: bool, allows_unknown: bool
 ) -> str | None:
-    """Return a hint for an unknown op, or None if no op of its dialect has a similar name.
+    """Return a hint for an unknown op, or None if its dialect has many ops and none with a similar name.
 
     A name without a prefix belongs to `default_dialect`. The prefix is not compared with the rest of the name, because
     all names of a dialect would be similar. `allows_unknown` says that ops of any dialect are accepted in generic form.
@@ -32,7 +33,8 @@ def unknown_op_hint(
     if not dot:
         return None if is_generic else _bare_name_hint(name, default_dialect, ops)
     if dialect in ops:
-        return _similar_op_hint(op, dialect, ops[dialect])
+        few = f"the ops of {dialect}: {', '.join(sorted(ops[dialect]))}" if len(ops[dialect]) <= _MOST_LISTED else None
+        return _similar_op_hint(op, dialect, ops[dialect]) or few
     similar = similar_name_hint(name, names) if similar_name_hint(dialect, ops) else None
     if similar is not None:
         return similar

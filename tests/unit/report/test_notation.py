@@ -119,6 +119,7 @@ def test_open_dims_are_unconstrained() -> None:
         ("[Shard(0)]", "SDY-P111", "expected 3 placements, one per axis of the mesh, got 1"),
         ("[Shard(2), Replicate(), Replicate()]", "SDY-P111", "expected dims of a tensor of rank 2, got 2"),
         ("[Shard(0), Splat(1), Replicate()]", "SDY-P111", "expected a placement, got 'Splat(1), Replicate()'"),
+        ("Shard(0), Splat(1)", "SDY-P111", "expected a placement, got 'Splat(1)'"),
         ('[Partial("avg"), Replicate(), Replicate()]', "SDY-P111", "expected partial sums"),
         ('[Partial("max"), Partial("min"), Replicate()]', "SDY-P111", "expected partial sums"),
         ("[_StridedShard(0, split_factor=9), Shard(0), Replicate()]", "SDY-P111", "expected a split_factor of 1, "),
@@ -174,8 +175,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         "local type     f32[2,8], 64 bytes",
         "in all         256 bytes on 4 devices, 1 copy of each shard",
     ]
-    assert main(["notation", "[Shard(0), Replicate()]", "--mesh", "x=4,y=2", "--shape", "f32[8,8]"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == ("in all         512 bytes on 8 devices, 2 copies of each shard")
+    for placements in ("[Shard(0), Replicate()]", "Shard(0), Replicate()"):
+        assert main(["notation", placements, "--mesh", "x=4,y=2", "--shape", "f32[8,8]"]) == 0
+        assert (
+            capsys.readouterr().out.splitlines()[-1] == "in all         512 bytes on 8 devices, 2 copies of each shard"
+        )
     assert main(["notation", "P('x')"]) == 2
     assert "SDY-T208" in capsys.readouterr().err
 

@@ -162,6 +162,18 @@ def test_an_error_shows_its_line_and_a_caret() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("op", "hint"),
+    [
+        ("arith.addf", "the ops of arith: constant"),
+        ("func.foo", "the ops of func: call, func, return"),
+        ("stablehlo.qqq", None),
+    ],
+)
+def test_the_ops_of_a_small_dialect_are_listed(op: str, hint: str | None) -> None:
+    assert mistake(func(f"%0 = {op} %a : tensor<4xf32>")).hint == hint
+
+
 def test_lines_count_from_the_first_line_of_the_chunk() -> None:
     diagnostic = mistake("\nmodule }", first_line=10)
     assert diagnostic.span is not None
