@@ -10,7 +10,6 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.search.search_request import SECONDS, meshes_of_devices, search_request
 
-MOST_AXES = 2  # of the meshes that are tried
 MICROBATCHES = "4..64"
 Counts = int | str | Sequence[int]
 
@@ -20,7 +19,7 @@ class PipelineRequest:
     """The options of a search for a pipeline.
 
     `stages` are the numbers of meshes, and `microbatches` those of microbatches to try. `mesh` is that of each stage;
-    without it, the meshes of one and two axes for `devices` divided by the number of meshes are tried.
+    without it, the meshes of one to three axes for `devices` divided by the number of meshes are tried.
     """
 
     hardware: Hardware
@@ -40,7 +39,7 @@ class PipelineRequest:
             return []
         if self.devices == stages:
             return [Mesh((MeshAxis("x", 1),))]
-        return [mesh for mesh in meshes_of_devices(self.devices // stages) if len(mesh.axes) <= MOST_AXES]
+        return list(meshes_of_devices(self.devices // stages))
 
 
 def pipeline_request(

@@ -251,7 +251,7 @@ class _PipelineSearch:
     def _layouts(
         self, meshes: Mapping[int, Sequence[Mesh]], looser: Mapping[Mesh, Layout], end: float
     ) -> Iterator[tuple[Mesh, Layout]]:
-        """Yield the shardings on each mesh, those of few axes first, until a share of the time is over.
+        """Yield the shardings on each mesh until a share of the time is over. Meshes of more axes have what others leave.
 
         They are those of the smallest microbatch: what its batch can be divided by, those of larger ones can. Where
         `looser` has shardings, they need half as much memory.
@@ -264,7 +264,8 @@ class _PipelineSearch:
             if has_any and monotonic() > limit:
                 break
             note_step(f"choose shardings on the mesh {mesh}")
-            share = max(0.0, limit - monotonic()) / (len(different) - number)
+            alike = sum(len(each.axes) == len(mesh.axes) for each in different[number:])
+            share = max(0.0, limit - monotonic()) / alike
             free = looser[mesh].solution.peak_bytes / 2 if mesh in looser else inf
             layout = layout_on(program, mesh, self.request.hardware, free, share)
             if layout is not None:

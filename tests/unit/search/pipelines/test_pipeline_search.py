@@ -15,9 +15,11 @@ from jax.sharding import AbstractMesh
 
 import sdy
 from sdy import mpmd
+from sdy.cost.machines.table import HARDWARE
 from sdy.search.pipelines import pipeline_search
 from sdy.search.pipelines.equal_layers import EqualLayers, equal_layers
 from sdy.search.pipelines.pipeline_plan import PipelinePlan
+from sdy.search.pipelines.pipeline_request import pipeline_request
 from sdy.search.pipelines.pipeline_search import timeline_of
 from sdy.search.pipelines.stage_timeline import SCHEDULES
 
@@ -224,6 +226,12 @@ def _chain(one: Any, weights: Weights, x: jax.Array) -> jax.Array:
     for each in weights:
         x = one(x, each)
     return x
+
+
+def test_meshes_of_a_stage_have_up_to_three_axes() -> None:
+    request = pipeline_request(HARDWARE["h100"], stages="2,3", devices=16)
+    assert [[axis.size for axis in mesh.axes] for mesh in request.meshes(2)] == [[8], [4, 2], [2, 2, 2]]
+    assert request.meshes(3) == []
 
 
 def test_the_time_limit_includes_finding_the_layers(program: sdy.Program[Any], monkeypatch: pytest.MonkeyPatch) -> None:
