@@ -251,7 +251,7 @@ class _PipelineSearch:
     def _layouts(
         self, meshes: Mapping[int, Sequence[Mesh]], looser: Mapping[Mesh, Layout], end: float
     ) -> Iterator[tuple[Mesh, Layout]]:
-        """Yield the shardings on each mesh until a share of the time is over. Meshes of more axes have what others leave.
+        """Yield the shardings on each mesh until a share of the time is over; more axes have what fewer leave.
 
         They are those of the smallest microbatch: what its batch can be divided by, those of larger ones can. Where
         `looser` has shardings, they need half as much memory.
