@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from io import StringIO
 from itertools import islice
+from textwrap import TextWrapper
 from typing import Any
 
 from rich.console import Console
@@ -39,6 +40,8 @@ from sdy.report.value_rows import boundary_rows
 # Longer lists are folded.
 MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 10, 3, 3
 
+_EDIT_LINES = TextWrapper(WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
 Placed = tuple[str, CollectiveUse]  # a collective on a source line
 Belonging = tuple[int | None, list[int]]  # the line of the text, and the arguments that are resharded
 
@@ -47,8 +50,8 @@ class ProgramReport:
     """The report on a partitioned program, whose propagation `explainer` explains; times are those of a machine.
 
     `diagnosis` has the lines of the finding that is worth most, if there is one. Tables are at most `width` columns
-    wide. If `verbose`, nothing is folded. `textbook` is what each device sends as JAX would compile the program; None
-    if it is not from JAX.
+    wide. If `verbose`, nothing is folded. `textbook` is what each device sends as JAX would compile
+    the program; None if it is not from JAX.
     """
 
     def __init__(
@@ -74,8 +77,10 @@ class ProgramReport:
         else:
             self._print(NO_MESH)
         self._totals()
-        for line in diagnosis:
-            self._print(line)
+        for line in diagnosis[:1]:
+            self._print(line)  # a sentence, as those of conflicts
+        for line in diagnosis[1:]:
+            self._print("\n".join(_EDIT_LINES.wrap(line)))
         self._values()
         self._collectives()
         self._conflicts()

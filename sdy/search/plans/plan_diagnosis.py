@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import wrap
 from typing import Any
 
 from sdy.advice.lint.diagnosis import MOST_OPS, diagnosis, memory_diagnosis, root_cause
@@ -15,7 +14,6 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.report.boundary import boundary_values
 from sdy.report.returned_state import returned_state
-from sdy.report.tables.fitted_table import WIDTH
 from sdy.search.plans.plan import ShardingPlan
 from sdy.search.plans.search_plan import search_plan
 from sdy.search.search_request import SearchRequest
@@ -65,5 +63,5 @@ def _plan_lines(plan: ShardingPlan[Any]) -> Iterator[str]:
     time = f"{seconds_text(seconds)} of {seconds_text(before.seconds_in_turn)}"
     yield f"diagnosis: other in_shardings save {sent} and {time} in jax.jit"
     rules = " ".join(plan.code.partition("mesh =")[0].split())
-    yield from wrap(f"  edit: {rules}", WIDTH, subsequent_indent="    ", break_long_words=False)
+    yield f"  edit: {rules}"
     yield "  the lines of code, and perhaps better rules: `sdy search --from-scratch`"
