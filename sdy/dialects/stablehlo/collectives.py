@@ -339,9 +339,8 @@ class CollectivePermuteOp(StablehloOp):
 class CollectiveBroadcastOp(StablehloOp):
     """Return the operands of one device of a group to all devices of the group.
 
-    This is the first device of the group; with `has_dynamic_root` it is the device at the index in the group that the
-    last
-    operand holds, one index per other operand.
+    This is the first device of the group; with `has_dynamic_root`, the last operand holds its index in the group, one
+    for each other operand.
     """
 
     name = "stablehlo.collective_broadcast"
