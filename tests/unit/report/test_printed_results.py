@@ -13,7 +13,7 @@ import sdy
 from sdy.cost.statistics import statistics_of
 from sdy.tools.main import main
 
-(PATH,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
+(PATH,) = (path for path in EXAMPLES if path.stem == "matmul_case2")
 
 
 @pytest.mark.parametrize(
