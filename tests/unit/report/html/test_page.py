@@ -15,6 +15,7 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.tools.main import main
 
 (FILE,) = (path for path in EXAMPLES if path.stem == "mlp_dp4_tp2")
+(SMALL,) = (path for path in EXAMPLES if path.stem == "matmul_case3")
 LAYERS = 6
 CONFLICT = """
 sdy.mesh @m = <["x"=2, "y"=2]>
@@ -75,17 +76,17 @@ def layered(count: int) -> str:
 
 def test_the_command_writes_the_result_of_the_method(tmp_path: Path) -> None:
     out = tmp_path / "out.html"
-    assert main(["report", str(FILE), "--html", str(out), "--on", "h100"]) == 0
-    assert out.read_text() == sdy.load(FILE).report_html("h100")
+    assert main(["report", str(SMALL), "--html", str(out), "--on", "h100"]) == 0
+    assert out.read_text() == sdy.load(SMALL).report_html("h100")
 
 
 def test_without_a_page_the_command_prints_the_report(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(FILE)]) == 0
-    assert capsys.readouterr().out == sdy.load(FILE).report()
+    assert main(["report", str(SMALL)]) == 0
+    assert capsys.readouterr().out == sdy.load(SMALL).report()
 
 
 def test_the_page_loads_nothing_from_the_network() -> None:
-    page = sdy.load(FILE).report_html()
+    page = sdy.load(SMALL).report_html()
     assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)|@import|url\(|fetch\(|XMLHttpRequest""", page)
     assert set(re.findall(r"https?://[^\"'\s<]+", page)) == {"http://www.w3.org/2000/svg"}  # a namespace, not a link
 
