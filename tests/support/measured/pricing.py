@@ -42,12 +42,14 @@ class NoProgramError(Exception):
 def priced(row: Row) -> Priced:
     """Return a row with its predicted seconds. Raises: NoProgramError if it has no program or an unknown machine."""
     price = {"collectives.csv": _collective, "rooflines.csv": _roofline, "steps.csv": _step}[row.file]
-    machine = machine_of(row)
     try:
-        return Priced(row, price(row, machine))
-    except (ArithmeticError, LookupError, TypeError, ValueError, sdy.SdyError) as error:
+        found = Priced(row, price(row, machine_of(row)))
+        if row.seconds <= 0:
+            raise NoProgramError("no positive time is published")
+    except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError, sdy.SdyError) as error:
         reason = str(error).strip().split("\n")[0]
         raise NoProgramError(f"its program cannot be built: {type(error).__name__}: {reason}") from error
+    return found
 
 
 def machine_of(row: Row) -> Hardware:
