@@ -201,6 +201,20 @@ def test_an_op_without_published_shapes_has_no_time() -> None:
         priced(Row("rooflines.csv", {"op": "flash_attention_2", "machine": "h100", "dtype": "float16"}))
 
 
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"devices": "1"}, "a collective of one device takes no time"),
+        ({"collective": "broadcast"}, "no program has the collective broadcast"),
+    ],
+)
+def test_a_collective_without_a_program_is_named(cells: dict[str, str], reason: str) -> None:
+    known = {"machine": "h100", "devices": "8", "collective": "all_reduce", "bytes": "1e6", "seconds": "1e-4"}
+    assert priced(Row("collectives.csv", known | {"dtype": "bf16"})).seconds > 0
+    with pytest.raises(NoProgramError, match=reason):
+        priced(Row("collectives.csv", known | {"dtype": "bf16"} | cells))
+
+
 def test_errors_are_grouped_and_pairs_ordered() -> None:
     one, other = Priced(row(), 0.011), Priced(row(fsdp="4", tensor="2", step_seconds="0.02"), 0.015)
     assert (one.error, other.error) == (pytest.approx(0.1), pytest.approx(-0.25))

@@ -238,16 +238,26 @@ def _of_rows(value: Array, shape: tuple[int, ...]) -> Array:
 def rms_norm(x: Array, gain: Array) -> Array:
     """Divide by the root of the mean square, in float32."""
     wide = x.astype(jnp.float32)
-    scale = jax.lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6)
-    return (wide * scale * gain).astype(x.dtype)
+    return _scaled(wide, gain).astype(x.dtype)
 
 
 def layer_norm(x: Array, gain: Array) -> Array:
     """Normalize to mean 0 and variance 1, in float32."""
     wide = x.astype(jnp.float32)
-    centred = wide - wide.mean(-1, keepdims=True)
-    scale = jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-6)
-    return (centred * scale * gain + gain).astype(x.dtype)
+    return _scaled(lax.sub(wide, _row_means(wide)), gain).astype(x.dtype)
+
+
+def _scaled(wide: Array, gain: Array) -> Array:
+    """Return rows of root mean square 1, times the gain. Dims of size 1 are expanded by `lax` itself."""
+    scale = lax.rsqrt(_row_means(lax.mul(wide, wide)) + 1e-6)
+    gain = lax.expand_dims(gain.astype(wide.dtype), range(wide.ndim - 1))
+    return lax.mul(lax.mul(wide, scale), gain)
+
+
+def _row_means(value: Array) -> Array:
+    """Return the mean of each row, as a last dim of size 1."""
+    last = value.ndim - 1
+    return lax.expand_dims(lax.reduce_sum(value, (last,)) * (1 / value.shape[last]), (last,))
 
 
 @jax.custom_vjp
