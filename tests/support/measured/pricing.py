@@ -21,7 +21,10 @@ from support.measured.training import program_of
 
 ALIASES = {"tpu_v4": "tpu_v4p"}
 DTYPES = {
-    **{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "tf32": "float32"},
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+    "tf32": "float32",
     **dict.fromkeys(("fp8", "mxfp8", "float8"), "float8_e4m3fn"),
     **dict.fromkeys(("fp4", "nvfp4"), "float4_e2m1fn"),
 }
