@@ -26,6 +26,7 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import make_context, print_module
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
+from sdy.dialects.verification.op_checks import OpChecks
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.interpreter.failure import out_of_memory
 from sdy.jax.optional_jax import jax_function
@@ -257,8 +258,9 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     alternative = None if plain is None else (plain, copy_with_regions(propagated))
     before = tuple(context.diagnostics)
     run_passes(context, propagated, options.partitions()[1], verify_each=False)
-    verify_module(propagated)
-    local = _lowered_layers(propagated, context, options)
+    checks = OpChecks()
+    verify_module(propagated, checks)
+    local = _lowered_layers(propagated, context, options, checks)
     sends = sends_of(local)
     without = None if alternative is None or not sends.bytes else _use_of(*alternative)
     textbook = None if without is None else without.local
@@ -292,14 +294,16 @@ def lowered(global_module: ModuleOp, context: SdyContext, options: CompileOption
     return unfolded(_lowered_layers(global_module, context, options), context)
 
 
-def _lowered_layers(global_module: ModuleOp, context: SdyContext, options: CompileOptions) -> ModuleOp:
-    """Return what `lowered` does, with one function for all repetitions of a layer."""
+def _lowered_layers(
+    global_module: ModuleOp, context: SdyContext, options: CompileOptions, checks: OpChecks | None = None
+) -> ModuleOp:
+    """Return what `lowered` does, with one function for all repetitions of a layer. `checks` are of the global ops."""
     local = copy_with_regions(global_module)
     run_passes(context, local, [options.lowers()], verify_each=False)
     for op in pre_order(local):
         # Custom sharding rules describe the global ops; the passes above still used them.
         op.attributes.pop(RULE_ATTRIBUTE, None)
-    verify_module(local)  # before layers are unfolded, so that each layer is verified once
+    verify_module(local, checks)  # before layers are unfolded, so that each layer is verified once
     return local
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.measured.__main__ import main
 from support.measured.errors import error_groups, halves, ordered_pairs, summary
+from support.measured.models import kinds_of_layers
 from support.measured.pricing import NoProgramError, Priced, priced
 from support.measured.published import Row, published_rows
 from support.measured.training import Recomputation, layout_of, program_of
@@ -168,6 +169,8 @@ def test_the_sequence_of_megatron_is_divided_so_that_devices_have_equally_much_t
         ({"model_details": "3 of 4 layers are gated delta nets"}, "gated delta nets have no program"),
         ({"global_batch": "3"}, "its program cannot be built: IndivisibleError"),
         ({"optimizer_state_dtype": "float32", "d_model": "wide"}, "its program cannot be built: ValueError"),
+        ({"step_seconds": "about 3"}, "its program cannot be built: ValueError"),
+        ({"step_seconds": "0"}, "no positive time is published"),
     ],
 )
 def test_a_row_without_a_program_is_named_with_the_reason(
@@ -182,9 +185,34 @@ def test_a_row_without_a_program_is_named_with_the_reason(
     assert f"1 ({reason}" in page.read_text(encoding="utf-8")
 
 
+def test_whole_numbers_are_read_as_people_write_them() -> None:
+    assert [row(sequence=text).count("sequence") for text in ("8192", "8,192", "8192.0", "")] == [8192] * 3 + [1]
+
+
+def test_keys_and_values_are_replicated_if_their_heads_cannot_be_divided() -> None:
+    few = row(fsdp="2", tensor="4", kv_heads="2")
+    weights = kinds_of_layers(few, layout_of(few))[0].weights
+    assert (weights["q"].used[1], weights["k"].used[1]) == (("tensor",), ())
+    assert priced(few).seconds > 0
+
+
 def test_an_op_without_published_shapes_has_no_time() -> None:
     with pytest.raises(NoProgramError, match="the shapes of flash_attention_2 are not published"):
         priced(Row("rooflines.csv", {"op": "flash_attention_2", "machine": "h100", "dtype": "float16"}))
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"devices": "1"}, "a collective of one device takes no time"),
+        ({"collective": "broadcast"}, "no program has the collective broadcast"),
+    ],
+)
+def test_a_collective_without_a_program_is_named(cells: dict[str, str], reason: str) -> None:
+    known = {"machine": "h100", "devices": "8", "collective": "all_reduce", "bytes": "1e6", "seconds": "1e-4"}
+    assert priced(Row("collectives.csv", known | {"dtype": "bf16"})).seconds > 0
+    with pytest.raises(NoProgramError, match=reason):
+        priced(Row("collectives.csv", known | {"dtype": "bf16"} | cells))
 
 
 def test_errors_are_grouped_and_pairs_ordered() -> None:

@@ -20,12 +20,14 @@ from math import prod
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 Array = jax.Array
 Axes = tuple[str, ...]
 Weights = dict[str, "Weight"]
+WIDE = jnp.dtype(jnp.float32)
 
 
 @dataclass(frozen=True)
@@ -96,20 +98,26 @@ class Layout:
         if "e" in letters:
             axes |= {"b": self.others(self.batch, self.expert), "e": self.expert}
         found = (axes.get(letter, ()) for letter in letters)
-        sizes = zip(value.shape, found, strict=True)
-        return self.place(value, *(axes if size % _size(self.mesh, axes) == 0 else () for size, axes in sizes))
+        return self.place(value, *map(self.dividing, found, value.shape))
 
     def weight(self, dims: str, *shape: int) -> Weight:
         """Return a weight. `dims` has a letter for each dim: d_model, f (d_ff), h (heads), v (vocabulary), e (experts).
 
         Any other letter stands for a dim that is not sharded.
         """
-        used = {"f": self.tensor, "h": self.tensor, "v": self.tensor, "e": self.expert}
-        others = {"f": self.hidden}
-        taken = [axis for dim in dims for axis in (*others.get(dim, ()), *used.get(dim, ()))]
-        others["d"] = tuple(axis for axis in self.model if axis not in taken)
-        stored = tuple(others.get(dim, ()) + used.get(dim, ()) for dim in dims)
-        return Weight(shape, stored, tuple(used.get(dim, ()) for dim in dims))
+        axes = {"f": self.tensor, "h": self.tensor, "v": self.tensor, "e": self.expert}
+        used = tuple(self.dividing(axes.get(dim, ()), size) for dim, size in zip(dims, shape, strict=True))
+        taken = sum(used, self.hidden if "f" in dims else ())
+        more = {"f": self.hidden, "d": self.others(self.model, taken)}
+        stored = tuple(
+            self.dividing(more.get(dim, ()), size // _size(self.mesh, at)) + at
+            for dim, size, at in zip(dims, shape, used, strict=True)
+        )
+        return Weight(shape, stored, used)
+
+    def dividing(self, axes: Axes, size: int) -> Axes:
+        """Return the axes if they divide a dim into equal parts; a dim that they do not is replicated."""
+        return axes if size % _size(self.mesh, axes) == 0 else ()
 
     def residual(self, value: Array) -> Array:
         """Place a tensor (batch, sequence, width) as between blocks."""
@@ -117,8 +125,7 @@ class Layout:
 
     def heads(self, value: Array) -> Array:
         """Place a tensor (batch, sequence, heads, channels)."""
-        tensor = self.tensor if value.shape[2] % _size(self.mesh, self.tensor) == 0 else ()
-        return self.place(value, self.batch, self.sequence, tensor, ())
+        return self.place(value, self.batch, self.sequence, self.dividing(self.tensor, value.shape[2]), ())
 
     def hidden_units(self, value: Array) -> Array:
         """Place a tensor (batch, sequence, d_ff)."""
@@ -126,6 +133,8 @@ class Layout:
 
     def whole(self, value: Array) -> Array:
         """Place a tensor (batch, sequence, width) as within blocks, and its gradient as between them."""
+        if not self.between_blocks:
+            return self.residual(value)
 
         @jax.custom_vjp
         def gathered(value: Array) -> Array:
@@ -134,22 +143,25 @@ class Layout:
         gathered.defvjp(lambda value: (gathered(value), None), lambda _, gradient: (self.residual(gradient),))
         return gathered(value)
 
-    def use(self, stored: Array, weight: Weight, kind: jnp.dtype | None = None) -> Array:
-        """Gather a weight, in the type in which it travels; its gradient is reduced and scattered."""
-        kind = self.gathered if kind is None else kind
+    def use(self, stored: Array, weight: Weight) -> Array:
+        """Gather a weight; its gradient is reduced and scattered."""
 
         @jax.custom_vjp
         def gathered(value: Array) -> Array:
-            return self.place(value.astype(kind), *weight.used)
+            return self.gather(value, weight)
 
-        def forward(value: Array) -> tuple[Array, None]:
-            return gathered(value), None
-
-        def backward(_: None, gradient: Array) -> tuple[Array]:
-            return (self.place(gradient.astype(self.gradient), *weight.stored).astype(stored.dtype),)
-
-        gathered.defvjp(forward, backward)
+        gathered.defvjp(
+            lambda value: (gathered(value), None), lambda _, gradient: (self.scatter(gradient, weight, stored.dtype),)
+        )
         return gathered(stored)
+
+    def gather(self, stored: Array, weight: Weight) -> Array:
+        """Gather a weight, in the type in which it travels."""
+        return self.place(stored.astype(self.gathered), *weight.used)
+
+    def scatter(self, gradient: Array, weight: Weight, kind: jnp.dtype) -> Array:
+        """Reduce and scatter the gradient of a weight, and convert it to the type of the weight."""
+        return self.place(gradient.astype(self.gradient), *weight.stored).astype(kind)
 
 
 def _size(mesh: AbstractMesh, axes: Axes) -> int:
@@ -173,55 +185,114 @@ def narrowed(x: Array, kind: jnp.dtype, scaling: Scaling) -> Array:
     return (x.astype(jnp.float32) * (127.0 / largest)).astype(kind)
 
 
-def product(spec: str, x: Array, w: Array, layout: Layout) -> Array:
-    """Multiply by a weight, forward and backward, with operands of the type and placement of a layout."""
+def contraction(spec: str, a: Array, b: Array, result: jnp.dtype) -> Array:
+    """Return `jnp.einsum` of two tensors, which takes far longer to trace."""
+    (left, right), out = spec.split("->")[0].split(","), spec.split("->")[1]
+    shared = [letter for letter in left if letter in right]
+    batch, summed = ([letter for letter in shared if (letter in out) is is_kept] for is_kept in (True, False))
+    letters = [*batch, *(letter for letter in left + right if letter not in shared)]
+
+    def numbers(found: list[str]) -> tuple[list[int], list[int]]:
+        return [left.index(letter) for letter in found], [right.index(letter) for letter in found]
+
+    found = lax.dot_general(a, b, (numbers(summed), numbers(batch)), preferred_element_type=result)
+    order = [letters.index(letter) for letter in out]
+    return found if order == sorted(order) else lax.transpose(found, order)
+
+
+def product(spec: str, x: Array, w: Array, layout: Layout, weight: Weight | None = None) -> Array:
+    """Multiply by a weight, forward and backward, with operands of the type and placement of a layout.
+
+    With `weight`, `w` is stored as it says, and gathered first.
+    """
     inputs, out = spec.split("->")
     left, right = inputs.split(",")
     kind, result = layout.product, layout.activation
-    wide = jnp.int32 if kind == jnp.int8 else None
+    wide = jnp.dtype(jnp.int32) if kind == jnp.int8 else None
 
     def multiply(spec: str, a: Array, b: Array) -> Array:
         a, b = narrowed(a, kind, layout.scaling), narrowed(b, kind, layout.scaling)
-        return jnp.einsum(spec, a, b, preferred_element_type=wide or result).astype(result)
+        return contraction(spec, a, b, wide or result).astype(result)
 
-    @jax.custom_vjp
-    def forward(x: Array, w: Array) -> Array:
-        return multiply(spec, x, w)
+    def forward(x: Array, w: Array) -> tuple[Array, tuple[Array, Array]]:
+        used = w if weight is None else layout.gather(w, weight)
+        return multiply(spec, x, used), (x, used)
 
     def backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-        x, w = layout.place_letters(left, saved[0]), saved[1]
+        x, used = layout.place_letters(left, saved[0]), saved[1]
         gradient = layout.place_letters(out, gradient)
-        dx = multiply(f"{out},{right}->{left}", gradient, w)
+        dx = multiply(f"{out},{right}->{left}", gradient, used)
         dw = multiply(f"{left},{out}->{right}", x, gradient)
-        return dx.astype(x.dtype), dw.astype(w.dtype) if w.dtype.itemsize > 1 else dw
+        dw = dw.astype(used.dtype) if used.dtype.itemsize > 1 else dw
+        return dx.astype(x.dtype), dw if weight is None else layout.scatter(dw, weight, w.dtype)
 
-    forward.defvjp(lambda x, w: (forward(x, w), (x, w)), backward)
-    return forward(x, w)
+    run = jax.custom_vjp(lambda x, w: forward(x, w)[0])
+    run.defvjp(forward, backward)
+    return run(x, w)
+
+
+def _of_rows(value: Array, shape: tuple[int, ...]) -> Array:
+    return lax.broadcast_in_dim(value, shape, tuple(range(len(shape) - 1)))
 
 
 def rms_norm(x: Array, gain: Array) -> Array:
     """Divide by the root of the mean square, in float32."""
     wide = x.astype(jnp.float32)
-    scale = jax.lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6)
-    return (wide * scale * gain).astype(x.dtype)
+    return _scaled(wide, gain).astype(x.dtype)
 
 
 def layer_norm(x: Array, gain: Array) -> Array:
     """Normalize to mean 0 and variance 1, in float32."""
     wide = x.astype(jnp.float32)
-    centred = wide - wide.mean(-1, keepdims=True)
-    scale = jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-6)
-    return (centred * scale * gain + gain).astype(x.dtype)
+    return _scaled(lax.sub(wide, _row_means(wide)), gain).astype(x.dtype)
 
 
+def _scaled(wide: Array, gain: Array) -> Array:
+    """Return rows of root mean square 1, times the gain. Dims of size 1 are expanded by `lax` itself."""
+    scale = lax.rsqrt(_row_means(lax.mul(wide, wide)) + 1e-6)
+    gain = lax.expand_dims(gain.astype(wide.dtype), range(wide.ndim - 1))
+    return lax.mul(lax.mul(wide, scale), gain)
+
+
+def _row_means(value: Array) -> Array:
+    """Return the mean of each row, as a last dim of size 1."""
+    last = value.ndim - 1
+    return lax.expand_dims(lax.reduce_sum(value, (last,)) * (1 / value.shape[last]), (last,))
+
+
+@jax.custom_vjp
 def rotated(x: Array) -> Array:
     """Rotate pairs of channels by the position; `x` is (batch, sequence, heads, channels)."""
+    return _rotated_by(x, 1.0)
+
+
+def _rotated_by(x: Array, sign: float) -> Array:
     half = x.shape[-1] // 2
-    position = jax.lax.broadcasted_iota(jnp.float32, (x.shape[1], half), 0)
-    angle = position * jax.lax.broadcasted_iota(jnp.float32, (x.shape[1], half), 1)
-    cos, sin = jnp.cos(angle)[None, :, None, :].astype(x.dtype), jnp.sin(angle)[None, :, None, :].astype(x.dtype)
     first, second = x[..., :half], x[..., half:]
-    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+    table = (x.shape[1], half)
+    angle = lax.mul(lax.broadcasted_iota(jnp.float32, table, 0), lax.broadcasted_iota(jnp.float32, table, 1))
+    cos, sin = (
+        lax.broadcast_in_dim(each.astype(x.dtype), first.shape, (1, 3)) for each in (lax.cos(angle), lax.sin(angle))
+    )
+    if sign < 0:
+        sin = lax.neg(sin)
+    left = lax.sub(lax.mul(first, cos), lax.mul(second, sin))
+    right = lax.add(lax.mul(second, cos), lax.mul(first, sin))
+    return lax.concatenate([left, right], x.ndim - 1)
+
+
+rotated.defvjp(lambda x: (rotated(x), None), lambda _, gradient: (_rotated_by(gradient, -1.0),))
+
+
+def rows_at(table: Array, index: Array) -> Array:
+    """Look up rows of a table."""
+    return table.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+
+def softmax(x: Array) -> Array:
+    """Return the softmax along the last dim."""
+    powers = lax.exp(lax.sub(x, _of_rows(lax.reduce_max(x, (x.ndim - 1,)), x.shape)))
+    return lax.div(powers, _of_rows(lax.reduce_sum(powers, (x.ndim - 1,)), x.shape))
 
 
 @dataclass(frozen=True)
@@ -239,7 +310,7 @@ class Mask:
     def scores(self, q: Array, k: Array) -> Array:
         """Return the scores in float32, with a large negative number where a token sees nothing."""
         length, other = q.shape[1], k.shape[1]
-        scores = jnp.einsum("bsgqc,btgc->bgqst", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+        scores = contraction("bsgqc,btgc->bgqst", q, k, WIDE) * q.shape[-1] ** -0.5
         row = jax.lax.broadcasted_iota(jnp.int32, (length, other), 0)
         column = jax.lax.broadcasted_iota(jnp.int32, (length, other), 1)
         if self.context > 1:
@@ -252,7 +323,8 @@ class Mask:
             mask &= row - column < self.window
         if self.chunk and self.chunk < length:
             mask &= row // self.chunk == column // self.chunk
-        return jnp.where(mask, scores, -1e30)
+        mask = lax.broadcast_in_dim(mask, scores.shape, (3, 4))
+        return lax.select(mask, scores, lax.full(scores.shape, -1e30, scores.dtype))
 
     def _position(self, device: Array, index: Array, length: int) -> Array:
         """Return the positions in the sequence of the tokens of devices."""
@@ -268,7 +340,8 @@ def attention(layout: Layout, q: Array, k: Array, v: Array, mask: Mask) -> Array
     batch, length, heads, channels = q.shape
     groups = k.shape[2]
     if layout.sequence:
-        k, v = (layout.place(each, layout.batch, (), layout.tensor) for each in (k, v))
+        tensor = layout.dividing(layout.tensor, groups)
+        k, v = (layout.place(each, layout.batch, (), tensor) for each in (k, v))
     mask = replace(mask, context=layout.manual_size("context"))
     if mask.context > 1:
         k, v = (jax.lax.all_gather(each, "context", axis=1, tiled=True) for each in (k, v))
@@ -279,8 +352,8 @@ def attention(layout: Layout, q: Array, k: Array, v: Array, mask: Mask) -> Array
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _attention(mask: Mask, q: Array, k: Array, v: Array) -> Array:
-    weights = jax.nn.softmax(mask.scores(q, k), axis=-1).astype(v.dtype)
-    return jnp.einsum("bgqst,btgc->bsgqc", weights, v)
+    weights = softmax(mask.scores(q, k)).astype(v.dtype)
+    return contraction("bgqst,btgc->bsgqc", weights, v, v.dtype)
 
 
 Saved = tuple[Array, Array, Array]
@@ -292,14 +365,15 @@ def _attention_forward(mask: Mask, q: Array, k: Array, v: Array) -> tuple[Array,
 
 def _attention_backward(mask: Mask, saved: Saved, gradient: Array) -> Saved:
     q, k, v = saved
-    weights = jax.nn.softmax(mask.scores(q, k), axis=-1)
-    to_weights = jnp.einsum("bsgqc,btgc->bgqst", gradient, v, preferred_element_type=jnp.float32)
-    to_scores = weights * (to_weights - (weights * to_weights).sum(-1, keepdims=True)) * q.shape[-1] ** -0.5
+    weights = softmax(mask.scores(q, k))
+    to_weights = contraction("bsgqc,btgc->bgqst", gradient, v, WIDE)
+    inside = _of_rows(lax.reduce_sum(lax.mul(weights, to_weights), (4,)), weights.shape)
+    to_scores = lax.mul(weights, lax.sub(to_weights, inside)) * q.shape[-1] ** -0.5
     to_scores = to_scores.astype(q.dtype)
     return (
-        jnp.einsum("bgqst,btgc->bsgqc", to_scores, k),
-        jnp.einsum("bgqst,bsgqc->btgc", to_scores, q),
-        jnp.einsum("bgqst,bsgqc->btgc", weights.astype(v.dtype), gradient),
+        contraction("bgqst,btgc->bsgqc", to_scores, k, k.dtype),
+        contraction("bgqst,bsgqc->btgc", to_scores, q, q.dtype),
+        contraction("bgqst,bsgqc->btgc", weights.astype(v.dtype), gradient, v.dtype),
     )
 
 
@@ -308,5 +382,11 @@ _attention.defvjp(_attention_forward, _attention_backward)
 
 named = checkpoint_name
 Activation = Callable[[Array], Array]
-silu: Activation = jax.nn.silu
+
+
+def silu(x: Array) -> Array:
+    """Multiply by the sigmoid."""
+    return lax.mul(x, lax.logistic(x))
+
+
 gelu: Activation = partial(jax.nn.gelu, approximate=True)

@@ -11,6 +11,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from support.measured.layers import (
     Array,
@@ -24,7 +25,9 @@ from support.measured.layers import (
     product,
     rms_norm,
     rotated,
+    rows_at,
     silu,
+    softmax,
 )
 from support.measured.published import Row
 
@@ -82,9 +85,7 @@ class LayerKind:
 
     def times(self, spec: str, x: Array, tensors: Tensors, name: str) -> Array:
         """Multiply by a weight."""
-        layout = self.layout
-        weight = layout.use(tensors[name], self.weights[name])
-        return product(spec, x, weight, layout)
+        return product(spec, x, tensors[name], self.layout, self.weights[name])
 
 
 BIASES = ("q_bias", "k_bias", "v_bias")
@@ -113,7 +114,7 @@ class Attention:
     def add_to(self, kind: LayerKind, model: int) -> None:
         """Add this part to a kind of layers."""
         self._declare(kind, model)
-        is_joined = bool(kind.layout.tensor)  # one product, whose gradient is reduced once
+        is_joined = self._is_joined(kind.layout)
         each = self.heads // self.kv_heads
 
         def run(w: Tensors, x: Array, _: Array) -> Array:
@@ -146,10 +147,14 @@ class Attention:
 
         kind.parts.append(run)
 
+    def _is_joined(self, layout: Layout) -> bool:
+        """Return whether queries, keys and values are one product, whose gradient is reduced once."""
+        return bool(layout.dividing(layout.tensor, self.kv_heads))
+
     def _declare(self, kind: LayerKind, model: int) -> None:
         """Declare the weights."""
         kind.add("attention_norm", "-", model)
-        if kind.layout.tensor:
+        if self._is_joined(kind.layout):
             kind.add("qkv", "dhnc", model, self.kv_heads, self.heads // self.kv_heads + 2, self.channels)
         else:
             kind.add("q", "dhc", model, self.heads, self.channels)
@@ -272,7 +277,7 @@ class Mlp:
         """Send each token to its experts, which take equally many, and add up what they return."""
         layout = kind.layout
         batch, length, model = y.shape
-        shares = jax.nn.softmax(kind.times("bsd,de->bse", y, w, "router").astype(jnp.float32))
+        shares = softmax(kind.times("bsd,de->bse", y, w, "router").astype(jnp.float32))
         rows = length * self.chosen // self.experts
         tokens = routes[:, : self.experts * rows]
 
@@ -280,7 +285,7 @@ class Mlp:
             others = tuple(axis for axis in layout.batch if axis not in layout.expert)
             return layout.place(value, others, layout.expert, *[()] * (value.ndim - 2))
 
-        sent = jax.vmap(lambda of, at: of[at])(y, tokens).reshape(batch, self.experts, rows, model)
+        sent = jax.vmap(rows_at)(y, tokens).reshape(batch, self.experts, rows, model)
         sent = self._exchanged(layout, placed(sent), 1, 0)
 
         def times(spec: str, x: Array, name: str) -> Array:
@@ -291,9 +296,9 @@ class Mlp:
         back = times("benf,efd->bend", self._product_of(gate, up), "expert_down")
         back = self._exchanged(layout, back, 0, 1)
         back = layout.whole(back.reshape(batch, self.experts * rows, model))
-        weight = jax.vmap(lambda of, at: of[at])(shares.max(-1), tokens)
+        weight = jax.vmap(rows_at)(lax.reduce_max(shares, (2,)), tokens)
         weighted = back * weight[..., None].astype(back.dtype)
-        return jax.vmap(lambda zero, at, value: zero.at[at].add(value))(jnp.zeros_like(y), tokens, weighted)
+        return jax.vmap(_added_at)(jnp.zeros_like(y), tokens, weighted)
 
     def _product_of(self, gate: Array, up: Array) -> Array:
         """Return the hidden units of experts; with biases, those of gpt-oss, which are clamped."""
@@ -316,6 +321,10 @@ class Mlp:
         if layout.manual_size("expert") == 1:
             return rows
         return jax.lax.all_to_all(rows, "expert", split, joined, tiled=True)
+
+
+def _added_at(table: Array, index: Array, rows: Array) -> Array:
+    return table.at[index].add(rows, mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 Part = Attention | LatentAttention | Mlp

@@ -20,6 +20,14 @@ from support.measured.published import Row
 from support.measured.training import program_of
 
 ALIASES = {"tpu_v4": "tpu_v4p"}
+DTYPES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+    "tf32": "float32",
+    **dict.fromkeys(("fp8", "mxfp8", "float8"), "float8_e4m3fn"),
+    **dict.fromkeys(("fp4", "nvfp4"), "float4_e2m1fn"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,12 +50,19 @@ class NoProgramError(Exception):
 def priced(row: Row) -> Priced:
     """Return a row with its predicted seconds. Raises: NoProgramError if it has no program or an unknown machine."""
     price = {"collectives.csv": _collective, "rooflines.csv": _roofline, "steps.csv": _step}[row.file]
-    machine = machine_of(row)
     try:
-        return Priced(row, price(row, machine))
-    except (ArithmeticError, LookupError, TypeError, ValueError, sdy.SdyError) as error:
+        found = Priced(row, price(row, machine_of(row)))
+        if row.seconds <= 0:
+            raise NoProgramError("no positive time is published")
+    except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError, sdy.SdyError) as error:
         reason = str(error).strip().split("\n")[0]
         raise NoProgramError(f"its program cannot be built: {type(error).__name__}: {reason}") from error
+    return found
+
+
+def dtype_of(row: Row) -> str:
+    """Return the type of the elements of a row, by its name in NumPy."""
+    return DTYPES.get(row["dtype"], row["dtype"])
 
 
 def machine_of(row: Row) -> Hardware:
@@ -85,26 +100,34 @@ _FLASH_ATTENTION_2 = (0.35, 0.28)
 _VARIANTS: Mapping[str, Callable[[], Hardware]] = {"h100_grand_teton": _grand_teton}
 
 
+COLLECTIVES: Mapping[str, Callable[[jax.Array], jax.Array]] = {
+    "all_reduce": lambda x: jax.lax.psum(x, "x"),
+    "all_gather": lambda x: jax.lax.all_gather(x, "x", tiled=True),
+    "reduce_scatter": lambda x: jax.lax.psum_scatter(x, "x", tiled=True),
+    "all_to_all": lambda x: jax.lax.all_to_all(x, "x", 0, 0, tiled=True),
+}
+
+
 def _collective(row: Row, machine: Hardware) -> float:
     """Return the seconds of a collective along all axes of a mesh of the devices of one group."""
     devices, size = row.count("devices"), max(row.count("bytes"), 4)
+    if devices < 2:
+        raise NoProgramError("a collective of one device takes no time")
+    if row["collective"] not in COLLECTIVES:
+        raise NoProgramError(f"no program has the collective {row['collective']}")
     chip = machine.network.devices_per_chip if isinstance(machine.network, Torus) else 1
     groups = max(prod(row.pod_shape) // devices, 1)
     mesh = AbstractMesh((groups, devices, chip), ("groups", "x", "chip"))
-    elements = max(size // jnp.dtype(row["dtype"]).itemsize // devices, 1) * devices
+    dtype = dtype_of(row)
+    elements = max(size // jnp.dtype(dtype).itemsize // devices, 1) * devices
 
     def placed(spec: PartitionSpec) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((elements,), row["dtype"], sharding=NamedSharding(mesh, spec))
+        return jax.ShapeDtypeStruct((elements,), dtype, sharding=NamedSharding(mesh, spec))
 
     whole, parts = PartitionSpec(), PartitionSpec("x")
 
     def run(x: jax.Array) -> jax.Array:
-        inside = {
-            "all_reduce": lambda x: jax.lax.psum(x, "x"),
-            "all_gather": lambda x: jax.lax.all_gather(x, "x", tiled=True),
-            "reduce_scatter": lambda x: jax.lax.psum_scatter(x, "x", tiled=True),
-            "all_to_all": lambda x: jax.lax.all_to_all(x, "x", 0, 0, tiled=True),
-        }[row["collective"]]
+        inside = COLLECTIVES[row["collective"]]
         before = parts if row["collective"] == "all_gather" else whole
         after = parts if row["collective"] in ("reduce_scatter", "all_to_all") else whole
         return jax.shard_map(inside, mesh=mesh, in_specs=before, out_specs=after, check_vma=False)(x)
@@ -119,7 +142,7 @@ def _roofline(row: Row, machine: Hardware) -> float:
         raise NoProgramError(f"the shapes of {row['op']} are not published")
     mesh = AbstractMesh((1,), ("x",))
 
-    def shape(*sizes: int, dtype: str = row["dtype"]) -> jax.ShapeDtypeStruct:
+    def shape(*sizes: int, dtype: str = dtype_of(row)) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(sizes, dtype, sharding=NamedSharding(mesh, PartitionSpec()))
 
     if row["op"] == "matmul":
@@ -137,8 +160,10 @@ def _roofline(row: Row, machine: Hardware) -> float:
         "triad": (2, lambda a, b: a + 3 * b),
         "dot": (2, lambda a, b: (a * b).sum()),
     }
+    if row["op"] not in kinds:
+        raise NoProgramError(f"the op {row['op']} has no program")
     count, run = kinds[row["op"]]
-    dtype = row["dtype"].replace("64", "32")
+    dtype = dtype_of(row).replace("64", "32")
     elements = row.count("operand_bytes") // jnp.dtype(dtype).itemsize
     return _seconds(sdy.from_jax(jax.jit(run), *[shape(elements, dtype=dtype)] * count).cost(machine))
 

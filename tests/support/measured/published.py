@@ -17,15 +17,16 @@ class Row:
     cells: dict[str, str]
 
     def __getitem__(self, column: str) -> str:
-        return self.cells.get(column, "")
+        return self.cells.get(column) or ""
 
     def count(self, column: str, default: int = 1) -> int:
-        """Return a whole number; `default` if the cell is empty."""
-        return int(self[column]) if self[column] else default
+        """Return a whole number, which may be written as `8,192` or `8.0`; `default` if the cell is empty."""
+        text = self[column].replace(",", "").strip()
+        return int(float(text)) if text else default
 
     @property
     def seconds(self) -> float:
-        """The measured seconds."""
+        """The measured seconds. Raises: ValueError if the cell is no number."""
         return float(self["step_seconds"] or self["seconds"])
 
     @property

@@ -79,7 +79,8 @@ class PrepareForShardsPass(ModulePass):
             rule = required[key]
             if rule is None:
                 continue
-            _remark(ctx, inner, rule, meshes)
+            if rule.need_replication:
+                _remark(ctx, inner, rule, meshes)
             if rule != sharding_rule(inner):
                 inner.attributes[RULE_ATTRIBUTE] = OpShardingRuleAttr(rule)
 
