@@ -74,27 +74,19 @@ class LookUpSlicesPass(ModulePass):
                     _look_up(inner, dim, shardings.shard_count(value, dim))
 
 
-def _sliced_shards(op: Slice, shardings: ValueShardings) -> list[int]:
-    """Return the sharded dims of which a slice takes a part; none if that part is empty."""
-    sharding = shardings.of(op.operand)
-    sizes, kept = static_shape(op.operand.type), static_shape(op.result.type)
-    if sharding is None or sharding.unreduced or sizes is None or kept is None or 0 in kept:
-        return []
-    return [
-        dim for dim, count in enumerate(shardings.shard_counts(op.operand)) if count > 1 and kept[dim] != sizes[dim]
-    ]
-
-
 def _looked_up_dim(op: Slice, shardings: ValueShardings) -> int | None:
     """Return the only sharded dim that is sliced, if the slice has one element of it, and each shard as many.
 
     Or if it has several elements next to each other that are not to be sharded, or fewer of them than shards.
     """
-    dims = _sliced_shards(op, shardings)
+    sharding, sizes, kept = shardings.of(op.operand), static_shape(op.operand.type), static_shape(op.result.type)
+    if sharding is None or sharding.unreduced or sizes is None or kept is None or 0 in kept:
+        return None
+    counts = shardings.shard_counts(op.operand)
+    dims = [dim for dim, count in enumerate(counts) if count > 1 and kept[dim] != sizes[dim]]
     if len(dims) != 1 or codec_of(element_type_of(op.operand)) is None:
         return None  # quantized elements cannot be added up
     (dim,) = dims
-    sizes, kept, counts = shape_of(op.operand), shape_of(op.result), shardings.shard_counts(op.operand)
     is_whole = not shardings.dim_axes(op.result, dim) or kept[dim] < counts[dim]
     is_range = isinstance(op, SliceOp) and ints_of(op.strides)[dim] == 1 and sizes[dim] % counts[dim] == 0
     return dim if kept[dim] == 1 or (is_range and is_whole) else None
