@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from sdy.cost.lifetimes import MemoryUse
 from sdy.partitioner.combining.groups import Candidate, halves, largest_groups
-from sdy.partitioner.combining.order import BlockOps, Group, Grouping, Order
+from sdy.partitioner.combining.order import BlockOps, Group, Order
 
 V = TypeVar("V")
 
@@ -21,7 +20,7 @@ def combined_order(program: BlockOps[V], candidates: Sequence[Candidate], most_b
     """Return an order with combined collectives; the program order if no other fits into memory.
 
     `most_bytes` limits the results of a group, `most_alive` the live bytes at any time. If an order exceeds that, the
-    groups that cause the excess are halved, and later dissolved.
+    groups that move ops there are halved, and later dissolved.
     """
     groups = largest_groups(program.dependences, candidates, most_bytes)
     for number in range(MOST_TRIES):
@@ -31,7 +30,7 @@ def combined_order(program: BlockOps[V], candidates: Sequence[Candidate], most_b
         crowded = list(_crowded(order.alive, most_alive))
         if not crowded:
             return order
-        to_split = blamed(program, groups, order.groups, crowded)
+        to_split = _moved_across(groups, order.groups, crowded)
         halved = (
             [half for group in groups if group in to_split for half in halves(group)] if number < MOST_HALVINGS else []
         )
@@ -39,93 +38,23 @@ def combined_order(program: BlockOps[V], candidates: Sequence[Candidate], most_b
     return program.order(())
 
 
-def _crowded(alive: Sequence[MemoryUse], most_alive: int) -> Iterator[tuple[int, int]]:
-    """Yield the worst position of each run of positions over the limit, and the excess bytes there."""
-    excesses = enumerate(moment.most - most_alive for moment in alive)
-    for is_over_limit, run in groupby(excesses, key=lambda excess: excess[1] > 0):
+def _crowded(alive: Sequence[MemoryUse], most_alive: int) -> Iterator[int]:
+    """Yield the worst position of each run of positions over the limit."""
+    positions = range(len(alive))
+    for is_over_limit, run in groupby(positions, key=lambda position: alive[position].most > most_alive):
         if is_over_limit:
-            yield max(run, key=lambda excess: excess[1])
+            yield max(run, key=lambda position: alive[position].most)
 
 
-def blamed(
-    program: BlockOps[V], groups: Sequence[Group], order: Sequence[Group], crowded: Iterable[tuple[int, int]]
-) -> set[Group]:
-    """Return groups that, dissolved, would release enough memory at all crowded positions; at least one.
+def _moved_across(groups: Sequence[Group], order: Sequence[Group], crowded: Iterable[int]) -> set[Group]:
+    """Return a group for each crowded position in `order`, at least one.
 
-    `crowded` lists positions in `order`, each with the bytes that exceed the limit there.
-
-    A value that is live at a position of the new order, but not in program order, has one of three causes: a group, or
-    an op that waits for a group, uses it later; a group produces it earlier; or the op at the position waited for a
-    group.
+    A group keeps alive what it makes early or takes late: where it moves ops, which is between its first and its last
+    op in program order. Of several groups there, the one with the longest way is returned.
     """
-    blame = _Blame(program, Grouping(program.dependences, groups), order)
     found: set[Group] = set()
-    for position, excess in crowded:
-        for first, gain in blame.at(position).most_common():
-            if excess > 0:
-                found.add(blame.group(first))
-                excess -= gain
-    return found or {groups[0]}
-
-
-class _Blame(Generic[V]):
-    def __init__(self, program: BlockOps[V], grouping: Grouping, order: Sequence[Group]) -> None:
-        self._program = program
-        self._grouping = grouping
-        self._order = order
-        self._cause = _causes(grouping, order)
-        self._now = _LiveRanges(program, order)
-        self._before = _LiveRanges(program, grouping.alone())
-
-    def group(self, first: int) -> Group:
-        """Return the group whose first op is `first`."""
-        return self._grouping.members[first]
-
-    def at(self, position: int) -> Counter[int]:
-        """Return for each group the bytes that are live at a position because of it."""
-        here = self._order[position][0]
-        found: Counter[int] = Counter()
-        for value in self._now.at(position) - self._before.at(here):
-            cause = self._cause_of(value, here)
-            if cause is not None:
-                found[cause] += self._program.bytes_of(value)
-        return found
-
-    def _cause_of(self, value: V, here: int) -> int | None:
-        leader = self._grouping.leader
-        if self._before.last.get(value, here) < here:
-            return self._cause[leader[self._order[self._now.last[value]][0]]]
-        producer = self._before.first[value]
-        is_in_group = producer >= 0 and leader[producer] in self._grouping.members
-        return leader[producer] if is_in_group else self._cause[leader[here]]
-
-
-class _LiveRanges(Generic[V]):
-    """The position that produces each value, -1 for arguments, and the last position that uses it, if any."""
-
-    def __init__(self, program: BlockOps[V], order: Sequence[Group]) -> None:
-        self.first: dict[V, int] = dict.fromkeys(program.arguments, -1)
-        self.last: dict[V, int] = {}
-        for position, group in enumerate(order):
-            for op in group:
-                step = program.steps[op]
-                self.first.update(dict.fromkeys(step.produces, position))
-                self.last.update(dict.fromkeys(step.reads, position))
-
-    def at(self, position: int) -> set[V]:
-        """Return the values that are live at a position."""
-        last = self.last
-        return {value for value, first in self.first.items() if first <= position <= last.get(value, first)}
-
-
-def _causes(grouping: Grouping, order: Sequence[Group]) -> dict[int, int | None]:
-    """Return for each op outside groups the group it waits for: that of its latest dependence, transitively."""
-    cause: dict[int, int | None] = {}
-    position_of = {first: position for position, (first, *_) in enumerate(order)}
-    for first, *_ in order:
-        if first in grouping.members:
-            cause[first] = first
-        else:
-            latest = max(grouping.dependences[first], key=position_of.__getitem__, default=None)
-            cause[first] = None if latest is None else cause[latest]
-    return cause
+    for position in crowded:
+        here = order[position][0]
+        around = (group for group in groups if group[0] <= here <= group[-1])
+        found.add(max(around, key=lambda group: group[-1] - group[0], default=groups[0]))
+    return found

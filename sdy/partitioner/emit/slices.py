@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo import slicing
 from sdy.dialects.stablehlo.attributes.types import shape_of
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import Emitter, Properties, ints, with_shape
 
 
@@ -30,6 +31,13 @@ def slice_along(emit: Emitter, value: SSAValue, dim: int, start: int, limit: int
     }
     sizes[dim] = limit - start
     return emit.value(slicing.SliceOp, [value], with_shape(value, sizes), properties)
+
+
+def sliced_dim(op: slicing.SliceOp) -> int | None:
+    """Return the only dim that a slice shortens; None if it takes steps, or shortens several dims."""
+    shape, starts, limits = shape_of(op.operand), ints_of(op.start_indices), ints_of(op.limit_indices)
+    dims = [dim for dim, size in enumerate(shape) if (starts[dim], limits[dim]) != (0, size)]
+    return dims[0] if len(dims) == 1 and all(step == 1 for step in ints_of(op.strides)) else None
 
 
 def pad_edges(emit: Emitter, value: SSAValue, filler: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:

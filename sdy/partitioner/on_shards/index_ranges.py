@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.facts.traits import passes_through
-from sdy.dialects.ir.symbols import calls_of, functions_of
+from sdy.dialects.ir.symbols import calls_of
 from sdy.dialects.meshes import enclosing_module
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.collectives import CollectiveOp
@@ -92,8 +92,6 @@ class _Search:
         owner = value.owner
         if isinstance(owner, Block):
             return self._of_argument(owner, value, part)
-        if isinstance(owner, CallOp):
-            return self._of_call(owner, value, part)
         if passes_through(owner) or isinstance(owner, CollectiveOp):  # which act on global tensors
             assert isinstance(value, OpResult)
             return self.ranges(owner.operands[value.index], part)
@@ -108,12 +106,6 @@ class _Search:
             return None
         index = block.args.index(value)
         return self.union((call.operands[index], part) for call in calls_of(module, func))
-
-    def _of_call(self, call: CallOp, value: SSAValue, part: Part | None) -> Ranges | None:
-        module = enclosing_module(call)
-        func = None if module is None else functions_of(module).get(call.callee.root_reference.data)
-        terminator = None if func is None or func.is_declaration else func.body.block.last_op
-        return None if terminator is None else self.ranges(terminator.operands[call.results.index(value)], part)
 
 
 def _of_constant(_search: _Search, op: Operation, part: Part | None) -> Ranges | None:
@@ -140,17 +132,6 @@ def _of_broadcast(search: _Search, op: Operation, part: Part | None) -> Ranges |
     return search.ranges(op.operand, None if shape_of(op.operand)[dim] == 1 else Part(dim, part.position))
 
 
-def _of_reshape(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
-    """Return the ranges of the operand, of the same part if only dims of size 1 are inserted or removed."""
-    assert isinstance(op, shape.ReshapeOp)
-    values = op.operand, op.result
-    before, after = ([(dim, size) for dim, size in enumerate(shape_of(each)) if size != 1] for each in values)
-    same = [size for _, size in before] == [size for _, size in after]
-    kept = {new: old for (old, _), (new, _) in zip(before, after, strict=False)} if same else {}
-    dim = None if part is None else kept.get(part.dim)
-    return search.ranges(op.operand, None if part is None or dim is None else Part(dim, part.position))
-
-
 def _of_concatenation(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
     assert isinstance(op, slicing.ConcatenateOp)
     dim = op.dimension.value.data
@@ -163,14 +144,6 @@ def _of_concatenation(search: _Search, op: Operation, part: Part | None) -> Rang
             return search.ranges(each, Part(dim, part.position - start))
         start += size
     return None
-
-
-def _of_slice(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
-    assert isinstance(op, slicing.SliceOp)
-    if part is None:
-        return search.ranges(op.operand, None)
-    start, step = ints_of(op.start_indices)[part.dim], ints_of(op.strides)[part.dim]
-    return search.ranges(op.operand, Part(part.dim, start + part.position * step))
 
 
 def _of_pad(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
@@ -222,9 +195,7 @@ FOLLOWING: dict[type[Operation], Following] = {
     shape.ConstantOp: _of_constant,
     sdy_ops.ConstantOp: _of_constant,
     shape.BroadcastInDimOp: _of_broadcast,
-    shape.ReshapeOp: _of_reshape,
     slicing.ConcatenateOp: _of_concatenation,
-    slicing.SliceOp: _of_slice,
     slicing.PadOp: _of_pad,
     elementwise.SelectOp: _of_select,
     elementwise.ConvertOp: _of_convert,

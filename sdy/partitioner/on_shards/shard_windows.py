@@ -12,9 +12,9 @@ from enum import Enum, auto
 
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp
+from sdy.dialects.stablehlo.window import ConvolutionOp, PoolingOp, ReduceWindowOp, WindowOp
 from sdy.partitioner.on_shards.index_ranges import Part, integer_ranges
-from sdy.partitioner.on_shards.windows import Halo, at, halo_of_kernel_shards, halo_of_shards, windows_of
+from sdy.partitioner.on_shards.windows import Halo, Window, at, halo_of_kernel_shards, halo_of_shards, windows_of
 
 HaloAlong = Callable[[int, int], "Halo | None"]
 
@@ -60,14 +60,7 @@ def halos_of(op: ConvolutionOp | ReduceWindowOp) -> HaloAlong:
     no windows along the dim, if the shards of the result are not equal, or if a shard requires more than its neighbors
     hold.
     """
-
-    windows = windows_of(op)
-
-    def halo_along(dim: int, count: int) -> Halo | None:
-        window = windows.get(dim)
-        return None if window is None else halo_of_shards(window, count)
-
-    return halo_along
+    return _halos(op, halo_of_shards)
 
 
 def kernel_halos_of(op: ConvolutionOp) -> HaloAlong:
@@ -75,14 +68,12 @@ def kernel_halos_of(op: ConvolutionOp) -> HaloAlong:
 
     The gradient of a convolution with respect to its kernel has such a kernel, which is as large as the input.
     """
+    return _halos(op, halo_of_kernel_shards)
 
+
+def _halos(op: WindowOp, halo: Callable[[Window, int], Halo | None]) -> HaloAlong:
     windows = windows_of(op)
-
-    def halo_along(dim: int, count: int) -> Halo | None:
-        window = windows.get(dim)
-        return None if window is None else halo_of_kernel_shards(window, count)
-
-    return halo_along
+    return lambda dim, count: halo(windows[dim], count) if dim in windows else None
 
 
 def pooling_halos_of(op: ReduceWindowOp) -> HaloAlong:

@@ -1,4 +1,4 @@
-"""Merge permutes of one value between different devices into one. Equal and overlapping ones are shared first.
+"""Merge permutes of one value between different devices into one. What several permutes send is sent once before that.
 
     before  %1 = "stablehlo.collective_permute"(%0) {3 to 0}
             %2 = "stablehlo.collective_permute"(%0) {0 to 1, 1 to 2, 2 to 3}
@@ -23,7 +23,7 @@ What is received is kept until its last use, but only where the peak memory of t
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
@@ -42,11 +42,11 @@ from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
 from sdy.partitioner.emit.collective_ops import device_table
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
-from sdy.partitioner.emit.slices import slice_along
+from sdy.partitioner.emit.slices import slice_along, sliced_dim
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
 
-_GROWTH = 32  # the peak may grow by one part of these for what is sent once
+_GROWTH = 20  # the peak may grow by one part of these for what is sent once
 
 
 class FreeMemory:
@@ -86,43 +86,6 @@ class FreeMemory:
         return self._position[user]
 
 
-def share_equal_permutes(module: ModuleOp) -> list[CollectivePermuteOp]:
-    """Replace permutes by equal ones before them in their blocks, and return those that have replaced others."""
-    alike = _equal_permutes(module)
-    if not alike:
-        return []
-    peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
-    memories = {block: FreeMemory(block, peaks) for block, _ in alike}
-    return [kept for block, permutes in alike for kept in _share(permutes, memories[block])]
-
-
-def _equal_permutes(module: ModuleOp) -> list[tuple[Block, list[CollectivePermuteOp]]]:
-    """Return groups of equal permutes of one block, each with its block."""
-    keys = _ValueKeys()
-    groups: defaultdict[tuple[Block, Hashable], list[CollectivePermuteOp]] = defaultdict(list)
-    for permute in op_order(module).of(CollectivePermuteOp):
-        block = permute.parent
-        assert block is not None  # in a function
-        groups[block, keys.of(permute.result)].append(permute)
-    return [(block, permutes) for (block, _), permutes in groups.items() if len(permutes) > 1]
-
-
-def _share(permutes: list[CollectivePermuteOp], memory: FreeMemory) -> list[CollectivePermuteOp]:
-    """Share permutes of one key, in their order; the first one that memory does not allow replaces those after it."""
-    kept, replacing = permutes[0], dict[CollectivePermuteOp, None]()
-    for permute in permutes[1:]:
-        if memory.keep(kept.result, permute):
-            permute.result.replace_all_uses_with(kept.result)
-            operand = permute.operand.owner
-            erase(permute)
-            if isinstance(operand, SliceOp) and operand.result.first_use is None:
-                erase(operand)
-            replacing[kept] = None
-        else:
-            kept = permute
-    return [*replacing]
-
-
 class _ValueKeys:
     """Keys of values that are equal if permutes, slices and concatenations make them in the same way."""
 
@@ -150,12 +113,23 @@ class _ValueKeys:
 
 @dataclass(frozen=True)
 class _Sent:
-    """A permute of a slice: the elements from `start` to before `limit` along a dim."""
+    """A permute of the elements from `start` to before `limit` along a dim of `value`."""
 
     permute: CollectivePermuteOp
+    value: SSAValue
     dim: int
     start: int
     limit: int
+
+
+def _sent(permute: CollectivePermuteOp) -> _Sent:
+    """Return what a permute sends: a part of a value if it sends a slice of one along one dim, else all of a value."""
+    value, sliced = permute.operand, permute.operand.owner
+    if isinstance(sliced, SliceOp) and (dim := sliced_dim(sliced)) is not None:
+        start, limit = (each.get_values()[dim] for each in (sliced.start_indices, sliced.limit_indices))
+        return _Sent(permute, sliced.operand, dim, start, limit)
+    sizes = shape_of(value)
+    return _Sent(permute, value, 0, 0, sizes[0] if sizes else 1)
 
 
 @dataclass
@@ -174,13 +148,17 @@ class _Run:
         """Return the end of what is sent."""
         return max(each.limit for each in self.sent)
 
+    def is_sent_by(self, each: _Sent) -> bool:
+        """Return whether one of the permutes sends all elements of the run."""
+        return (each.start, each.limit) == (self.start, self.limit)
+
     def in_program_order(self, order: dict[CollectivePermuteOp, int]) -> list[_Sent]:
         """Return the permutes in the order of the program."""
         return sorted(self.sent, key=lambda each: order[each.permute])
 
 
 def send_overlaps_once(module: ModuleOp) -> list[CollectivePermuteOp]:
-    """Replace permutes of overlapping slices by slices of one permute; return those that replace others."""
+    """Replace permutes of equal or overlapping elements by slices of one permute; return those that replace others."""
     permutes = op_order(module).of(CollectivePermuteOp)
     order = {permute: number for number, permute in enumerate(permutes)}
     runs = _runs(permutes)
@@ -189,7 +167,9 @@ def send_overlaps_once(module: ModuleOp) -> list[CollectivePermuteOp]:
     peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
     memory: dict[Block, FreeMemory] = {}
     kept: list[tuple[_Run, list[_Sent]]] = []
-    for run in runs:
+    pending = deque(runs)
+    while pending:
+        run = pending.popleft()
         sent = run.in_program_order(order)
         block = sent[0].permute.parent
         assert block is not None  # in a function
@@ -197,6 +177,9 @@ def send_overlaps_once(module: ModuleOp) -> list[CollectivePermuteOp]:
             memory[block] = FreeMemory(block, peaks)
         if _is_kept(run, sent, memory[block]):
             kept.append((run, sent))
+        else:
+            middle = len(sent) // 2
+            pending += (*_overlapping(sent[:middle]), *_overlapping(sent[middle:]))
     return [_send_once(run, sent) for run, sent in kept]
 
 
@@ -204,7 +187,7 @@ def _is_kept(run: _Run, sent: Sequence[_Sent], memory: FreeMemory) -> bool:
     """Reserve memory for the elements of a run until the last permute; return False if there is too little."""
     first, last = sent[0], sent[-1].permute
     received = first.permute.result
-    if (first.start, first.limit) == (run.start, run.limit):
+    if run.is_sent_by(first):
         return memory.keep(received, last)
     size = bytes_of_tensor(received) // (first.limit - first.start) * (run.limit - run.start)
     return memory.keep_from(size, first.permute, last)
@@ -212,18 +195,12 @@ def _is_kept(run: _Run, sent: Sequence[_Sent], memory: FreeMemory) -> bool:
 
 def _runs(permutes: Sequence[CollectivePermuteOp]) -> list[_Run]:
     """Return the runs of at least two permutes that overlap."""
+    keys = _ValueKeys()
     groups: defaultdict[Hashable, list[_Sent]] = defaultdict(list)
     for permute in permutes:
-        sliced = permute.operand.owner
-        if not isinstance(sliced, SliceOp) or any(step != 1 for step in sliced.strides.get_values()):
-            continue
-        starts, limits = list(sliced.start_indices.get_values()), list(sliced.limit_indices.get_values())
-        sizes = shape_of(sliced.operand)
-        dims = [dim for dim, size in enumerate(sizes) if (starts[dim], limits[dim]) != (0, size)]
-        if len(dims) == 1:
-            (dim,) = dims
-            key = permute.parent, has_channel(permute), permute.source_target_pairs, sliced.operand, dim
-            groups[key].append(_Sent(permute, dim, starts[dim], limits[dim]))
+        sent = _sent(permute)
+        key = permute.parent, has_channel(permute), permute.source_target_pairs, keys.of(sent.value), sent.dim
+        groups[key].append(sent)
     return [run for group in groups.values() for run in _overlapping(group)]
 
 
@@ -238,21 +215,23 @@ def _overlapping(group: Sequence[_Sent]) -> list[_Run]:
 
 def _send_once(run: _Run, sent: Sequence[_Sent]) -> CollectivePermuteOp:
     """Let the first permute send all elements of the run, and let the others be slices of what it receives."""
-    first = sent[0]
-    sliced = first.permute.operand.owner
-    assert isinstance(sliced, SliceOp)
-    emit = Emitter(first.permute, Style())
-    union = slice_along(emit, sliced.operand, first.dim, run.start, run.limit)
-    received = emit.op(CollectivePermuteOp, [union], [union.type], first.permute.properties)
+    first, received = sent[0], sent[0].permute
+    if not run.is_sent_by(first):
+        emit = Emitter(received, Style())
+        union = slice_along(emit, first.value, first.dim, run.start, run.limit)
+        received = emit.op(CollectivePermuteOp, [union], [union.type], first.permute.properties)
     for each in sent:
-        start, limit = each.start - run.start, each.limit - run.start
-        part = slice_along(Emitter(each.permute, Style()), received.result, first.dim, start, limit)
+        if each.permute is received:
+            continue
+        part: SSAValue = received.result
+        if not run.is_sent_by(each):
+            emit, start = Emitter(each.permute, Style()), each.start - run.start
+            part = slice_along(emit, part, each.dim, start, each.limit - run.start)
         each.permute.result.replace_all_uses_with(part)
-    for each in sent:
-        sliced = each.permute.operand.owner
+        operand = each.permute.operand.owner
         erase(each.permute)
-        if isinstance(sliced, SliceOp) and sliced.result.first_use is None:
-            erase(sliced)
+        if isinstance(operand, SliceOp) and operand.result.first_use is None:
+            erase(operand)
     return received
 
 
@@ -263,14 +242,9 @@ class MergePermutesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Merge each permute with earlier ones of its block."""
-        shared = share_equal_permutes(op)
-        for permute in shared:
-            remark(ctx, "SDY-L126", "this permute is shared by several ops that need the same value", permute)
-        if shared:
-            forget_order(op)
         sent_once = send_overlaps_once(op)
         for permute in sent_once:
-            remark(ctx, "SDY-L126", "this permute sends elements that several ops need once", permute)
+            remark(ctx, "SDY-L126", "this permute sends once what several ops need", permute)
         if sent_once:
             forget_order(op)
         alike: defaultdict[Hashable, list[list[CollectivePermuteOp]]] = defaultdict(list)

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -58,45 +58,38 @@ class HoistReshardsPass(ModulePass):
 def _hoist_from_function(argument: BlockArgument, calls: Iterable[CallOp]) -> None:
     """Move the reshards of an argument of a function to the calls, if all its uses are equal reshards."""
     reshards, others = _uses_in(argument.block, argument.uses)
-    targets = {op.sharding.data for op in reshards}
-    source = sharding_of(argument)
-    if others or len(targets) != 1 or source is None or not _can_replace(source, next(iter(targets))):
+    target = _common_target(sharding_of(argument), reshards)
+    if others or target is None:
         return
-    (target,) = targets
-    func = argument.block.parent_op()
-    assert isinstance(func, FuncOp)
     for call in calls:
-        operand = call.operands[argument.index]
-        call.operands[argument.index] = insert(
-            reshard(operand, target), InsertPoint.before(call), location_of(operand)
-        ).result
+        _reshard_operand(call, argument.index, target)
     set_sharding(argument, target)
     _remove(reshards, argument)
 
 
 def _hoist_from_loop(loop: WhileOp, index: int) -> None:
-    """Let a loop carry a value that it does not change in the sharding that its body reshards it to."""
-    body, argument, source = loop.body.block, loop.body.block.args[index], sharding_of(loop.results[index])
-    returned = body.last_op
-    if returned is None or returned.operands[index] is not argument or source is None:
+    """Let a loop carry a value that it does not change in the sharding that its body reshards it to.
+
+    Other uses get slices, which send nothing, or nothing changes.
+    """
+    argument, tested, result = loop.body.block.args[index], loop.cond.block.args[index], loop.results[index]
+    returned, source = loop.body.block.last_op, sharding_of(result)
+    if returned is None or returned.operands[index] is not argument:
         return
-    others_than_return = [use for use in argument.uses if (use.operation, use.index) != (returned, index)]
-    reshards, others = _uses_in(body, others_than_return)
-    tested = loop.cond.block.args[index]
-    unchanged = [source] if others or tested.first_use is not None else []
-    target = _common_prefix_target([op.sharding.data for op in reshards], unchanged)
-    if target is None or not _can_replace(source, target):
+    uses = [use for use in argument.uses if (use.operation, use.index) != (returned, index)]
+    reshards, others = _uses_in(argument.block, uses)
+    target = _common_target(source, reshards)
+    sliced = [(value, own) for value, own in ((argument, others), (tested, [*tested.uses])) if own]
+    if source is None or target is None or (sliced and not _is_sliced(target, source)):
         return
-    operand = loop.operands[index]
-    replace_uses(loop.results[index], operand)  # the loop does not change the value
-    loop.operands[index] = insert(reshard(operand, target), InsertPoint.before(loop), location_of(operand)).result
-    set_sharding(loop.results[index], target)
-    for value, uses in ((argument, others), (tested, list(tested.uses))):
-        if uses:
-            again = insert(reshard(value, source), InsertPoint.at_start(value.block), loop.location)
-            for use in uses:
-                use.operation.operands[use.index] = again.result
-    _remove((op for op in reshards if op.sharding.data == target), argument)
+    replace_uses(result, loop.operands[index])  # the loop does not change the value
+    _reshard_operand(loop, index, target)
+    set_sharding(result, target)
+    for value, own in sliced:
+        again = insert(reshard(value, source), InsertPoint.at_start(value.block), loop.location)
+        for use in own:
+            use.operation.operands[use.index] = again.result
+    _remove(reshards, argument)
 
 
 def _uses_in(block: Block, uses: Iterable[Use]) -> tuple[list[ReshardOp], list[Use]]:
@@ -112,25 +105,26 @@ def _uses_in(block: Block, uses: Iterable[Use]) -> tuple[list[ReshardOp], list[U
     return reshards, others
 
 
-def _common_prefix_target(
-    targets: Iterable[TensorSharding], unchanged: Iterable[TensorSharding]
-) -> TensorSharding | None:
-    """Return the target from which all other targets, and `unchanged`, are sliced without communication."""
-    needed = list(dict.fromkeys((*targets, *unchanged)))
-    return next((target for target in dict.fromkeys(targets) if all(_is_sliced(target, each) for each in needed)), None)
+def _common_target(source: TensorSharding | None, reshards: Iterable[ReshardOp]) -> TensorSharding | None:
+    """Return the one target of reshards, which must be on the mesh of the source, both without partial values."""
+    targets = {op.sharding.data for op in reshards}
+    if source is None or source.unreduced or len(targets) != 1:
+        return None
+    (target,) = targets
+    return None if target.unreduced or target.mesh != source.mesh else target
 
 
 def _is_sliced(source: TensorSharding, target: TensorSharding) -> bool:
     """Return whether each shard of the target is a part of a shard of the source on the same device."""
-    return _can_replace(source, target) and all(
+    return all(
         before.axes == after.axes or is_strict_list_prefix(before.axes, after.axes)
         for before, after in zip(source.dims, target.dims, strict=True)
     )
 
 
-def _can_replace(source: TensorSharding, target: TensorSharding) -> bool:
-    """Return whether a value may have the sharding `target` instead: on the same mesh, and without partial values."""
-    return source.mesh == target.mesh and not source.unreduced and not target.unreduced
+def _reshard_operand(op: Operation, index: int, target: TensorSharding) -> None:
+    operand = op.operands[index]
+    op.operands[index] = insert(reshard(operand, target), InsertPoint.before(op), location_of(operand)).result
 
 
 def _remove(reshards: Iterable[ReshardOp], value: SSAValue) -> None:

@@ -30,19 +30,16 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.shardings import is_on_single_device, sharding_of
 from sdy.dialects.stablehlo.control import IfOp
-from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.grammar.write import write_axis_list, write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.mesh_table import MeshTable, resolve_mesh
-from sdy.model.rule import FactorIndex, OpShardingRule
+from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
-from sdy.partitioner.on_shards.agreement import ShardedLayout, disagreement
-from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
+from sdy.partitioner.on_shards.agreement import disagreement
 from sdy.partitioner.on_shards.shard_rules import (
     rule_for_shard_counts,
     shard_rule,
     sharded_op_key,
-    with_need_replication,
 )
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.close.barriers import erase_barriers
@@ -120,42 +117,18 @@ def _required_rule(
     """Return the rule with which `op` runs on shards; dims with halo or result exchange stay sharded.
 
     Where elements move, all tensors must already be sharded along the same axes: reshards might otherwise add axes that
-    do not divide both sizes. Results can be exchanged for any shard count, so reshards may choose the axes.
+    do not divide both sizes.
     """
     rule = shard_rule(op)
     source = shardings[0] if op.operands else None
     if rule is None or source is None:
         return rule
     values = ValueShardings(meshes)
-    counts = values.shard_counts(op.operands[0])
-    layouts = [values.layout(sharding) for sharding in shardings]
-    lenient = rule_for_shard_counts(op, counts)
+    lenient = rule_for_shard_counts(op, values.shard_counts(op.operands[0]))
     if lenient is None or lenient == rule:
         return rule
-    if disagreement(lenient, tuple(layouts)) is None:
-        return lenient
-    exchanged = {
-        factor
-        for dim, (count, factors) in enumerate(zip(counts, rule.operands[0], strict=True))
-        if count > 1 and not isinstance(op, SliceOp | PadOp) and can_exchange_results(op, dim, count)
-        for factor in factors
-        if _has_common_axes(rule, factor, layouts)
-    }
-    return with_need_replication(rule, {*rule.need_replication} - exchanged)
-
-
-def _has_common_axes(rule: OpShardingRule, factor: FactorIndex, layouts: Sequence[ShardedLayout | None]) -> bool:
-    """Return whether all tensors sharded along a factor use the same axes of one mesh."""
-    sharded = {index: layout for index, layout in enumerate(layouts) if layout is not None}
-    projections = [
-        project_tensor(layout.sharding, rule.tensors[index], rule.factor_sizes, layout.mesh, missing_is_closed=True)
-        for index, layout in sharded.items()
-    ]
-    return (
-        len({layout.mesh for layout in sharded.values()})
-        == 1
-        == len({axes for each in projections if (axes := each.axes(factor))})
-    )
+    layouts = tuple(map(values.layout, shardings))
+    return lenient if disagreement(lenient, layouts) is None else rule
 
 
 def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:

@@ -27,6 +27,7 @@ from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import with_shape
+from sdy.partitioner.emit.slices import sliced_dim
 from sdy.passes.export.selects.known_values import KnownValues, Mask, devices_of, entry, shortened
 
 Span = tuple[int, int]  # the first position, and the one after the last
@@ -201,13 +202,6 @@ def _without_unit_dims(value: SSAValue) -> SSAValue:
         if inner.operand.type == value.type and list(dims) == sorted(dims):
             return inner.operand
     return value
-
-
-def sliced_dim(op: SliceOp) -> int | None:
-    """Return the only dim that a slice shortens; None if it takes steps, or shortens several dims."""
-    shape, starts, limits = shape_of(op.operand), ints_of(op.start_indices), ints_of(op.limit_indices)
-    dims = [dim for dim, size in enumerate(shape) if (starts[dim], limits[dim]) != (0, size)]
-    return dims[0] if len(dims) == 1 and all(step == 1 for step in ints_of(op.strides)) else None
 
 
 def _padded_dim(op: PadOp) -> int | None:

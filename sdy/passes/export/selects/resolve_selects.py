@@ -32,14 +32,13 @@ from sdy.dialects.stablehlo.gather_scatter import GatherOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
-from sdy.partitioner.emit.slices import slice_along
+from sdy.partitioner.emit.slices import slice_along, sliced_dim
 from sdy.passes.export.selects.known_values import KnownValues, devices_of, entry, shortened
 from sdy.passes.export.selects.origins import (
     Moved,
     Origin,
     Origins,
     Segment,
-    sliced_dim,
     zero_of,
 )
 from sdy.passes.rewriting.dead_code import erase_dead_ops

@@ -10,6 +10,7 @@ from support.execution.before_and_after import before_and_after
 from support.execution.on_shards import assert_same_on_shards, count_of_collectives
 
 from sdy.cost.collectives import CollectiveKind
+from sdy.cost.statistics import statistics_of
 from sdy.dialects.module_text import parse_module
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.passes.export.uneven.align_windows import AlignWindowsPass, unaligned_windows
@@ -139,3 +140,21 @@ def test_convolutions_without_padding_exchange_halos() -> None:
     large = valid(1 << 20)
     assert set(count_of_collectives(large)) == {CollectiveKind.COLLECTIVE_PERMUTE, CollectiveKind.ALL_REDUCE}
     assert large.prove().is_proved
+
+
+def test_shards_add_to_the_gradient_of_a_kernel() -> None:
+    """The cotangent, which is the kernel of the gradient, has fewer rows than the input, in other shards."""
+    images, results, kernel = "tensor<8x64x16xf32>", "tensor<8x62x16xf32>", "tensor<3x16x16xf32>"
+    groups = "{batch_group_count = 1 : i64, feature_group_count = 1 : i64}"
+    found = Program.from_text(f"""
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: {images} {{sdy.sharding = {ROWS}}}, %k: {kernel}) -> {kernel} {{
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{}}
+    {groups} : ({images}, {kernel}) -> {results}
+  %1 = stablehlo.tanh %0 : {results}
+  %2 = stablehlo.convolution(%a, %1) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {{}}
+    {groups} : ({images}, {results}) -> {kernel}
+  return %2 : {kernel}
+}}""")
+    assert statistics_of(found.partition().local).bytes_sent <= 5632
+    assert_same_on_shards(found, random_inputs(found.module, 0))

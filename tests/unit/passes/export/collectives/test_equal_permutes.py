@@ -103,4 +103,4 @@ func.func @main(%a: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {{
     peak = PeakFinder(module, bytes_of_tensor).of_function(main_function(module)).bytes
     run_passes(make_context(), module, [MergePermutesPass()])
     assert len(ops_of(module, CollectivePermuteOp)) == count
-    assert PeakFinder(module, bytes_of_tensor).of_function(main_function(module)).bytes <= peak * 33 / 32
+    assert PeakFinder(module, bytes_of_tensor).of_function(main_function(module)).bytes <= peak * 1.05
