@@ -23,6 +23,18 @@ func.func @two_shards(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}
   return %0 : tensor<8x3xf32>
 }
 
+// The dim that is not sharded is sliced first, then that of four elements per shard, of which two stay on each device.
+// CHECK-LABEL: func.func @in_steps
+// CHECK-NEXT: %0 = stablehlo.slice %arg0 [0:8, 0:16, 2:4] {sdy.sharding = #sdy.sharding_per_value<[<@n, [{"x"}, {"y"}, {}]>]>}
+// CHECK-NEXT: %1 = stablehlo.slice %0 [0:8, 0:16:2, 0:2] {sdy.sharding = #sdy.sharding_per_value<[<@n, [{"x"}, {"y"}, {}]>]>}
+// CHECK-NEXT: %2 = stablehlo.slice %1 [0:5, 0:8, 0:2] {sdy.sharding = #sdy.sharding_per_value<[<@n, [{}, {"y"}, {}]>]>}
+sdy.mesh @n = <["x"=2, "y"=4]>
+func.func @in_steps(%a: tensor<8x16x8xf32> {sdy.sharding = #sdy.sharding<@n, [{"x"}, {"y"}, {}]>}) -> tensor<5x8x2xf32> {
+  %0 = stablehlo.slice %a [0:5, 0:16:2, 2:4] {sdy.sharding = #sdy.sharding_per_value<[<@n, [{}, {"y"}, {}]>]>}
+    : (tensor<8x16x8xf32>) -> tensor<5x8x2xf32>
+  return %0 : tensor<5x8x2xf32>
+}
+
 // Slices that take steps, or are to be sharded, stay.
 // CHECK-LABEL: func.func @unchanged
 // CHECK-NEXT: stablehlo.slice
