@@ -72,7 +72,7 @@ def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
 
 
 def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: windows of several elements, and those that are padded, need whole dims; others may be sharded."""
+    """Lemma: windows of several elements, and those that are padded, need unsharded dims; others may be sharded."""
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
     return compute(walk, op, along(op, _dims_of_windows(op), (attributes_of(op), body)), known_operands(operands))
 
