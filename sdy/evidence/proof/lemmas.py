@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from sdy.dialects.chlo import elementwise as chlo_elementwise
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
+from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.evidence.proof import control
 from sdy.evidence.proof.collectives.lemmas import COLLECTIVES
 from sdy.evidence.proof.factors import (
@@ -18,12 +19,15 @@ from sdy.evidence.proof.factors import (
     attributes_of,
     batched,
     elementwise,
+    gather,
     ints,
     number,
+    scatter,
+    slice_factors,
     sliced_update,
 )
-from sdy.evidence.proof.indexing import gather_elements, scatter_elements, slice_by_index
-from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole
+from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
+from sdy.evidence.proof.offsets import clamped
 from sdy.evidence.proof.op_sets import UNCHANGED
 from sdy.evidence.proof.relations import (
     Known,
@@ -156,6 +160,35 @@ def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     dim = number(op, "dimension")
     sizes = tuple(shape_of(each)[dim] for each in op.operands)
     return compute(walk, op, along(op, (dim,), (dim, sizes)), known_operands(operands))
+
+
+def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: slices that are whole along a dim, and batches of indices, are gathered on their shards."""
+    assert isinstance(op, GatherOp)
+    return compute(walk, op, gather(op), known_operands(operands))
+
+
+def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: updates that are whole along a dim are scattered on its shards."""
+    assert isinstance(op, ScatterOp)
+    body, kind = walk.fingerprint(op.regions[0])
+    known = known_operands(operands)
+    return compute(walk, op, scatter(op, kind, body), known)
+
+
+def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a slice whose start is known on each device is a window; other starts are those of the global slice."""
+    value, *starts = known_operands(operands)
+    shape = shape_of(op.results[0])
+    tables = [ints_of(each, walk.devices) if isinstance(each, Known) else None for each in starts]
+    for dim, (size, table) in enumerate(zip(shape, tables, strict=True)):
+        last = value.shape[dim] - size
+        if last and table is not None:
+            value = slice_along(value, dim, clamped(table, last), size)
+    if value.shape == shape:
+        return [value]
+    factors, sliced = slice_factors(value.shape, shape)
+    return compute(walk, op, factors, [value, *(starts[dim] for dim in sliced)])
 
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
