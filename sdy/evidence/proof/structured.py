@@ -229,22 +229,15 @@ def _check_effect(walk: Walk, op: Operation, operands: Sequence[Relation]) -> No
 
 def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: the window of a reversed dim is as far from the end as it was from the start; one element stays."""
-    dims, shape = ints(op, "dimensions"), shape_of(op.results[0])
-    long = tuple(dim for dim in dims if shape[dim] > 1)
-    if long != dims and not walk.table.is_recording:
-        found = _reversed(walk, op, dims, operands)  # shards of one element may be those of a dim that is reversed
-        if walk.table.is_global(found.term):
-            return [found]
-    return [_reversed(walk, op, long, operands)] if long else operands
-
-
-def _reversed(walk: Walk, op: Operation, dims: tuple[int, ...], operands: list[Relation]) -> View:
-    factors = tuple(range(len(shape_of(op.results[0]))))
-    parallel = Factors((factors,), (factors,), frozenset(factors), dims)
+    rank = len(shape_of(op.results[0]))
+    dims = tuple(dim for dim in ints(op, "dimensions") if shape_of(op.results[0])[dim] > 1)
+    if not dims:
+        return operands
+    parallel = Factors((tuple(range(rank)),), (tuple(range(rank)),), frozenset(range(rank)), dims)
     (found,) = compute(walk, op, parallel, known_operands(operands))
     assert isinstance(found, View)
     base = list(found.base)
     for digits in (found.dims[dim] for dim in dims if dim_of(found.dims[dim]) != FREE):
         dim = dim_of(digits)
         base[dim] = plus(found.term.shape[dim] - digits[0].size, base[dim], -1)
-    return replace(found, base=tuple(base))
+    return [replace(found, base=tuple(base))]

@@ -20,14 +20,11 @@ from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 from sdy.evidence.proof.known import as_known, element_type, whole
 from sdy.evidence.proof.op_sets import KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
 from sdy.evidence.proof.relations import (
-    FREE,
-    Digit,
     Known,
     NotProvedError,
     Relation,
     Unknown,
     View,
-    tidy,
 )
 from sdy.evidence.proof.terms import NAMED, Shape, Term, TermTable
 
@@ -243,11 +240,6 @@ def named(value: SSAValue, number: int, table: TermTable, name: str = NAMED) -> 
     if shape is None or 0 in shape:
         return Unknown(shape_of(value))
     return whole(table.make(name, number, (), tuple(size for size in shape if size > 1), element_of(value)), shape)
-
-
-def free(term: Term, shape: Shape) -> View:
-    """Return the view of a scalar term by a value with equal elements."""
-    return View(term, (), tidy((() if size == 1 else (Digit(size, FREE, 0),)) for size in shape))
 
 
 def known_or_view(relation: Relation) -> View | Known:

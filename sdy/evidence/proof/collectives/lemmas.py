@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
-from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxes, ReplicaGroupMeshAxesAttr
 from sdy.evidence.proof.collectives.windows import checked_groups, exchanged, gathered, permuted, scattered
 from sdy.evidence.proof.contributions import combined
 from sdy.evidence.proof.factors import number
@@ -18,10 +15,6 @@ from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import Groups
 from sdy.evidence.proof.relations import Known, NotProvedError, Relation, View
 from sdy.evidence.proof.walk import Lemma, Walk, known_or_view
-from sdy.model.axis import AxisList, AxisRef
-from sdy.model.devices.tiling import shard_coordinates
-from sdy.model.mesh import Mesh
-from sdy.model.mesh_digits import digit_of
 
 
 def groups_of(walk: Walk, op: Operation) -> Groups:
@@ -30,8 +23,6 @@ def groups_of(walk: Walk, op: Operation) -> Groups:
     needs_global = op.name != "stablehlo.all_to_all"
     if not has_channel(op) or (needs_global and "use_global_device_ids" not in op.properties):
         raise NotProvedError("expected groups of device numbers, got groups of replicas")
-    if isinstance(table, ReplicaGroupMeshAxesAttr):
-        return checked_groups(groups_of_axes(op, table.data), walk.devices)
     if not isinstance(table, DenseElementsAttr):
         raise NotProvedError("expected groups as a list of devices")
     return listed_groups(table, walk.devices)
@@ -107,29 +98,3 @@ COLLECTIVES: dict[str, Lemma] = {
     "stablehlo.all_to_all": all_to_all,
     "stablehlo.collective_permute": collective_permute,
 }
-
-
-def groups_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Groups:
-    """Return the groups that a collective gives by axes of a mesh.
-
-    Raises: NotProvedError if the groups use sub-axes, or a mesh that the module does not define.
-    """
-    name = groups.mesh.string_value() if isinstance(groups.mesh, SymbolRefAttr) else ""
-    mesh = visible_meshes(op).get(name)
-    if mesh is None or any(ref.sub_axis is not None or not mesh.has_axis(ref.name) for ref in groups.axes):
-        raise NotProvedError("expected groups along full axes of a mesh of the module")
-    return groups_along(tuple(AxisRef(ref.name) for ref in groups.axes), mesh)
-
-
-@lru_cache(maxsize=4096)
-def groups_along(axes: AxisList, mesh: Mesh) -> Groups:
-    """Return groups of devices that differ in their coordinates along axes only, in the order of these."""
-    coordinates = shard_coordinates(axes, mesh)
-    groups: dict[object, list[int]] = {}
-    digits = [digit_of(ref, mesh) for ref in axes]
-    position_of = {device: position for position, device in enumerate(mesh.listed_devices())}
-    for device in range(mesh.device_count):
-        position = position_of[device]
-        rest = position - sum(digit.of(position) * digit.stride for digit in digits)
-        groups.setdefault(rest, []).append(device)
-    return tuple(tuple(sorted(group, key=lambda device: coordinates[device])) for group in groups.values())
