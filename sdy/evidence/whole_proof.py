@@ -49,7 +49,7 @@ def _with_runs(program: Compiled[Any], proved: Lemmas, watch: Watch) -> tuple[Le
     count, found = len(program.boundary.results), borders.found(proved.unrelated)
     while found:
         proved_more = prove_by_lemmas(program.written, program.local, program.boundary, found)
-        runs = verified(borders.checked(proved_more.crossed), program, watch=watch)
+        runs = verified(borders.checked(proved_more.crossed), program, watch=watch, finds_parting=False)
         if runs.verdict is Verdict.SAME:
             return proved_more, runs
         wrong = {each.index - count for each in runs.comparisons if not each.agrees}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from itertools import product as combinations
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sdy.evidence.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product, together
+from sdy.evidence.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product
 from sdy.evidence.proof.factors import Factors
-from sdy.evidence.proof.known import as_view, stitched, windows_of_global
+from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import Offset
-from sdy.evidence.proof.readings import plain_readings
+from sdy.evidence.proof.readings import likeliest
 from sdy.evidence.proof.relations import (
     FREE,
     Digit,
@@ -22,11 +20,9 @@ from sdy.evidence.proof.relations import (
     dim_of,
     tidy,
 )
-from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.terms import Arguments, TermTable
 
 Keys = tuple[tuple[tuple[int, int, int], ...], ...]
-MOST_READINGS = 64  # ways to read the operands of one op
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,53 +54,17 @@ class Computation:
     shapes: tuple[tuple[int, ...], ...]
     elements: tuple[str, ...]
     devices: int
-    shards: tuple[tuple[int, Placement], ...] = ()  # of factors that no operand varies along
 
 
 def computed(work: Computation, operands: Sequence[View | Known], table: TermTable) -> list[View]:
-    """Return the views that an op computes from its operands.
+    """Return the views that an op computes from its operands, each read as a window of its likeliest term.
 
-    Operands may be read as windows of several terms; the reading for which the global program computes the result is
-    preferred. Raises: NotProvedError if the lemma holds for no reading.
+    Raises: NotProvedError if the lemma does not hold.
     """
-    first: list[View] | None = None
-    error: NotProvedError | None = None
-    for reading in _readings(operands, table):
-        try:
-            found = _computed_as_read(work, reading, table)
-        except NotProvedError as failure:
-            error = error or failure
-            continue
-        if table.is_recording or table.is_global(found[0].term):
-            return found
-        first = first or found
-    if first is None:
-        raise error or NotProvedError("the op has no reading")
-    return first
-
-
-def _readings(operands: Sequence[View | Known], table: TermTable) -> Iterator[tuple[View | Known, ...]]:
-    if table.is_recording:
-        yield tuple(each if isinstance(each, Known) else cleaned(each, table) for each in operands)
-        return
-    readings = (
-        _known_readings(each, table) if isinstance(each, Known) else plain_readings(each, table) for each in operands
-    )
-    yield from islice(combinations(*readings), MOST_READINGS)
-
-
-def _known_readings(value: Known, table: TermTable) -> list[View | Known]:
-    """Return a value that depends on the device as it is, and as a window of each constant of which it is one."""
-    return [value, *(() if value.is_uniform else windows_of_global(value, table))]
-
-
-def _computed_as_read(work: Computation, operands: Sequence[View | Known], table: TermTable) -> list[View]:
+    operands = [each if isinstance(each, Known) else likeliest(each, table) for each in operands]
     factors = work.factors
     placements = _placements(operands, factors)
-    views = [
-        _located(each, dims, placements, work.devices, table)
-        for each, dims in zip(operands, factors.operands, strict=True)
-    ]
+    views = [_located(each, dims, placements, table) for each, dims in zip(operands, factors.operands, strict=True)]
     for factor, placement in placements.items():
         if factor not in factors.parallel and factor not in factors.reduced and not placement.is_whole:
             raise NotProvedError(f"expected a dim that is whole, got {placement}")
@@ -119,7 +79,7 @@ def _computed_as_read(work: Computation, operands: Sequence[View | Known], table
         found = {
             dim: placement
             for dim, (factor, size) in enumerate(zip(dims, shape, strict=True))
-            if (placement := _result_placement(factors, {**dict(work.shards), **placements}, factor, size))
+            if (placement := _result_placement(factors, placements, factor, size))
         }
         kept = sorted(found, key=lambda dim: names.get(factors.results[number][dim], dim))
         sizes = tuple(found[dim].size for dim in kept)
@@ -130,7 +90,7 @@ def _computed_as_read(work: Computation, operands: Sequence[View | Known], table
             (Digit(size, kept.index(dim), 1) if dim in found else Digit(size, FREE, 0),)
             for dim, size in enumerate(shape)
         ]
-        results.append(View(term, tuple(found[dim].base for dim in kept), tidy(digits), None, partial))
+        results.append(View(term, tuple(found[dim].base for dim in kept), tidy(digits), partial))
     return results
 
 
@@ -160,21 +120,17 @@ def _placements(operands: Sequence[View | Known], factors: Factors) -> dict[int,
     return placements
 
 
-def _located(
-    operand: View | Known, dims: Sequence[int], placements: dict[int, Placement], devices: int, table: TermTable
-) -> View:
-    """Return an operand as a view, known values with the placement of the other operands."""
+def _located(operand: View | Known, dims: Sequence[int], placements: dict[int, Placement], table: TermTable) -> View:
+    """Return an operand as a view. Raises: NotProvedError if a known value has another placement than others."""
     if isinstance(operand, View):
         return operand
     if operand.dim is None:
         return as_view(operand, table)
-    factor = dims[operand.dim]
-    placement = placements.get(factor)
-    if placement is None:
-        view = as_view(operand, table)
-        placements[factor] = Placement(view.term.shape[0], view.base[0], operand.shape[operand.dim])
-        return view
-    return stitched(operand, placement.base, placement.size, devices, table)
+    view = as_view(operand, table)
+    found = Placement(view.term.shape[0], view.base[0], operand.shape[operand.dim])
+    if placements.setdefault(dims[operand.dim], found) != found:
+        raise NotProvedError(f"expected {placements[dims[operand.dim]]} along a dim, got {found}")
+    return view
 
 
 def _key(
@@ -185,7 +141,7 @@ def _key(
     If the factors are symmetric, they are numbered in the order of the dims of the terms, and the numbers are returned
     too: a transposed op is then the same term.
     """
-    factors, shards = work.factors, dict(work.shards)
+    factors = work.factors
     names: dict[int, int] = {}
     keys: list[tuple[tuple[int, int, int], ...]] = []
     for number in order:
@@ -194,8 +150,6 @@ def _key(
             dim = dim_of(digits)
             if dim != FREE:
                 found.append((dim, factor, 0))
-            elif factor in shards:
-                found.append((len(views[number].base), factor, shards[factor].size))
             elif digits and factor not in placements and factor not in factors.parallel:
                 found.append((len(views[number].base), factor, digits[0].size))
         found.sort()
@@ -207,13 +161,6 @@ def _key(
 
 def _partial(work: Computation, views: Sequence[View], placements: dict[int, Placement]) -> Partial | None:
     """Return the contributions that an op computes. Raises: NotProvedError if results are not sums of contributions."""
-    initial = [views[each] for each in work.factors.neutral]
-    if any(each.partial is not None for each in initial):
-        rest = [
-            replace(each, partial=None) if number in work.factors.neutral else each for number, each in enumerate(views)
-        ]
-        inner = product(_linear_partial(work, rest), _reduction(work, rest, placements, is_added=True))
-        return together(initial[0].partial, inner)
     return product(_linear_partial(work, views), _reduction(work, views, placements))
 
 
@@ -239,9 +186,7 @@ def _linear_partial(work: Computation, views: Sequence[View]) -> Partial | None:
     raise NotProvedError(f"expected an all-reduce before {work.name}: an operand is a partial sum")
 
 
-def _reduction(
-    work: Computation, views: Sequence[View], placements: dict[int, Placement], *, is_added: bool = False
-) -> Partial | None:
+def _reduction(work: Computation, views: Sequence[View], placements: dict[int, Placement]) -> Partial | None:
     """Return the contributions that come from reduced factors which are sharded.
 
     Raises: NotProvedError if shards do not contribute each element once.
@@ -252,12 +197,9 @@ def _reduction(
         placement = placements.get(factor)
         if placement is None or placement.is_whole:
             continue
-        is_repeatable = is_added or factors.kind in IDEMPOTENT
+        is_repeatable = factors.kind in IDEMPOTENT
         if not is_repeatable and not all(is_neutral(views[each].term, factors.kind) for each in factors.neutral):
             raise NotProvedError("the initial value of a reduction of shards must be neutral")
-        has_factor = [view for view, dims in zip(views, factors.operands, strict=True) if factor in dims and view.base]
-        is_padded = all(is_neutral(view.outside, factors.kind) for view in has_factor)
-        extent, size = placement.extent, placement.size
-        new = contributions(factors.kind, placement.base, extent, size, work.devices, may_reach_over=is_padded)
+        new = contributions(factors.kind, placement.base, placement.extent, placement.size, work.devices)
         found = product(found, new)
     return found

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sdy.evidence.proof.offsets import Groups, Offset, at, is_inside, spread
-from sdy.evidence.proof.relations import NotProvedError, Partial, View, partial_of
+from sdy.evidence.proof.relations import NotProvedError, Partial, View
 from sdy.evidence.proof.terms import Term
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})  # an element that is combined again changes nothing
@@ -48,13 +48,6 @@ def is_neutral(term: Term | None, kind: str) -> bool:
     return raw in _neutral_bytes(kind, element, len(raw))
 
 
-def neutral_element(kind: str, element: str) -> bytes:
-    """Return the bytes of a scalar with which combining changes nothing; none if the type is not one of the usual."""
-    width = 1 if element == "i1" else len(ONES.get(element, b""))
-    found = (bytes(width),) if kind == "add" else _neutral_bytes(kind, element, width) if width else ()
-    return next(iter(found), b"")
-
-
 def _neutral_bytes(kind: str, element: str, width: int) -> Sequence[bytes]:
     if kind in ("maximum", "minimum") and is_float(element):
         infinity = _INFINITY[element]
@@ -78,19 +71,19 @@ def _neutral_bytes(kind: str, element: str, width: int) -> Sequence[bytes]:
 
 
 @lru_cache(maxsize=4096)
-def contributions(kind: str, base: Offset, extent: int, size: int, devices: int, *, may_reach_over: bool) -> Partial:
+def contributions(kind: str, base: Offset, extent: int, size: int, devices: int) -> Partial:
     """Return how devices with windows of a reduced dim contribute to the whole.
 
     Raises: NotProvedError if the windows do not tile the dim.
     """
-    if not may_reach_over and not is_inside(base, extent, size):
+    if not is_inside(base, extent, size):
         raise NotProvedError("a reduced dim has padding that is not neutral")
     starts = [each for each in sorted(spread(base)) if each + extent > 0 and each < size]
     is_tiling = bool(starts) and starts[0] <= 0 and starts[-1] + extent >= size
     if not is_tiling or any(other - one != extent for one, other in pairwise(starts)):
         raise NotProvedError(f"windows of {extent} elements from {starts[:4]} do not tile a reduced dim of {size}")
     bits = {start: 1 << number for number, start in enumerate(starts)}
-    return partial_of(kind, tuple(bits.get(at(base, device), 0) for device in range(devices)), (1 << len(starts)) - 1)
+    return Partial(kind, tuple(bits.get(at(base, device), 0) for device in range(devices)), (1 << len(starts)) - 1)
 
 
 def product(one: Partial | None, other: Partial | None) -> Partial | None:
@@ -108,21 +101,7 @@ def product(one: Partial | None, other: Partial | None) -> Partial | None:
         return sum(b << (width * bit) for bit in range(a.bit_length()) if a >> bit & 1)
 
     masks = tuple(mask(a, b) for a, b in zip(one.masks, other.masks, strict=True))
-    return partial_of(one.kind, masks, mask(one.whole, other.whole))
-
-
-def together(one: Partial | None, other: Partial | None) -> Partial | None:
-    """Return the contributions to the sum of two values.
-
-    Raises: NotProvedError if they are combined in different ways, or if one value has no contributions.
-    """
-    if one is None and other is None:
-        return None
-    if one is None or other is None or one.kind != other.kind:
-        raise NotProvedError("a sum of a partial value and one that is not")
-    width = one.whole.bit_length()
-    masks = tuple(a | b << width for a, b in zip(one.masks, other.masks, strict=True))
-    return partial_of(one.kind, masks, one.whole | other.whole << width)
+    return Partial(one.kind, masks, mask(one.whole, other.whole))
 
 
 def combined(view: View, kind: str, groups: Groups) -> View:
@@ -158,28 +137,4 @@ def _combined(partial: Partial, groups: Groups) -> Partial | None:
         for device in group:
             masks[device] = union
     is_complete = all(mask == partial.whole for mask in masks)
-    return None if is_complete else partial_of(partial.kind, tuple(masks), partial.whole)
-
-
-def masked(view: View, is_kept: Sequence[bool]) -> View:
-    """Return the view of a value that is kept on some devices, and zero on the others.
-
-    Where it is zero, its window may be any: that of the others, along dims of which these have the same part.
-    """
-    base = tuple(_of_kept(each, is_kept) for each in view.base)
-    partial = Partial("add", tuple(map(int, is_kept)), 1)
-    if view.partial is not None:
-        if view.partial.kind != "add":
-            raise NotProvedError("zero is not neutral for the partial value")
-        whole = view.partial
-        masks = tuple(mask if kept else 0 for mask, kept in zip(whole.masks, is_kept, strict=True))
-        partial = partial_of("add", masks, whole.whole)
-    return View(view.term, base, view.dims, view.outside, partial)
-
-
-def _of_kept(base: Offset, is_kept: Sequence[bool]) -> Offset:
-    """Return the offset of the devices that keep their value if it is the same, otherwise all offsets."""
-    if isinstance(base, int):
-        return base
-    kept = {at(base, device) for device, each in enumerate(is_kept) if each}
-    return kept.pop() if len(kept) == 1 else base
+    return None if is_complete else Partial(partial.kind, tuple(masks), partial.whole)

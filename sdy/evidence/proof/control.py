@@ -12,9 +12,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.evidence.proof.compute import Computation, computed
 from sdy.evidence.proof.factors import Factors
-from sdy.evidence.proof.known import as_view, stitched
+from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.op_sets import UNCHANGED
-from sdy.evidence.proof.readings import plain_readings
+from sdy.evidence.proof.readings import likeliest
 from sdy.evidence.proof.relations import (
     Digit,
     Digits,
@@ -27,12 +27,10 @@ from sdy.evidence.proof.relations import (
     is_plain,
     tidy,
 )
-from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, returned_by, shape_of
 
 MOST_ROUNDS = 4
-MOST_ITERATIONS = 4  # of a loop that is walked iteration by iteration
 
 
 def call(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -76,35 +74,11 @@ def _taken(op: Operation, number: int) -> int:
 
 
 def loop(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a loop keeps the relations of its carried values if each iteration does.
+    """Lemma: a loop keeps the relations of its carried values, after any number of iterations, if each iteration does.
 
-    A value that the body returns as it is stays outside of the loop. A loop that is known to have few
-    iterations gives what these do one after the other.
+    A value that the body returns as it is stays outside of the loop.
     """
     assert isinstance(op, WhileOp)
-    found = _unrolled(walk, op, operands)
-    return _by_induction(walk, op, operands) if found is None else found
-
-
-def _unrolled(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Relation] | None:
-    """Return the relations after all iterations; None unless they are known to be few."""
-    if op in walk.long_loops:
-        return None
-    state, relations = walk.state(), operands
-    for _ in range(MOST_ITERATIONS + 1):
-        (condition,) = walk.region(op.cond, relations)
-        if not isinstance(condition, Known) or not condition.is_uniform:
-            break
-        if not condition.rows.any():
-            return relations
-        relations = walk.region(op.body, relations)
-    walk.restore(state)
-    walk.long_loops.add(op)
-    return None
-
-
-def _by_induction(walk: Walk, op: WhileOp, operands: list[Relation]) -> list[Relation]:
-    """Return the relations after any number of iterations, each of which keeps relations of the carried values."""
     returned, arguments = returned_by(op.body), op.body.block.args
     kept = [number for number, each in enumerate(returned) if _unchanged(each) is arguments[number]]
     carried = [number for number in range(len(operands)) if number not in kept]
@@ -152,22 +126,17 @@ def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
     if not isinstance(relation, View | Known):
         return Unknown(relation.shape)
-    view = _likely(walk, as_view(relation, walk.table) if isinstance(relation, Known) else relation)
+    view = likeliest(as_view(relation, walk.table) if isinstance(relation, Known) else relation, walk.table)
     if view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected a carried value that is neither partial nor depends on the device")
     return view
-
-
-def _likely(walk: Walk, view: View) -> View:
-    """Return the likeliest plain view of a window: of a slice rather than of a part that all devices have."""
-    return cleaned(view, walk.table) if walk.table.is_recording else plain_readings(view, walk.table)[0]
 
 
 def _variable(walk: Walk, position: int, guess: Relation) -> Relation:
     if isinstance(guess, Unknown):
         return guess
     assert isinstance(guess, View)
-    return replace(guess, term=walk.variable(position, guess.term), outside=None)
+    return replace(guess, term=walk.variable(position, guess.term))
 
 
 def _placed(walk: Walk, found: Relation, guess: Relation) -> Relation:
@@ -180,14 +149,7 @@ def _placed(walk: Walk, found: Relation, guess: Relation) -> Relation:
 
 def placed_like(walk: Walk, found: View | Known, guess: View) -> View:
     """Return a value as a plain view; where it repeats and the guess has a dim of the term, it is spread over that."""
-    if isinstance(found, Known):
-        dim = -1 if found.dim is None else dim_of(guess.dims[found.dim])
-        if found.dim is not None and dim >= 0:
-            view = stitched(found, guess.base[dim], guess.term.shape[dim], walk.devices, walk.table)
-        else:
-            view = as_view(found, walk.table)
-    else:
-        view = _likely(walk, found)
+    view = as_view(found, walk.table) if isinstance(found, Known) else likeliest(found, walk.table)
     if view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected a value that is neither partial nor depends on the device")
     return _spread_like(walk, view, guess)
@@ -275,7 +237,7 @@ def _results(
         position = carried.index(number)
         attributes = (position, tuple(carried.index(each) for each in proved))
         term = walk.table.make("while", attributes, tuple(terms), guess.term.shape, guess.term.element)
-        results[number] = replace(guess, term=term, outside=None)
+        results[number] = replace(guess, term=term)
     return results
 
 

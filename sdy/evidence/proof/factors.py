@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, S
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, ScatterDimensionNumbers
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
@@ -109,11 +108,7 @@ def contraction_factors(op: DotGeneralOp | DotOp) -> Factors:
 def reduce(op: Operation, kind: str, body: Hashable) -> Factors:
     """Return the factors of a reduction of one value and its initial value; of all values of an op without a kind."""
     count = 1 if kind else len(op.operands) // 2
-    return reduced_along(ints(op, "dimensions"), len(shape_of(op.operands[0])), kind, body, count)
-
-
-def reduced_along(dims: Dims, rank: int, kind: str, body: Hashable, count: int = 1) -> Factors:
-    """Return the factors of a reduction along dims of `count` values of a rank, and their initial values."""
+    dims, rank = ints(op, "dimensions"), len(shape_of(op.operands[0]))
     kept = tuple(dim for dim in range(rank) if dim not in dims)
     operands = (*(tuple(range(rank)),) * count, *((),) * count)
     reduced = frozenset(dims) if kind else frozenset[int]()
@@ -155,8 +150,9 @@ def pairs_of_dims(op: DotGeneralOp | DotOp) -> tuple[list[tuple[int, int]], list
     )
 
 
-def gather(op: GatherOp, numbers: GatherDimensionNumbers) -> Factors:
+def gather(op: GatherOp) -> Factors:
     """Return the factors of a gather: dims of indices, batching dims, and dims of which slices are whole."""
+    numbers = op.dimension_numbers.data
     operand, indices, result = shape_of(op.operand), shape_of(op.start_indices), shape_of(op.result)
     sizes = ints(op, "slice_sizes")
     batch = [dim for dim in range(len(result)) if dim not in numbers.offset_dims]
@@ -190,13 +186,13 @@ def windows_of_updates(op: ScatterOp) -> dict[int, int]:
     return dict(zip(dims, numbers.update_window_dims, strict=True))
 
 
-def scatter(op: ScatterOp, numbers: ScatterDimensionNumbers, kind: str, body: Hashable) -> Factors:
+def scatter(op: ScatterOp, kind: str, body: Hashable) -> Factors:
     """Return the factors of a scatter: batching dims, and dims without indices of which updates have all elements.
 
     Updates that are combined may be sharded along the dims of the indices if the input changes nothing, or may be
     combined again.
     """
-    count = len(op.inputs)
+    count, numbers = len(op.inputs), op.scatter_dimension_numbers.data
     inputs, indices, updates = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
     factor_of_update = {
         position: dim

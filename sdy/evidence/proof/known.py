@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.evidence.proof.offsets import Offset, at, offset
+from sdy.evidence.proof.offsets import Offset, offset
 from sdy.evidence.proof.relations import FREE, Digit, Known, NotProvedError, Relation, View, have_same_bits, tidy
 from sdy.evidence.proof.terms import Shape, Term, TermTable
 
@@ -19,7 +18,6 @@ DTYPES: dict[str, type[np.generic]] = {
     "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64, "f32": np.float32, "f64": np.float64,
 }  # fmt: skip
-MOST_EXACT = 2**24  # the integers up to it are floats of 32 bits
 
 
 def constant(value: DenseElementsAttr, shape: Shape, element: str, table: TermTable) -> View | Known:
@@ -109,29 +107,6 @@ ARITHMETIC: dict[str, Function] = {
 }  # fmt: skip
 
 
-def combined_copies(value: Known, kind: str, count: int) -> Known | None:
-    """Return what a reduction of `count` copies of each element gives, from a neutral value; None if not known.
-
-    A sum of floats is known if it and all sums of fewer copies are exact, in any order.
-    """
-    if not value.is_uniform or value.dim is not None:
-        return None
-    if kind in ("maximum", "minimum", "and", "or"):
-        return value
-    if kind != "add" or value.element == "i1":
-        return None
-    if np.issubdtype(value.rows.dtype, np.floating):
-        number = float(value.rows[0, 0])
-        if not isfinite(number):
-            return None
-        numerator, denominator = number.as_integer_ratio()
-        if abs(numerator) * count > MOST_EXACT or denominator > MOST_EXACT:
-            return None
-    with np.errstate(over="ignore"):
-        total = np.multiply(value.rows, count).astype(value.rows.dtype)
-    return Known(value.element, value.shape, None, np.add(total, np.zeros_like(total)))  # -0.0 and 0.0 give 0.0
-
-
 def moved(value: Known, shape: Shape, dim: int | None) -> Known:
     """Return the value with its dim at another position of another shape; the value repeats along other dims."""
     return Known(value.element, shape, dim, value.rows)
@@ -218,32 +193,6 @@ def _start_of(row: Rows, elements: Rows) -> int | None:
         if have_same_bits(elements[start : start + len(row)], row[: len(elements) - start]):
             return int(start)
     return None
-
-
-def stitched(value: Known, base: Offset, size: int, devices: int, table: TermTable) -> View:
-    """Return a known value as a window of a constant of `size` elements, of which each device has those from `base`."""
-    assert value.dim is not None
-    extent = value.shape[value.dim]
-    elements = np.zeros((size,), value.rows.dtype)
-    is_set = np.zeros((size,), np.bool_)
-    seen: set[tuple[int, int]] = set()
-    for device in range(devices):
-        start, number = at(base, device), device % len(value.rows)
-        if (start, number) in seen:
-            continue
-        seen.add((start, number))
-        low, high = max(start, 0), min(start + extent, size)
-        if low >= high:
-            continue
-        row = value.rows[number, low - start : high - start]
-        if not have_same_bits(elements[low:high][is_set[low:high]], row[is_set[low:high]]):
-            raise NotProvedError("devices have different values of the same element")
-        elements[low:high], is_set[low:high] = row, True
-    if not is_set.all():
-        raise NotProvedError("no device has some element")
-    if have_same_bits(elements, elements[:1]):
-        return _free(table.make("constant", elements[:1].tobytes(), (), (), value.element), value.shape)
-    return _with_dim(_table_term(elements[None, :], value.element, table), base, value.shape, value.dim)
 
 
 def _table_term(rows: Rows, element: str, table: TermTable) -> Term:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -12,37 +11,34 @@ from xdsl.ir import Operation
 from sdy.dialects.chlo import elementwise as chlo_elementwise
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
+from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.evidence.proof import control
 from sdy.evidence.proof.collectives.lemmas import COLLECTIVES
-from sdy.evidence.proof.contributions import is_neutral
 from sdy.evidence.proof.factors import (
     along,
     attributes_of,
     batched,
     elementwise,
+    gather,
     ints,
     number,
+    scatter,
+    slice_factors,
     sliced_update,
 )
-from sdy.evidence.proof.indexing import gather_elements, gather_one_slice, scatter_elements, slice_by_index
-from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, iota, moved, whole
-from sdy.evidence.proof.masks import gathered_by_mask, selected
-from sdy.evidence.proof.offsets import is_inside, plus
+from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
+from sdy.evidence.proof.offsets import clamped
 from sdy.evidence.proof.op_sets import UNCHANGED
 from sdy.evidence.proof.relations import (
-    FREE,
     Known,
     NotProvedError,
     Relation,
-    View,
-    dim_of,
 )
-from sdy.evidence.proof.reshapes import cleaned, noted_reshape, reshaped_as_noted
+from sdy.evidence.proof.reshapes import cleaned, reshaped
 from sdy.evidence.proof.structured import (
     BY_ROWS,
     by_rows,
     compute,
-    concatenated,
     contraction,
     convolution,
     known_operands,
@@ -51,7 +47,7 @@ from sdy.evidence.proof.structured import (
     to_view,
     window_reduction,
 )
-from sdy.evidence.proof.views import adjoined, broadcast, slice_along, transposed
+from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
 
 
@@ -79,24 +75,6 @@ def convert(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     """Lemma: a conversion to the same type changes nothing."""
     is_same = element_of(op.operands[0]) == element_of(op.results[0])
     return operands if is_same else pointwise(walk, op, operands)
-
-
-def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a mask that tells shards or padding apart gives contributions, or known padding."""
-    mask, kept, other = known_operands(operands)
-    if isinstance(mask, Known) and not (isinstance(kept, Known) and isinstance(other, Known)):
-        found = selected(mask, _readable(walk, kept), _readable(walk, other), walk.devices)
-        if found is not None:
-            return [found]
-    if isinstance(mask, View) and mask.term.is_varying and isinstance(kept, View):
-        result = gathered_by_mask(cleaned(mask, walk.table), kept, to_view(walk, other), walk.devices, walk.table)
-        if result is not None:
-            return [result]
-    return pointwise(walk, op, [mask, kept, other])
-
-
-def _readable(walk: Walk, relation: View | Known) -> View | Known:
-    return as_view(relation, walk.table) if isinstance(relation, Known) and relation.dim is None else relation
 
 
 def constant_value(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -138,12 +116,8 @@ def reshape(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
         if dim is not None or value.dim is None:
             return [moved(value, shape, dim)]
         value = as_view(value, walk.table)
-    if walk.table.is_recording:
-        try:
-            return [noted_reshape(value, shape, walk.table)]
-        except NotProvedError:
-            pass  # of a window in a manual computation, which a later op may complete
-    return [reshaped_as_noted(value, shape, walk.table)]
+    found = reshaped(value, shape, walk.table)
+    return [cleaned(found, walk.table) if walk.table.is_recording else found]
 
 
 def _reshaped_dim(value: Known, shape: Sequence[int]) -> int | None:
@@ -182,86 +156,53 @@ def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Re
 
 
 def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: values that are unsharded along a dim are concatenated like the global ones; empty ones do not count.
-
-    Windows that are next to each other in a term are a window of it.
-    """
-    kept = [position for position, each in enumerate(op.operands) if 0 not in shape_of(each)]
-    parts = known_operands([operands[each] for each in kept])
-    if len(parts) == 1:
-        return [parts[0]]
-    dim, views = number(op, "dimension"), [each for each in parts if isinstance(each, View)]
-    if not walk.table.is_recording and len(views) == len(parts) and (found := adjoined(views, dim, walk.devices)):
-        return [found]
-    return [concatenated(walk, op, parts, tuple(shape_of(op.operands[each])[dim] for each in kept))]
+    """Lemma: values that are unsharded along a dim are concatenated like the global ones."""
+    dim = number(op, "dimension")
+    sizes = tuple(shape_of(each)[dim] for each in op.operands)
+    return compute(walk, op, along(op, (dim,), (dim, sizes)), known_operands(operands))
 
 
-def gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a gather of slices along unsharded dims takes windows of them."""
-    return gather_one_slice(walk, op, operands) or gather_elements(walk, op, operands)
+def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: slices that are whole along a dim, and batches of indices, are gathered on their shards."""
+    assert isinstance(op, GatherOp)
+    return compute(walk, op, gather(op), known_operands(operands))
+
+
+def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: updates that are whole along a dim are scattered on its shards."""
+    assert isinstance(op, ScatterOp)
+    body, kind = walk.fingerprint(op.regions[0])
+    known = known_operands(operands)
+    return compute(walk, op, scatter(op, kind, body), known)
+
+
+def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: a slice whose start is known on each device is a window; other starts are those of the global slice."""
+    value, *starts = known_operands(operands)
+    shape = shape_of(op.results[0])
+    tables = [ints_of(each, walk.devices) if isinstance(each, Known) else None for each in starts]
+    for dim, (size, table) in enumerate(zip(shape, tables, strict=True)):
+        last = value.shape[dim] - size
+        if last and table is not None:
+            value = slice_along(value, dim, clamped(table, last), size)
+    if value.shape == shape:
+        return [value]
+    factors, sliced = slice_factors(value.shape, shape)
+    return compute(walk, op, factors, [value, *(starts[dim] for dim in sliced)])
 
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: padding at the edge of a term is outside of it; unsharded values are padded like the global ones."""
+    """Lemma: values that are unsharded along a dim are padded like the global ones."""
     value, filling = (to_view(walk, each) for each in known_operands(operands))
     low, high, interior = (ints(op, f"{each}padding{rest}") for each, rest in PADDINGS)
     dims = [dim for dim, each in enumerate(zip(low, high, interior, strict=True)) if any(each)]
     if not dims:
         return [value]
-    value = cleaned(value, walk.table)
-    if not walk.table.is_recording and not any(interior):
-        found = None if filling.base else _padded_window(value, filling, low, high, dims)
-        if found is not None:
-            return [found]
-
     factors = along(op, dims, tuple((dim, low[dim], high[dim], interior[dim]) for dim in dims))
-    padded = cast("View", compute(walk, op, factors, [value, filling])[0])
-    _note_padded(walk, value, padded, tuple(zip(low, high, interior, strict=True)))
-    return [padded]
-
-
-def _note_padded(walk: Walk, value: View, result: View, amounts: tuple[tuple[int, int, int], ...]) -> None:
-    """Note what a padded copy is of, given the amounts along each local dim, for windows over it."""
-    # Where each dim of the operand is in the padded term, for windows that reach over the end of the operand. A dim of
-    # size 1 is not in a term, which so would not tell where such a dim is padded.
-    local = {dim_of(digits): dim for dim, digits in enumerate(value.dims) if dim_of(digits) != FREE}
-    is_known = {dim for dim, each in enumerate(amounts) if any(each)} <= set(local.values())
-    if is_known and not any(each[2] for each in amounts) and len(result.base) == len(value.base):
-        layout = tuple(dim_of(result.dims[local[each]]) for each in range(len(local)))
-        edges = tuple(amounts[local[each]][0] for each in range(len(local)))
-        walk.table.derive(value.term, result.term, layout, edges)
+    return compute(walk, op, factors, [value, filling])
 
 
 PADDINGS = (("edge_", "_low"), ("edge_", "_high"), ("interior_", ""))
-
-
-def _padded_window(
-    value: View, filling: View, low: Sequence[int], high: Sequence[int], dims: Sequence[int]
-) -> View | None:
-    """Return the padded window if the padding lies outside of the term on every device, otherwise None."""
-    base, digits = list(value.base), list(value.dims)
-    if filling.partial is not None:
-        return None
-    if value.partial is not None and not is_neutral(filling.term, value.partial.kind):
-        return None
-    for each in range(len(value.base)):
-        extent = next(found[0].size for found in value.dims if dim_of(found) == each)
-        if not is_inside(value.base[each], extent, value.term.shape[each]) and value.outside is not filling.term:
-            return None
-    for dim in dims:
-        each = dim_of(value.dims[dim])
-        if each == FREE:
-            return None
-        start, extent = value.base[each], value.dims[dim][0].size
-        starts = (start,) if isinstance(start, int) else start
-        size = value.term.shape[each]
-        if low[dim] < 0 or high[dim] < 0 or (low[dim] and any(s > 0 for s in starts)):
-            return None
-        if high[dim] and any(s + extent < size for s in starts):
-            return None
-        base[each] = plus(start, low[dim], -1)
-        digits[dim] = (value.dims[dim][0]._replace(size=extent + low[dim] + high[dim]),)
-    return replace(value, base=tuple(base), dims=tuple(digits), outside=filling.term)
 
 
 def nothing(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -278,7 +219,6 @@ LEMMAS: dict[str, Lemma] = {
     **{each.name: pointwise for each in (*stablehlo_elementwise.OPS, *chlo_elementwise.OPS)},
     "stablehlo.bitcast_convert": bitcast,
     "stablehlo.convert": convert,
-    "stablehlo.select": select,
     "stablehlo.constant": constant_value,
     "stablehlo.iota": iota_value,
     "stablehlo.partition_id": partition_id,
@@ -295,7 +235,7 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.reduce": reduction,
     "stablehlo.reduce_window": window_reduction,
     "stablehlo.select_and_scatter": window_reduction,
-    "stablehlo.gather": gather,
+    "stablehlo.gather": gather_elements,
     "stablehlo.scatter": scatter_elements,
     "stablehlo.convolution": convolution,
     "stablehlo.reverse": reverse,

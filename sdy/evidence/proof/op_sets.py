@@ -12,8 +12,5 @@ UNCHANGED = frozenset(
 )
 # Ops that have no meaning in a program that does not run on devices.
 ON_DEVICES = frozenset(op.name for op in collectives.OPS)
-BRANCHES = frozenset({"stablehlo.case", "stablehlo.if"})
-# Their operands may have any relation.
-PASSING = PARTIALLY_KNOWN | UNCHANGED | {"sdy.sharding_group"}
 OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
 KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})

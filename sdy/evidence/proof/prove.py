@@ -21,18 +21,17 @@ from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.evidence.local_program import check_local_program
 from sdy.evidence.proof.control import placed_like
 from sdy.evidence.proof.factors import attributes_of, batched, by_rule, elementwise
-from sdy.evidence.proof.known import as_view, moved
-from sdy.evidence.proof.lemmas import LEMMAS, concatenate
+from sdy.evidence.proof.known import as_view
+from sdy.evidence.proof.lemmas import LEMMAS
 from sdy.evidence.proof.offsets import Offset
 from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.proof.readings import moved_readings, plain_readings
 from sdy.evidence.proof.relations import Known, NotProvedError, Partial, Relation, Unknown, View, dim_of
-from sdy.evidence.proof.reshapes import cleaned, recast, root
+from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.shards import argument, bases, contributions_of
 from sdy.evidence.proof.structured import compute, known_operands
 from sdy.evidence.proof.terms import Shape, TermTable
-from sdy.evidence.proof.views import broadcast
-from sdy.evidence.proof.walk import Lemma, Walk, element_of, known_or_view, named, returned_by, shape_of
+from sdy.evidence.proof.walk import Lemma, Walk, element_of, named, returned_by, shape_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.rule import OpShardingRule
 
@@ -72,12 +71,11 @@ def prove_by_lemmas(
     check_local_program(local, boundary)
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)
-    lemmas = LEMMAS, LEMMAS_OF_EMPTY_OPERANDS, lemma_of_own_op
-    global_walk = Walk(devices, table, *lemmas)
+    global_walk = Walk(devices, table, LEMMAS, lemma_of_own_op)
     whole_arguments = [named(each, number, table, "argument") for number, each in enumerate(main.body.block.args)]
     with stage("terms of the program"):
         expected = global_walk.run(written, main, whole_arguments)
-    walk = Walk(devices, table, *lemmas)
+    walk = Walk(devices, table, LEMMAS, lemma_of_own_op)
     walk.borders = {each.value: relation for each in borders if (relation := _at_border(walk, each, global_walk))}
     table.is_recording = False
     placed = zip(local_main.body.block.args, boundary.arguments, strict=True)
@@ -226,48 +224,11 @@ def _readings(walk: Walk, relation: View | Known, target: View, guess: View) -> 
     if isinstance(relation, Known):
         return [placed_like(walk, relation, guess)]
     found = plain_readings(relation, walk.table)
-    if root(target.term) is root(relation.term) and not target.partial:
-        other = recast(relation, target.term, tuple(map(dim_of, target.dims)))
-        if other is not None:
-            found.append(other)
     for each in (relation, found[0]):
         for other in moved_readings(each, walk.table):
             if other.term is target.term:
                 found.append(cleaned(other, walk.table))
     return found
-
-
-def padding(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: all elements of a padded value without elements are the padding value."""
-    return [_repeated(operands[1], shape_of(op.results[0]))]
-
-
-def initial_values(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a reduction of no elements returns its initial values."""
-    results = op.results
-    return [_repeated(operands[len(results) + number], shape_of(each)) for number, each in enumerate(results)]
-
-
-def not_updated(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: updates without elements change nothing."""
-    return operands[: len(op.results)]
-
-
-def _repeated(relation: Relation, shape: Shape) -> Relation:
-    """Return the relation of a value all of whose elements are a scalar. Raises: NotProvedError if it has none."""
-    if 0 in shape:
-        raise NotProvedError("a value without elements")
-    scalar = known_or_view(relation)
-    return moved(scalar, shape, None) if isinstance(scalar, Known) else broadcast(scalar, shape, ())
-
-
-LEMMAS_OF_EMPTY_OPERANDS: dict[str, Lemma] = {
-    "stablehlo.concatenate": concatenate,
-    "stablehlo.dynamic_update_slice": not_updated,
-    "stablehlo.pad": padding,
-    "stablehlo.reduce": initial_values,
-    "stablehlo.scatter": not_updated,
-}
 
 
 KNOWN_DIALECTS = frozenset({"builtin", "chlo", "func", "sdy", "stablehlo"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -44,40 +43,17 @@ class Partial:
     whole: int
 
 
-@lru_cache(maxsize=4096)
-def partial_of(kind: str, masks: tuple[int, ...], whole: int) -> Partial:
-    """Return contributions numbered by the devices that have them; those that the same devices have are one.
-
-    Contributions to two values are then equal whenever the devices have them alike, however they came about.
-    """
-    distinct = tuple(dict.fromkeys(masks))
-    owners = [0] * whole.bit_length()
-    for number, mask in enumerate(reversed(distinct)):
-        for bit in _bits(mask):
-            owners[bit] |= 1 << number
-    kinds = {each: number for number, each in enumerate(sorted({owners[bit] for bit in _bits(whole)}, reverse=True))}
-    merged: dict[int, int] = {}
-    for mask in distinct:
-        merged[mask] = sum(1 << number for number in {kinds[owners[bit]] for bit in _bits(mask)})
-    return Partial(kind, tuple(merged[mask] for mask in masks), (1 << len(kinds)) - 1)
-
-
-def _bits(mask: int) -> list[int]:
-    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
-
-
 @dataclass(frozen=True, slots=True)
 class View:
     """The local value is a window of a term.
 
     On device p, element i is element `base[k][p] + sum of digits` along each dim k of the term. An element outside of
-    the term is `outside`, or arbitrary for None.
+    the term is arbitrary.
     """
 
     term: Term
     base: tuple[Offset, ...]
     dims: tuple[Digits, ...]
-    outside: Term | None = None
     partial: Partial | None = None
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from math import prod
 from typing import cast
 
@@ -15,7 +14,6 @@ from sdy.evidence.proof.relations import (
     Digits,
     NotProvedError,
     View,
-    dim_of,
     extents,
     is_plain,
     is_within,
@@ -61,36 +59,6 @@ def _taken(flat: list[Digit], size: int) -> list[Digit]:
     return taken
 
 
-def recast(view: View, term: Term, layout: Sequence[int]) -> View | None:
-    """Return the view as one of `term`, which has the elements of `view.term` in the same order; None if it is none.
-
-    `layout` is the dim of `term` for each local dim, or FREE.
-    """
-    if len(layout) != len(view.dims) or not is_within(view):
-        return None
-    weights, new_weights = _weights(view.term.shape), _weights(term.shape)
-    rest, base = offset_sum(view.base, weights), list[Offset]()
-    for weight in new_weights:
-        quotient, rest = divided(rest, weight)
-        base.append(quotient)
-    dims: list[Digits] = []
-    for digits, dim in zip(view.dims, layout, strict=True):
-        long = [digit for digit in digits if digit.size > 1]
-        if dim == FREE:
-            if any(digit.dim != FREE for digit in long):
-                return None
-            dims.append(tuple(long))
-            continue
-        # The steps of the digits in the order of elements, which must be those of the dim of `term`.
-        steps = [(each.size, each.stride * weights[each.dim] if each.dim != FREE else 0) for each in long]
-        is_one = all(inner * step == outer for (_, outer), (inner, step) in pairwise(steps))
-        if not is_one or (steps and steps[-1][1] != new_weights[dim]):
-            return None
-        dims.append((Digit(prod(each.size for each in long), dim, 1),))
-    found = View(term, tuple(base), tuple(dims), None, view.partial)
-    return found if is_plain(found) and is_within(found) else None
-
-
 def offset_sum(base: Sequence[Offset], weights: Sequence[int]) -> Offset:
     """Return the sum of offsets times weights."""
     total: Offset = 0
@@ -114,13 +82,8 @@ def cleaned(view: View, table: TermTable) -> View:
         return view
     if not is_within(view):
         raise NotProvedError("a reshape of a window that reaches over the end of its dim")
-    split = _split(_with_free_dims(view, table), table)
+    split = _split(view, table)
     return split if is_plain(split) else _merged(split, table)
-
-
-def _has_repeats(view: View) -> bool:
-    """Return whether a local dim has repeated elements beside others."""
-    return any(len(digits) > 1 and any(digit.dim == FREE for digit in digits) for digits in view.dims)
 
 
 def is_within_whole(view: View) -> bool:
@@ -159,7 +122,7 @@ def sliced(view: View, table: TermTable) -> View:
         )
         for digits in view.dims
     )
-    return View(term, (0,) * len(kept), tidy(dims), None, view.partial)
+    return View(term, (0,) * len(kept), tidy(dims), view.partial)
 
 
 def _slice_term(source: Term, parts: Parts, shape: Shape, table: TermTable) -> Term:
@@ -173,31 +136,12 @@ def _slice_term(source: Term, parts: Parts, shape: Shape, table: TermTable) -> T
             found.append((start + inner[0] * step, inner[1], inner[2] * step))
         source, parts = source.operands[0], tuple(found)
         chain.append((source, parts))
-    term = next((known for each in chain if (known := table.slice_of(*each))), None)
+    term = next((known for each in chain if (known := table.slices_of(each[0]).get(each[1]))), None)
     if term is None:
         term = table.make("slice", chain[0][1], (chain[0][0],), shape, source.element)
     for each, part in chain:
-        table.derive(each, term, parts=part)
+        table.note_slice(each, part, term)
     return term
-
-
-def _with_free_dims(view: View, table: TermTable) -> View:
-    """Return the view with a new dim of the term for each free digit beside others, as if it were of its local size."""
-    if not _has_repeats(view):
-        return view
-    shape, dims = list(view.term.shape), list[Digits]()
-    for digits in view.dims:
-        kept: list[Digit] = []
-        for digit in digits:
-            if len(digits) > 1 and digit.dim == FREE:
-                kept.append(Digit(digit.size, len(shape), 1))
-                shape.append(digit.size)
-            else:
-                kept.append(digit)
-        dims.append(tuple(kept))
-    added = tuple(shape[len(view.base) :])
-    term = table.make("broadcast", added, (view.term,), tuple(shape), view.term.element)
-    return View(term, (*view.base, *(0,) * len(added)), tuple(dims), None, view.partial)
 
 
 def _split(view: View, table: TermTable) -> View:
@@ -228,7 +172,7 @@ def _split(view: View, table: TermTable) -> View:
     if any(dim not in used for dim in range(len(shape))):
         raise NotProvedError("a reshape that splits a dim of which the shard has one element")
     term = _reshape(table, view.term, None, tuple(shape))
-    found = View(term, tuple(base), dims, None, view.partial)
+    found = View(term, tuple(base), dims, view.partial)
     if not is_within(found):
         raise NotProvedError("a reshape of a window that lies across the blocks of its dim")
     return found
@@ -254,7 +198,7 @@ def _merged(view: View, table: TermTable) -> View:
         dims.append((Digit(prod(digit.size for digit in inner), len(shape), 1),))
         shape.append(prod(sizes))
     permutation = None if order == sorted(order) else tuple(order)
-    return View(_reshape(table, view.term, permutation, tuple(shape)), tuple(base), tuple(dims), None, view.partial)
+    return View(_reshape(table, view.term, permutation, tuple(shape)), tuple(base), tuple(dims), view.partial)
 
 
 def _reshape(table: TermTable, term: Term, permutation: tuple[int, ...] | None, shape: Shape) -> Term:
@@ -264,44 +208,6 @@ def _reshape(table: TermTable, term: Term, permutation: tuple[int, ...] | None, 
         if term.shape == shape:
             return term
     return table.make("reshape", permutation, (term,), shape, term.element)
-
-
-def reshaped_or_merged(view: View, shape: Shape, table: TermTable) -> View:
-    """Return the reshape of a window; dims that do not nest are first merged in the term."""
-    try:
-        return reshaped(view, shape, table)
-    except NotProvedError:
-        return reshaped(cleaned(reshaped(view, _merged_shape(view.shape, shape), table), table), shape, table)
-
-
-def _merged_shape(one: Shape, other: Shape) -> Shape:
-    """Return the finest shape that two shapes of as many elements are both splits of."""
-    ends = [{prod(shape[: dim + 1]) for dim in range(len(shape))} for shape in (one, other)]
-    common = sorted({1} | (ends[0] & ends[1]))
-    return tuple(end // start for start, end in pairwise(common))
-
-
-def noted_reshape(view: View, shape: Shape, table: TermTable) -> View:
-    """Return the plain view of a reshape of the global program, and note it as a hint for the local one."""
-    plain = cleaned(reshaped_or_merged(view, shape, table), table)
-    if root(plain.term) is root(view.term):
-        table.derive(root(view.term), plain.term, tuple(map(dim_of, plain.dims)))
-    return plain
-
-
-def reshaped_as_noted(view: View, shape: Shape, table: TermTable) -> View:
-    """Return the reshape as a view of a reshape of the global program if possible, otherwise of the same term."""
-    found = reshaped_or_merged(view, shape, table)
-    for each in table.derived(root(found.term)):
-        if root(each.term) is root(found.term) and (hinted := recast(found, each.term, each.layout)):
-            return hinted
-    if _has_repeats(found):  # which are kept as such, because further ones may follow
-        return found
-    try:
-        plain = cleaned(found, table)
-    except NotProvedError:
-        return found
-    return plain if table.is_global(plain.term) else found
 
 
 def root(term: Term) -> Term:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from math import prod
-from typing import cast
 
-import numpy as np
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, Region
 
 from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.stablehlo.calls import CustomCallOp, is_identity_call, is_ragged_all_to_all
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
-from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp
-from sdy.evidence.proof.compute import Computation, Placement, computed
-from sdy.evidence.proof.contributions import is_neutral, masked
+from sdy.dialects.stablehlo.window import ConvolutionOp
+from sdy.evidence.proof.compute import Computation, computed
 from sdy.evidence.proof.factors import (
     Factors,
     along,
-    along_dims,
     attributes_of,
     batch_of,
     batched,
@@ -28,7 +23,7 @@ from sdy.evidence.proof.factors import (
     number,
     reduce,
 )
-from sdy.evidence.proof.known import as_view, combined_copies, moved
+from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import plus
 from sdy.evidence.proof.relations import (
     FREE,
@@ -38,20 +33,8 @@ from sdy.evidence.proof.relations import (
     Unknown,
     View,
     dim_of,
-    have_same_bits,
 )
-from sdy.evidence.proof.reshapes import cleaned
-from sdy.evidence.proof.shards import check_effect
-from sdy.evidence.proof.terms import Term
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
-from sdy.evidence.proof.windows import (
-    CONVOLUTION_WINDOWS,
-    WindowAttributes,
-    Windowed,
-    convolution_windows,
-    over_windows,
-    pooling_windows,
-)
 
 
 def known_operands(operands: Sequence[Relation]) -> list[View | Known]:
@@ -69,23 +52,11 @@ def compute(
     op: Operation,
     factors: Factors,
     operands: Sequence[View | Known],
-    name: str = "",
-    *,
-    shards: tuple[tuple[int, Placement], ...] = (),
 ) -> list[Relation]:
     """Return the relations of the results of an op with these factors."""
     shapes, elements = tuple(map(shape_of, op.results)), tuple(map(element_of, op.results))
-    work = Computation(name or op.name, factors, shapes, elements, walk.devices, shards)
+    work = Computation(op.name, factors, shapes, elements, walk.devices)
     return list(computed(work, operands, walk.table))
-
-
-def concatenated(walk: Walk, op: Operation, operands: Sequence[View | Known], sizes: tuple[int, ...]) -> View:
-    """Return what a concatenation of some operands of `op` is, given their sizes along its dim, which are whole."""
-    dim, shape = number(op, "dimension"), list(shape_of(op.results[0]))
-    shape[dim] = sum(sizes)
-    factors = along_dims([len(shape)] * len(operands), len(shape), 1, (dim,), (dim, sizes))
-    work = Computation(op.name, factors, (tuple(shape),), (element_of(op.results[0]),), walk.devices)
-    return computed(work, operands, walk.table)[0]
 
 
 def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -94,79 +65,29 @@ def contraction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     return compute(walk, op, contraction_factors(op), known_operands(operands))
 
 
-def as_contribution(walk: Walk, value: View | Known) -> View:
-    """Return a value as a view; one that is zero on some devices as contributions of the others."""
-    if isinstance(value, Known) and value.dim is None and not value.is_uniform:
-        rows = value.rows[:, :1]
-        used = np.flatnonzero(rows != np.zeros_like(rows))
-        if len(used) and have_same_bits(rows[used], rows[used[:1]]):
-            scalar = Known(value.element, value.shape, None, rows[used[:1]])
-            return masked(as_view(scalar, walk.table), [bool(each) for each in rows[:, 0]])
-    return to_view(walk, value)
-
-
 def reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: a reduction of shards gives contributions, if its initial value is neutral.
-
-    A reduction of several values that combines each of them alone is a reduction of each.
-    """
-    body, kinds = walk.combined_alone(op.regions[0])
-    count = len(op.results)
-    known = known_operands(operands)
-    if not all(kinds):
-        return compute(walk, op, reduce(op, "", body), known)
-    results: list[Relation] = []
-    for position, (kind, result) in enumerate(zip(kinds, op.results, strict=True)):
-        alone = body if count == 1 else (kind, count)
-        found = _reduced(walk, op, [known[position], known[count + position]], kind, alone, result)
-        results.append(found)
-    return results
-
-
-def _reduced(
-    walk: Walk, op: Operation, known: list[View | Known], kind: str, body: Hashable, result: SSAValue
-) -> Relation:
-    """Return the relation of the reduction of one value."""
-    shape = shape_of(result)
-    if kind:
-        dims, init = ints(op, "dimensions"), to_view(walk, known[1])
-        value = cleaned(known[0], walk.table) if isinstance(known[0], View) else known[0]
-        if all(value.shape[dim] == 1 for dim in dims) and is_neutral(init.term, kind):
-            if isinstance(value, Known):
-                kept = [dim for dim in range(len(value.shape)) if dim not in dims]
-                return moved(value, shape, None if value.dim is None else kept.index(value.dim))
-            if all(not value.dims[dim] for dim in dims):
-                return replace(value, dims=tuple(d for dim, d in enumerate(value.dims) if dim not in dims))
-        if isinstance(value, Known) and is_neutral(init.term, kind):
-            total = combined_copies(value, kind, prod(value.shape[dim] for dim in dims))
-            if total is not None:
-                return moved(total, shape, None)
-    if kind == "add":
-        known[1] = as_contribution(walk, known[1])
-    work = Computation(op.name, reduce(op, kind, body), (shape,), (element_of(result),), walk.devices)
-    return computed(work, known, walk.table)[0]
+    """Lemma: a reduction of shards gives contributions, if its initial value is neutral."""
+    body, kind = walk.fingerprint(op.regions[0])
+    return compute(walk, op, reduce(op, kind, body), known_operands(operands))
 
 
 def window_reduction(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: windows are computed on shards that have, or have received, the elements that they read."""
+    """Lemma: windows of several elements, and those that are padded, need unsharded dims; others may be sharded."""
     body: Hashable = tuple(walk.fingerprint(region)[0] for region in op.regions)
-    known, attributes = known_operands(operands), WindowAttributes(body, pooling_windows(op))
+    return compute(walk, op, along(op, _dims_of_windows(op), (attributes_of(op), body)), known_operands(operands))
 
-    def factors(attributes: WindowAttributes) -> Factors:
-        return along(op, [each.dim for each in attributes.along], attributes)
 
-    if isinstance(op, ReduceWindowOp) and len(op.inputs) == 1:
-        init = to_view(walk, known[1])
-
-        def is_init(scalar: Term) -> bool:
-            return scalar is init.term and init.partial is None and not init.term.is_varying
-
-        return [over_windows(walk, Windowed(op, attributes, factors, is_init), [known[0], init])]
-    return compute(walk, op, factors(attributes), known)
+def _dims_of_windows(op: Operation) -> list[int]:
+    """Return the dims along which windows are others than the single elements of the operand."""
+    rank = len(shape_of(op.operands[0]))
+    names = ("window_dimensions", "window_strides", "base_dilations")
+    sizes = list(zip(*(ints(op, name) or (1,) * rank for name in names), strict=True))
+    padding = ints(op, "padding") or (0,) * (2 * rank)
+    return [dim for dim in range(rank) if (*sizes[dim], *padding[2 * dim : 2 * dim + 2]) != (1, 1, 1, 0, 0)]
 
 
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: batch, output features and windows are computed on their shards; input features are contracted.
+    """Lemma: batch and output features are computed on their shards; input features are contracted.
 
     Groups of one feature each, or of one element of a batch, are computed on their shards. With larger groups of
     features, these may not be sharded; with larger groups of a batch, neither the batch nor output features.
@@ -175,13 +96,10 @@ def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     groups = _Groups(op)
     operand, kernel, out = groups.factors()
     linear = frozenset({(0,), (1,)})
-
-    def factors(attributes: WindowAttributes) -> Factors:
-        return Factors((operand, kernel), (out,), groups.parallel, attributes, groups.reduced, "add", linear=linear)
-
-    rest = (groups.attributes, str(op.properties["dimension_numbers"]))
-    windowed = Windowed(op, WindowAttributes(rest, convolution_windows(op)), factors, _is_plain_zero)
-    return [over_windows(walk, windowed, known_operands(operands))]
+    factors = Factors(
+        (operand, kernel), (out,), groups.parallel, groups.attributes, groups.reduced, "add", linear=linear
+    )
+    return compute(walk, op, factors, known_operands(operands))
 
 
 BATCH, IN, OUT, GROUP = range(4)  # factors of a convolution; other dims have factors of their own
@@ -210,11 +128,7 @@ class _Groups:
         self.parallel, self.reduced = frozenset(used & {BATCH, OUT, GROUP}), frozenset(used & {IN})
         omitted = ("feature_group_count", "batch_group_count") if GROUP in used else ()
         # The numbers of groups on a device are those of its shards.
-        self.attributes = (
-            GROUP in used and batches > 1,
-            GROUP in used,
-            attributes_of(op, *CONVOLUTION_WINDOWS, *omitted),
-        )
+        self.attributes = (GROUP in used and batches > 1, GROUP in used, attributes_of(op, *omitted))
 
     def factors(self) -> tuple[tuple[int, ...], ...]:
         """Return the factor of each dim of the input, of the kernel and of the result."""
@@ -224,10 +138,6 @@ class _Groups:
             tuple(names.get(each, 10 + tensor * rank + n) for n, each in enumerate(dims))
             for tensor, (dims, names) in pairs
         )
-
-
-def _is_plain_zero(scalar: Term) -> bool:
-    return scalar.op == "constant" and not scalar.shape and not any(cast("bytes", scalar.attributes))
 
 
 def _convolution_dims(op: ConvolutionOp) -> list[list[str]]:
@@ -296,29 +206,38 @@ def by_rows(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     if is_identity_call(op):
         return operands
     if _has_side_effect(op) and all(isinstance(each.type, TokenType) for each in op.results):
-        check_effect(walk, op, operands)
+        _check_effect(walk, op, operands)
         return [Unknown(()) for _ in op.results]
     return compute(walk, op, row_factors(walk, op), known_operands(operands))
 
 
+def _check_effect(walk: Walk, op: Operation, operands: Sequence[Relation]) -> None:
+    """Check that a call for its effect, such as a debug print, gets values that the program gives such a call.
+
+    How often it runs, and on which device, is not checked. Raises: NotProvedError if the values differ.
+    """
+    given = [number for number, each in enumerate(op.operands) if not isinstance(each.type, TokenType)]
+    factors = batched(op, (), str(op.properties.get("call_target_name")))
+    factors = replace(factors, operands=tuple(factors.operands[each] for each in given), results=((),))
+    work = Computation("effect", factors, ((),), ("i1",), walk.devices)
+    (found,) = computed(work, [known_or_view(operands[each]) for each in given], walk.table)
+    if found.partial is not None or found.term.is_varying:
+        raise NotProvedError("a custom call with side effects on values that differ between devices")
+    if not walk.table.is_recording and not walk.table.is_global(found.term):
+        raise NotProvedError("a custom call with side effects on other values than in the program")
+
+
 def reverse(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: the window of a reversed dim is as far from the end as it was from the start; one element stays."""
-    dims, shape = ints(op, "dimensions"), shape_of(op.results[0])
-    long = tuple(dim for dim in dims if shape[dim] > 1)
-    if long != dims and not walk.table.is_recording:
-        found = _reversed(walk, op, dims, operands)  # shards of one element may be those of a dim that is reversed
-        if walk.table.is_global(found.term):
-            return [found]
-    return [_reversed(walk, op, long, operands)] if long else operands
-
-
-def _reversed(walk: Walk, op: Operation, dims: tuple[int, ...], operands: list[Relation]) -> View:
-    factors = tuple(range(len(shape_of(op.results[0]))))
-    parallel = Factors((factors,), (factors,), frozenset(factors), dims)
+    rank = len(shape_of(op.results[0]))
+    dims = tuple(dim for dim in ints(op, "dimensions") if shape_of(op.results[0])[dim] > 1)
+    if not dims:
+        return operands
+    parallel = Factors((tuple(range(rank)),), (tuple(range(rank)),), frozenset(range(rank)), dims)
     (found,) = compute(walk, op, parallel, known_operands(operands))
     assert isinstance(found, View)
     base = list(found.base)
     for digits in (found.dims[dim] for dim in dims if dim_of(found.dims[dim]) != FREE):
         dim = dim_of(digits)
         base[dim] = plus(found.term.shape[dim] - digits[0].size, base[dim], -1)
-    return replace(found, base=tuple(base))
+    return [replace(found, base=tuple(base))]

@@ -5,7 +5,7 @@ A term has no dims of size 1 and no dim along which it is known to be constant; 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -46,21 +46,6 @@ class Arguments(NamedTuple):
     result: int
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """A term that the global program computes from another one by moving data.
-
-    `layout` has, for a reshape, the dim of the term that each dim of the value is, or -1; for a padded copy, the dim of
-    the term that each dim of the source is. `edges` has the elements before a padded copy, per dim of the source.
-    `parts` has, for a slice, or a slice of a slice, the start, the size and the step in each dim of the source.
-    """
-
-    term: Term
-    layout: tuple[int, ...]
-    edges: tuple[int, ...]
-    parts: Parts
-
-
 @dataclass(slots=True)
 class TermTable:
     """All terms so far. While `is_recording`, the terms of the global program are noted, to guide the proof."""
@@ -69,15 +54,14 @@ class TermTable:
     _terms: dict[Hashable, Term] = field(default_factory=dict[Hashable, Term])
     _global_terms: set[Term] = field(default_factory=set[Term])
     _constants: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
-    _slices: dict[tuple[Term, Parts], Term] = field(default_factory=dict[tuple[Term, Parts], Term])
-    _derived: dict[Term, dict[Term, Derived]] = field(default_factory=dict[Term, dict[Term, Derived]])
+    _slices: dict[Term, dict[Parts, Term]] = field(default_factory=dict[Term, dict[Parts, Term]])
 
     def make(self, op: str, attributes: Hashable, operands: tuple[Term, ...], shape: Shape, element: str) -> Term:
         """Return the term of an op, the same object for the same arguments."""
         key = (op, attributes, operands, shape, element)
         term = self._terms.get(key)
         if term is None:
-            is_varying = op in VARYING or (op != "while" and any(each.is_varying for each in operands))
+            is_varying = op == "device" or (op != "while" and any(each.is_varying for each in operands))
             term = self._terms[key] = Term(op, attributes, operands, shape, element, is_varying, len(self._terms))
         if self.is_recording and term not in self._global_terms:
             self._global_terms.add(term)
@@ -89,27 +73,14 @@ class TermTable:
         """Return the constants of rank 1 in the global program."""
         return self._constants.get(element, ())
 
-    def derive(
-        self,
-        source: Term,
-        term: Term,
-        layout: tuple[int, ...] = (),
-        edges: tuple[int, ...] = (),
-        parts: Parts = (),
-    ) -> None:
-        """Note that the global program moves the data of `source` into `term`."""
+    def note_slice(self, source: Term, parts: Parts, term: Term) -> None:
+        """Note that the global program takes a slice of a term, or a slice of a slice."""
         if self.is_recording and source is not term:
-            self._derived.setdefault(source, {})[term] = Derived(term, layout, edges, parts)
-            if term.op == "slice":
-                self._slices[source, parts] = term
+            self._slices.setdefault(source, {})[parts] = term
 
-    def slice_of(self, source: Term, parts: Parts) -> Term | None:
-        """Return the term of the global program that is a slice of another one, or a slice of a slice."""
-        return self._slices.get((source, parts))
-
-    def derived(self, source: Term) -> tuple[Derived, ...]:
-        """Return the terms into which the global program moves the data of `source`."""
-        return tuple(self._derived.get(source, {}).values())
+    def slices_of(self, source: Term) -> Mapping[Parts, Term]:
+        """Return the terms of the global program that are slices of a term, or slices of slices, by their parts."""
+        return self._slices.get(source, {})
 
     def is_global(self, term: Term) -> bool:
         """Return whether the global program computes the term."""
@@ -117,4 +88,3 @@ class TermTable:
 
 
 NAMED = "value"  # the result of an op of the program that no lemma covers
-VARYING = frozenset({"device", "local_gather"})  # they depend on the device

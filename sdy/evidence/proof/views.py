@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from sdy.evidence.proof.known import known_slice
-from sdy.evidence.proof.offsets import Offset, at, divided, is_inside, plus
-from sdy.evidence.proof.relations import FREE, Digit, Digits, Known, NotProvedError, View, dim_of, is_within, tidy
+from sdy.evidence.proof.offsets import Offset, divided, is_inside, plus
+from sdy.evidence.proof.relations import FREE, Digit, Digits, Known, NotProvedError, View, tidy
 from sdy.evidence.proof.terms import Shape
 
 
@@ -72,37 +72,3 @@ def _window_of_digits(view: View, dim: int, start: Offset, size: int) -> View:
     else:
         raise NotProvedError("a slice that ends within a block of the dim")
     return replace(view, base=tuple(base), dims=tidy((*view.dims[:dim], kept, *view.dims[dim + 1 :])))
-
-
-def adjoined(parts: Sequence[View], dim: int, devices: int) -> View | None:
-    """Return parts that are next to each other in a term as one window, such as a shard between the halos around it.
-
-    A part all of whose elements are outside of the term may be anywhere outside. None if the parts are not such.
-    """
-    middle = max(parts, key=lambda each: each.shape[dim])
-    number = dim_of(middle.dims[dim])
-    if number == FREE or any(not _is_part_like(each, middle, dim, number) for each in parts):
-        return None
-    size, before = middle.term.shape[number], 0
-    start = plus(middle.base[number], sum(each.shape[dim] for each in parts[: parts.index(middle)]), -1)
-    for part in parts:
-        place, extent = plus(start, before), part.shape[dim]
-        before += extent
-        for device in range(devices) if part.base[number] != place else ():
-            found, wanted = at(part.base[number], device), at(place, device)
-            is_outside = not (-extent < found < size or -extent < wanted < size)
-            if found != wanted and not is_outside:
-                return None
-    outsides = {each.outside for each in parts if not is_within(each)}
-    base = (*middle.base[:number], start, *middle.base[number + 1 :])
-    dims = (*middle.dims[:dim], (Digit(before, number, 1),), *middle.dims[dim + 1 :])
-    return replace(middle, base=base, dims=tidy(dims), outside=outsides.pop() if len(outsides) == 1 else None)
-
-
-def _is_part_like(part: View, other: View, dim: int, number: int) -> bool:
-    """Return whether parts differ only in which range of dim `number` of a term they have along their dim `dim`."""
-    digits = part.dims[dim]
-    if part.term is not other.term or part.partial or len(digits) != 1 or digits[0][1:] != (number, 1):
-        return False
-    is_same_base = (a == b for each, (a, b) in enumerate(zip(part.base, other.base, strict=True)) if each != number)
-    return all(is_same_base) and part.dims[:dim] == other.dims[:dim] and part.dims[dim + 1 :] == other.dims[dim + 1 :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -20,14 +20,11 @@ from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 from sdy.evidence.proof.known import as_known, element_type, whole
 from sdy.evidence.proof.op_sets import KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
 from sdy.evidence.proof.relations import (
-    FREE,
-    Digit,
     Known,
     NotProvedError,
     Relation,
     Unknown,
     View,
-    tidy,
 )
 from sdy.evidence.proof.terms import NAMED, Shape, Term, TermTable
 
@@ -56,7 +53,6 @@ class Walk:
     devices: int
     table: TermTable
     lemmas: dict[str, Lemma]
-    lemmas_of_empty_operands: dict[str, Lemma] = field(default_factory=dict[str, Lemma])
     lemma_of_others: Callable[[Operation], Lemma | None] = lambda _: None  # of ops that are in no table
     functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
     main: Block | None = None
@@ -65,12 +61,10 @@ class Walk:
     unproved: set[Operation] = field(default_factory=set[Operation])
     reasons: dict[Operation, str] = field(default_factory=dict[Operation, str])
     level: int = 0  # of loops around the op
-    long_loops: set[Operation] = field(default_factory=set[Operation])  # their iterations are not walked one by one
     depth: int = 0  # of regions on scalars around the op
     environment: Environment = field(default_factory=dict[SSAValue, Relation])
     # Why loops do not keep the relation of a carried value: the first op of each that is not proved then.
     lost: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    callers: dict[Block, CallOp] = field(default_factory=dict[Block, CallOp])
     borders: Environment = field(default_factory=dict[SSAValue, Relation])  # what is taken where lemmas end
     crossed: list[SSAValue] = field(default_factory=list[SSAValue])  # the borders of which the relation was taken
     _calls: dict[Hashable, list[Relation]] = field(default_factory=dict[Hashable, list[Relation]])
@@ -142,17 +136,16 @@ class Walk:
 
     def _by_lemma(self, op: Operation, operands: list[Relation]) -> list[Relation]:
         values = (*op.operands, *op.results)
-        is_empty = any(0 in shape_of(each) for each in values)
-        lemma = (self.lemmas_of_empty_operands if is_empty else self.lemmas).get(op.name)
-        lemma = lemma or (None if is_empty else self.lemma_of_others(op))
+        if any(0 in shape_of(each) for each in values):
+            raise NotProvedError(f"the proof does not support {op.name} of values without elements")
+        lemma = self.lemmas.get(op.name) or self.lemma_of_others(op)
         if lemma is None:
-            what = f"{op.name} of values without elements" if is_empty else op.name
-            raise NotProvedError(f"the proof does not support {what}")
+            raise NotProvedError(f"the proof does not support {op.name}")
         for each in values:
             if static_shape(each.type) is None:
                 raise NotProvedError(f"expected tensors of static shape, got {each.type}")
-        if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES and not is_on_devices(self, op):
-            raise NotProvedError("expected an op that needs no other devices, outside of manual computations")
+        if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES:
+            raise NotProvedError("expected an op that needs no other devices")
         return lemma(self, op, operands)
 
     def name_lost(self) -> None:
@@ -165,12 +158,11 @@ class Walk:
         name = op.callee.root_reference.data
         # Contributions of equal relations may still be different numbers.
         own = tuple(id(each) for each in operands if _has_contributions(each))
-        key = (name, tuple(operands), self.level, own, is_on_devices(self, op))
+        key = (name, tuple(operands), self.level, own)
         if key not in self._calls:
             func = self.functions.get(name)
             if func is None or not func.body.blocks:
                 raise NotProvedError(f"@{name} has no body")
-            self.callers[func.body.block] = op
             self._calls[key] = self.block(func.body.block, operands)
         return self._calls[key]
 
@@ -193,14 +185,6 @@ class Walk:
 
         Raises: NotProvedError if the region is not proved.
         """
-        terms, kinds = self.combined_alone(region)
-        return terms, kinds[0] if len(kinds) == 1 else ""
-
-    def combined_alone(self, region: Region) -> tuple[tuple[Term, ...], list[str]]:
-        """Return what a region on scalars computes, and per result the name of an op on its two arguments alone.
-
-        Raises: NotProvedError if the region is not proved.
-        """
         # Named apart from the level of loops, so that an op that is moved out of a loop is the same term.
         variables: list[Term] = []
         for number, value in enumerate(region.block.args):
@@ -211,13 +195,10 @@ class Walk:
         if not all(isinstance(x, View) and not (x.dims or x.partial or x.term.is_varying) for x in found):
             raise NotProvedError("the region is not a function of scalars")
         terms = tuple(cast("View", each).term for each in found)
-        kinds: list[str] = []
-        for number, term in enumerate(terms):
-            kind, pair = term.op.removeprefix("stablehlo."), variables[number :: len(terms)]
-            is_alone = len(term.operands) == len(pair) == 2 and set(term.operands) == set(pair)
-            kind = OF_BOOLEANS.get(kind, kind) if term.element == "i1" else kind
-            kinds.append(kind if is_alone and kind in KINDS else "")
-        return terms, kinds
+        kind = terms[0].op.removeprefix("stablehlo.") if len(terms) == 1 else ""
+        is_alone = kind and len(terms[0].operands) == 2 and set(terms[0].operands) == set(variables)
+        kind = OF_BOOLEANS.get(kind, kind) if terms[0].element == "i1" else kind
+        return terms, kind if is_alone and kind in KINDS else ""
 
 
 def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:
@@ -232,20 +213,6 @@ def _has_contributions(relation: Relation) -> bool:
 def _only_computes(op: Operation) -> bool:
     """Return whether an op does nothing but compute its results, and that without regions, which may not end."""
     return not op.regions and op.name not in ("func.call", "stablehlo.custom_call")
-
-
-def is_on_devices(walk: Walk, op: Operation) -> bool:
-    """Return whether an op lies in a manual computation, or in a function that one calls."""
-    return any(each.name == "sdy.manual_computation" for each in ops_around(walk, op))
-
-
-def ops_around(walk: Walk, op: Operation) -> Iterator[Operation]:
-    """Yield the ops around an op, from the inside, with the calls in place of functions that were walked for them."""
-    block, parent = op.parent_block(), op.parent_op()
-    while parent is not None:
-        outer = walk.callers.get(block, parent) if block is not None else parent
-        yield outer
-        block, parent = outer.parent_block(), outer.parent_op()
 
 
 def returned_by(region: Region) -> Sequence[SSAValue]:
@@ -273,11 +240,6 @@ def named(value: SSAValue, number: int, table: TermTable, name: str = NAMED) -> 
     if shape is None or 0 in shape:
         return Unknown(shape_of(value))
     return whole(table.make(name, number, (), tuple(size for size in shape if size > 1), element_of(value)), shape)
-
-
-def free(term: Term, shape: Shape) -> View:
-    """Return the view of a scalar term by a value with equal elements."""
-    return View(term, (), tidy((() if size == 1 else (Digit(size, FREE, 0),)) for size in shape))
 
 
 def known_or_view(relation: Relation) -> View | Known:

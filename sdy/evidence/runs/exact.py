@@ -148,9 +148,11 @@ def exact_outcome(
     watch: Watch = unwatched,
     *,
     is_rewritten: bool = False,
+    finds_parting: bool = True,
 ) -> ExactOutcome:
     """Run both programs on draws until one shows a difference, or all choices of paths and places were made.
 
+    With `finds_parting`, look for the op at which they part, which takes longer than the runs.
     Raises: SdyError if a program cannot be run; with the code SDY-X022 if an op has no form in a finite field.
     """
     runs = ExactRuns(program)
@@ -165,7 +167,8 @@ def exact_outcome(
             opaque = next(_computed_in_floats(program), None)
             if opaque is not None:
                 raise _no_exact_form(opaque)
-            return ExactOutcome(tuple(rounds), parting=runs.parting(draw, rounds[-1], is_rewritten=is_rewritten))
+            found = runs.parting(draw, rounds[-1], is_rewritten=is_rewritten) if finds_parting else None
+            return ExactOutcome(tuple(rounds), parting=found)
     return ExactOutcome(tuple(rounds), tuple(dict.fromkeys(_not_reached(program, runs, draws, len(rounds)))))
 
 

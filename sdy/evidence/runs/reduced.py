@@ -81,11 +81,20 @@ def _is_short(programs: ReducedPrograms) -> bool:
     return _needed(programs, is_freed=False).seconds <= SECONDS_FOR_OTHER_SIZES
 
 
-def verified(small: ReducedPrograms, program: Compiled[Any], seed: int = 0, watch: Watch = unwatched) -> Verification:
+def verified(
+    small: ReducedPrograms,
+    program: Compiled[Any],
+    seed: int = 0,
+    watch: Watch = unwatched,
+    *,
+    finds_parting: bool = True,
+) -> Verification:
     """Run a program and its local one in sizes that were chosen. Raises: SdyError SDY-X151 if these are too large."""
     check_budget(small, program.written)
     reduced = replace(program, written=small.written, folded=small.written, local=small.local, boundary=small.boundary)
-    found = verify_sizes_as_they_are(reduced, seed, special=True, interprets=False, watch=watch)
+    found = verify_sizes_as_they_are(
+        reduced, seed, special=True, interprets=False, finds_parting=finds_parting, watch=watch
+    )
     devices = (program.mesh.device_count, small.boundary.mesh.device_count)
     counts = (len(pre_order(small.written)), len(pre_order(small.local)))
     return replace(found, sizes=ReducedSizes(small.changes, devices, *counts))

@@ -134,18 +134,20 @@ def verify_sizes_as_they_are(
     *,
     special: bool = False,
     interprets: bool = True,
+    finds_parting: bool = True,
     watch: Watch = unwatched,
 ) -> Verification:
     """Run both programs in finite fields, with `special` also on special values, and decide.
 
     With arrays that are `given`, integers are these in all rounds, and the results of floats on them are compared too,
     with `expected` ones if the user has them. What the ops of the program check, they check on floats; with
-    `interprets`, kernels of Pallas that JAX traced run on floats, too.
+    `interprets`, kernels of Pallas that JAX traced run on floats, too. See `exact_outcome` for `finds_parting`.
     Raises: SdyError if a program cannot be run, or if a check fails.
     """
     undecided = ""
     try:
-        outcome = exact_outcome(program, Draws(program.written, seed, given), watch)
+        draws = Draws(program.written, seed, given)
+        outcome = exact_outcome(program, draws, watch, finds_parting=finds_parting)
     except SdyError as error:
         if error.diagnostics[0].code != NO_EXACT_FORM:
             raise

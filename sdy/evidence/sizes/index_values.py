@@ -71,10 +71,6 @@ class IndexValues:
         for each in constants:
             self._copies[each] = constants
 
-    def dims_of(self, value: SSAValue) -> set[Variable]:
-        """Return the dims along which the values of the class of a value are positions."""
-        return self._dims.get(self._root(value), set())
-
     def tie_equal_dims(self) -> None:
         """Tie dims of equal size along which the same values are positions."""
         for dims in self._dims.values():

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import prod
 
 from sdy.evidence.proof.offsets import Groups, Offset, at, of_devices, offset, plus
-from sdy.evidence.proof.relations import FREE, Digit, Digits, NotProvedError, View, is_within, partial_of, tidy
-from sdy.evidence.proof.terms import Term
+from sdy.evidence.proof.relations import FREE, Digit, Digits, NotProvedError, View, tidy
 from sdy.evidence.proof.views import window
 
 
@@ -127,37 +125,17 @@ def exchanged(view: View, split: int, concat: int, groups: Groups, devices: int)
     return replace(part, dims=tidy(dims))
 
 
-def _exchanged_dim(base: Sequence[Offset], pairs: Sequence[tuple[int, int]]) -> int:
-    """Return the first dim along which senders and receivers have different windows, or else one of several windows.
+def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int) -> View:
+    """Return the windows after each target got that of its source.
 
-    Zeros are outside of the term along it: along the other dims, a device with zeros has the window that it had.
-    """
-    tables = [dim for dim, table in enumerate(base) if not isinstance(table, int)]
-    exchanged = (dim for dim in tables if any(at(base[dim], one) != at(base[dim], other) for one, other in pairs))
-    return next(exchanged, tables[0] if tables else 0)
-
-
-def permuted(view: View, pairs: Sequence[tuple[int, int]], devices: int, zero: Term) -> View:
-    """Return the windows after each target got that of its source; devices that get nothing have zeros.
-
-    Zeros are a window outside of the term.
+    Raises: NotProvedError if some device gets none, and so zeros.
     """
     check_exchangeable(view)
     source_of = {target: source for source, target in pairs}
-    if view.partial is not None:
-        if len(source_of) < devices:
-            raise NotProvedError("a partial value is sent to some devices only")
-        masks = tuple(view.partial.masks[source_of[device]] for device in range(devices))
-        view = replace(view, partial=partial_of(view.partial.kind, masks, view.partial.whole))
-    senders = tuple(source_of.get(device, device) for device in range(devices))
-    base = [of_devices(each, senders) for each in view.base]
-    if len(source_of) == devices:
-        return replace(view, base=tuple(base))
-    if not base or not pairs:
+    if source_of.keys() != set(range(devices)):
         raise NotProvedError("some devices get zeros")
-    received = replace(view, base=tuple(offset(tuple(at(each, target) for target in source_of)) for each in base))
-    outside = zero if is_within(received) or view.outside is zero else None
-    dim = _exchanged_dim(view.base, pairs)
-    far = view.term.shape[dim] + prod(view.shape)
-    base[dim] = offset(tuple(at(base[dim], p) if p in source_of else far for p in range(devices)))
-    return replace(view, base=tuple(base), outside=outside)
+    sources = tuple(source_of[device] for device in range(devices))
+    partial = view.partial
+    if partial is not None:
+        partial = replace(partial, masks=tuple(partial.masks[source] for source in sources))
+    return replace(view, base=tuple(of_devices(each, sources) for each in view.base), partial=partial)

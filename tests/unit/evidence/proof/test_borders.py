@@ -74,3 +74,37 @@ def test_what_runs_show_to_be_no_border_is_not_taken(monkeypatch: pytest.MonkeyP
     assert proof.is_proved  # the results agree
     assert proof.borders == 0
     assert proof.checked > 1
+
+
+# Each ends in a dot_general, which is proved again.
+STRETCHES = {
+    "a lookup in a sharded table": """
+func.func @main(%t: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %i: tensor<6x1xi32>,
+    %w: tensor<8x8xf32>) -> tensor<6x8xf32> {
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+    collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}>
+    : (tensor<16x8xf32>, tensor<6x1xi32>) -> tensor<6x8xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
+  return %1 : tensor<6x8xf32>
+}""",
+    "a manual computation": """
+func.func @main(%t: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<16x8xf32> {
+  %0 = sdy.manual_computation(%t) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{"x"}, {}]>]
+      manual_axes={"x"} (%a: tensor<4x8xf32>) {
+    %2 = stablehlo.tanh %a : tensor<4x8xf32>
+    sdy.return %2 : tensor<4x8xf32>
+  } : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+      : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  return %1 : tensor<16x8xf32>
+}""",
+}
+
+
+@pytest.mark.parametrize("name", STRETCHES)
+def test_a_stretch_is_checked_and_what_follows_is_proved(name: str) -> None:
+    proof = prove(sdy.Program.from_text('sdy.mesh @m = <["x"=4]>' + STRETCHES[name]).partition())
+    assert proof.is_proved
+    assert proof.checked > 0
+    assert proof.borders > 0
+    assert "stablehlo.dot_general" in dict(proof.lemmas)

@@ -107,11 +107,6 @@ CASES: dict[str, tuple[Op, list[Shape]]] = {
     "convolution": (generic("convolution", CONVOLUTION, "", convolved), [(2, 4, 2), (2, 2, 2)]),
     "convolution by feature": (convolved_by_feature, [(2, 4, 4), (2, 1, 4)]),
     "kernel gradient by feature": (kernel_gradient_by_feature, [(2, 4, 4), (2, 2, 4)]),
-    "pad of no elements": (padded(2, 0, 0), [(0, 4)]),
-    "sum of no elements": (reduction("add", "3", 0), [(0, 4)]),
-    "concatenate with no elements": (concatenate, [(0, 4), (4, 4)]),
-    "update by no elements": (generic("dynamic_update_slice", "", "", updated, "1", "0"), [(4, 2), (0, 2)]),
-    "scatter of no elements": (generic("scatter", SCATTER, SUM, scattered), [(4, 2), (0, 1), (0, 2)]),
     "windows": (generic("reduce_window", "window_dimensions = array<i64: 2, 1>", SUM, pooled, "0"), [(4, 4)]),
 }
 GROUPS = (((0, 1, 2, 3),), ((0, 2, 1, 3),), ((0, 1), (2, 3)), ((0, 2), (1, 3)), ((1, 0), (3, 2)), ((0, 3), (2, 1)))
@@ -205,8 +200,6 @@ SLOW = {
     "kernel gradient by feature",
     "update",
     "gather",
-    "concatenate with no elements",
-    "scatter of no elements",
 }
 CHOICES = [(mesh, name) for mesh in MESHES[:2] for name in CASES]
 
