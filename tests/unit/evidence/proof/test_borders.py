@@ -84,7 +84,8 @@ func.func @main(%t: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {
   %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
     collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}>
     : (tensor<16x8xf32>, tensor<6x1xi32>) -> tensor<6x8xf32>
-  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+    : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
   return %1 : tensor<6x8xf32>
 }""",
     "a manual computation": """
