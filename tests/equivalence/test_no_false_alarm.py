@@ -14,7 +14,7 @@ OPTIONS = Options(ops=9, executable=True, max_devices=32)
 
 def check_programs(seeds: range) -> None:
     """Partition random programs, and check each with both checks."""
-    ops = proved = 0
+    ops = proved = checked = 0
     for seed in seeds:
         program = Program.from_text(random_program(seed, OPTIONS))
         proof = program.prove()
@@ -22,7 +22,9 @@ def check_programs(seeds: range) -> None:
         assert verify_reduced(program.partition()).agrees, seed
         ops += proof.ops
         proved += proof.proved
-    assert proved > 0.95 * ops  # for any size; the others are checked
+        checked += proof.checked
+    assert proved + checked > 0.99 * ops
+    assert proved > 0.9 * ops  # for any size
 
 
 def test_random_programs_are_accepted() -> None:
