@@ -82,16 +82,19 @@ class CompiledPipeline(Compiled[R]):
         def sharding(value: SSAValue) -> object:
             return named_shardings([self.layout.placement(value)], by_mesh[mesh_type(value.type).mesh], {})[0]
 
+        moved = [op.result for op in self.transfers()]
+        shardings = {value: sharding(value) for value in (*block.args, *moved)}
+
         def flat(*arrays: object) -> Sequence[object]:
             values: dict[SSAValue, object] = {}
             for argument, array in zip(block.args, arrays, strict=True):
-                values[argument] = put(array, sharding(argument))
+                values[argument] = put(array, shardings[argument])
             for op in block.ops:
                 if isinstance(op, FragmentCallOp):
                     results = calls[op.callee_name](*(values[operand] for operand in op.operands))
                     values |= zip(op.results, results, strict=True)
                 elif isinstance(op, TransferOp):
-                    values[op.result] = transferred(values[op.tensor], sharding(op.result))
+                    values[op.result] = transferred(values[op.tensor], shardings[op.result])
             return [values[operand] for operand in terminator_of(main_function(self.folded).body).operands]
 
         return self.origin.signature.on_devices(flat)

@@ -299,9 +299,9 @@ def splits_backward(name: str) -> bool:
 
 
 def merges_late(name: str) -> bool:
-    """Return whether fragments that no name made must be merged after scheduling. Raises: SdyError SDY-M010.
+    """Return whether inferred fragments must be merged after scheduling. Raises: SdyError SDY-M010.
 
-    Before it, one could join two stages of a mesh, which then wait for each other.
+    Merged before it, a fragment could join two stages of a mesh, which would then wait for each other.
     """
     schedule = schedule_named(name)
-    return isinstance(schedule, TotalOrder) and schedule.chunks == 2
+    return isinstance(schedule, TotalOrder) and (schedule.chunks or 1) > 1

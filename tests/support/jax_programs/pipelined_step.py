@@ -7,6 +7,7 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
 from sdy import mpmd
 
@@ -67,3 +68,10 @@ def config(**options: Any) -> mpmd.Config:
         partitioning_options={"mpmd_infer_transfers": True},
         **options,
     )
+
+
+def lowered_step() -> mpmd.Lowered[dict[str, jax.Array]]:
+    """Return the step on both meshes, in 1F1B; one weight is sharded."""
+    on_x = NamedSharding(topology()["m0"], PartitionSpec(None, "x"))
+    shardings = ({"a": on_x, "b": None}, None, None)
+    return mpmd.jit(step, config(pipeline_schedule="1F1B"), in_shardings=shardings).lower(*arguments())

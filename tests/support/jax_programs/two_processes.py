@@ -15,11 +15,10 @@ from typing import cast
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
 
 import sdy
 from sdy.evidence.runs.arrays import load_arrays
-from support.jax_programs.pipelined_step import arguments, config, step, topology
+from support.jax_programs.pipelined_step import arguments, lowered_step, step, topology
 from support.jax_programs.training_loop import losses
 
 
@@ -38,12 +37,9 @@ def main(port: str, process: int, files: Sequence[str]) -> None:
     with warnings.catch_warnings(action="error", category=sdy.JitFallbackWarning):
         np.testing.assert_allclose(losses(sdy.jit, 5), losses(jax.jit, 5), rtol=1e-4)
     print("agrees sdy.jit", flush=True)
-    on_x = NamedSharding(topology()["m0"], PartitionSpec(None, "x"))
-    shardings = ({"a": on_x, "b": None}, None, None)
     params, *data = arguments()
-    pipelined = sdy.mpmd.jit(step, config(pipeline_schedule="1F1B"), in_shardings=shardings)
     wanted = cast("dict[str, jax.Array]", jax.jit(step)(params, *data))
-    for found, name in zip(pipelined.lower(params, *data).compile()(params, *data).values(), params, strict=True):
+    for name, found in lowered_step().compile()(params, *data).items():
         assert found.sharding.device_set == set(topology()["m0" if name == "a" else "m1"].devices.flat)
         for shard in found.addressable_shards:
             np.testing.assert_allclose(np.asarray(shard.data), np.asarray(wanted[name])[shard.index], rtol=1e-5)

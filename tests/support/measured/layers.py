@@ -65,7 +65,7 @@ class Layout:
 
     @property
     def divides_tokens_of_experts(self) -> bool:
-        """Whether each device of `tensor` sends its own tokens to experts, which are whole, as in Megatron."""
+        """Whether devices along `tensor` send different tokens to undivided experts, as in Megatron."""
         return bool(self.manual and self.tensor)
 
     def inside(self) -> Layout:

@@ -26,7 +26,7 @@ class Row:
 
     @property
     def seconds(self) -> float:
-        """The measured seconds. Raises: ValueError if the cell is no number."""
+        """The measured seconds. Raises: ValueError if the cell does not hold a number."""
         return float(self["step_seconds"] or self["seconds"])
 
     @property

@@ -10,7 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import NamedSharding, PartitionSpec
-from support.jax_programs.pipelined_step import MICROBATCHES, all_devices, arguments, config, loss, step, topology
+from support.jax_programs.pipelined_step import (
+    MICROBATCHES,
+    all_devices,
+    arguments,
+    config,
+    loss,
+    lowered_step,
+    step,
+    topology,
+)
 
 import sdy
 from sdy import mpmd
@@ -21,9 +30,7 @@ pytestmark = pytest.mark.skipif(jax.device_count() < 8, reason="needs eight devi
 @pytest.fixture(scope="module")
 def lowered() -> mpmd.Lowered[Any]:
     """The train step on two meshes; a weight is sharded."""
-    on_x = NamedSharding(topology()["m0"], PartitionSpec(None, "x"))
-    shardings = ({"a": on_x, "b": None}, None, None)
-    return mpmd.jit(step, config(pipeline_schedule="1F1B"), in_shardings=shardings).lower(*arguments())
+    return lowered_step()
 
 
 def close(found: Any, expected: Any) -> bool:
@@ -176,7 +183,7 @@ def four_layer_step(params: list[jax.Array], xs: list[jax.Array]) -> list[jax.Ar
 
 @pytest.mark.parametrize("schedule", ["DualPipeV", "Interleaved1F1B"])
 def test_two_stages_on_each_mesh_and_a_plain_update(schedule: str) -> None:
-    """What updates the weights has no name: it must not join the stages of a mesh before they are ordered."""
+    """The update of the weights has no name, and is merged only after the stages of each mesh are ordered."""
     meshes = ("m0", "m1", "m1", "m0") if schedule == "DualPipeV" else ("m0", "m1", "m0", "m1")
     options = mpmd.make_config(
         topology(),
