@@ -125,7 +125,7 @@ _B300_NODE = replace(_NVLINK5, network_bandwidth=1e11)
 _GB200_RACK, _GB300_RACK = replace(_NVLINK5, node_size=72), replace(_B300_NODE, node_size=72)
 _HOPPER_RATES = MatrixRates(int8=1.979e15, float8=1.979e15, bits16=9.89e14, bits32=4.95e14)
 _TPU7X_TORUS = replace(_torus(3, 1e11, 4, 18432, 6.25e9), devices_per_chip=2, chip_bandwidth=6e11)
-_TPU_ERRORS = {"tpu_v5p": 0.26, "tpu_v5e": 0.17, "tpu_v6e": 0.17, "tpu7x": 0.28}
+_TPU_ERRORS = {"tpu_v5p": 0.22, "tpu_v5e": 0.17, "tpu_v6e": 0.17, "tpu7x": 0.28}
 _ERRORS = _TPU_ERRORS | {"h100": 0.37, "h200": 0.11, "b200": 0.64, "gb200": 0.35, "gb300": 0.29}
 # Each with its network, bytes a second and bytes of HBM, matrix rates, kernels, and bytes a second to the host.
 # Cubes of 4x4x4 are joined by optical switches, which close an axis whose size is a multiple of 4 to a ring. Of v5e and

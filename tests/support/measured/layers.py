@@ -61,6 +61,7 @@ class Layout:
     gathered: jnp.dtype  # the type in which weights are gathered
     gradient: jnp.dtype
     scaling: Scaling
+    gathers_wide: bool  # tokens are gathered before they are converted to the type of products
     manual: Axes = ()
 
     @property
@@ -132,8 +133,11 @@ class Layout:
         return self.place(value, self.batch, self.sequence, self.tensor)
 
     def whole(self, value: Array) -> Array:
-        """Place a tensor (batch, sequence, width) as within blocks, and its gradient as between them."""
-        if not self.between_blocks:
+        """Place a tensor (batch, sequence, width) as within blocks, and its gradient as between them.
+
+        If products convert tokens first, they gather them.
+        """
+        if not self.between_blocks or not self.gathers_wide:
             return self.residual(value)
 
         @jax.custom_vjp
@@ -142,6 +146,14 @@ class Layout:
 
         gathered.defvjp(lambda value: (gathered(value), None), lambda _, gradient: (self.residual(gradient),))
         return gathered(value)
+
+    def operand(self, letters: str, value: Array) -> Array:
+        """Return an operand of a product in the type of products, gathered as the product needs it if it has tokens."""
+        if "b" not in letters:
+            return narrowed(value, self.product, self.scaling)
+        if self.gathers_wide:
+            return narrowed(self.place_letters(letters, value), self.product, self.scaling)
+        return self.place_letters(letters, narrowed(value, self.product, self.scaling))
 
     def use(self, stored: Array, weight: Weight) -> Array:
         """Gather a weight; its gradient is reduced and scattered."""
@@ -207,20 +219,19 @@ def product(spec: str, x: Array, w: Array, layout: Layout, weight: Weight | None
     """
     inputs, out = spec.split("->")
     left, right = inputs.split(",")
-    kind, result = layout.product, layout.activation
-    wide = jnp.dtype(jnp.int32) if kind == jnp.int8 else None
+    result = layout.activation
+    wide = jnp.dtype(jnp.int32) if layout.product == jnp.int8 else result
 
     def multiply(spec: str, a: Array, b: Array) -> Array:
-        a, b = narrowed(a, kind, layout.scaling), narrowed(b, kind, layout.scaling)
-        return contraction(spec, a, b, wide or result).astype(result)
+        first, second = spec.split("->")[0].split(",")
+        return contraction(spec, layout.operand(first, a), layout.operand(second, b), wide).astype(result)
 
     def forward(x: Array, w: Array) -> tuple[Array, tuple[Array, Array]]:
         used = w if weight is None else layout.gather(w, weight)
         return multiply(spec, x, used), (x, used)
 
     def backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-        x, used = layout.place_letters(left, saved[0]), saved[1]
-        gradient = layout.place_letters(out, gradient)
+        x, used = saved
         dx = multiply(f"{out},{right}->{left}", gradient, used)
         dw = multiply(f"{left},{out}->{right}", x, gradient)
         dw = dw.astype(used.dtype) if used.dtype.itemsize > 1 else dw

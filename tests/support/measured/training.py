@@ -108,6 +108,8 @@ def layout_of(row: Row) -> Layout:
         gathered=jnp.dtype(jnp.float8_e4m3fn if travels_narrow else activation),
         gradient=jnp.dtype(activation),
         scaling=_scaling(row["quantization"], is_megatron=is_megatron),
+        # MaxText constrains the output of a norm like the residual, and Transformer Engine sends converted tokens.
+        gathers_wide=row["sharding"].startswith("torchtitan"),
         manual=manual,
     )
 
