@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import unpriced_ops
 from sdy.cost.hardware import Hardware
-from sdy.cost.memory import peak_bytes
+from sdy.cost.kernels.work import values_in_attention
+from sdy.cost.memory import bytes_of_tensor, peak, peak_bytes
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, HostTransfer, Overlap, ScheduledOp, overlapped_seconds, schedule_of
@@ -57,6 +58,7 @@ class ProgramCost(TextRepr):
     host_seconds: float = 0.0  # all transfers between the memories of device and host
     seconds: float = 0.0  # with collectives beside the ops, as a compiler schedules them
     attention_seconds: float = 0.0  # the part of the ops that kernels of flash attention take
+    attention_bytes: int = 0  # by which the peak is lower if kernels of flash attention run it
     unpriced: tuple[str, ...] = ()  # the ops without a known cost: only the bytes of operands and results count
 
     def __repr__(self) -> str:
@@ -118,6 +120,7 @@ class ProgramCost(TextRepr):
             "hardware": self.hardware.name,
             "fits": self.fits,
             "peak_bytes": self.peak_bytes,
+            "attention_bytes": self.attention_bytes,
             "free_bytes": round(self.free_bytes),
             "compute_seconds": self.compute_seconds,
             "memory_seconds": self.memory_seconds,
@@ -181,9 +184,16 @@ def cost_of(
     found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
     most = peak_bytes(local) if peak is None else peak
     scheduled_seconds = overlapped_seconds(slots, hardware.kernels)
-    unpriced = tuple(unpriced_ops(local))
+    saved = most - _peak_with_flash(local, hardware) if attention else 0
     times = host, scheduled_seconds, attention
-    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, *times, unpriced)
+    unpriced = tuple(unpriced_ops(local))
+    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, *times, saved, unpriced)
+
+
+def _peak_with_flash(local: ModuleOp, hardware: Hardware) -> int:
+    """Return the most bytes alive at once if scores of attention and their masks are not stored."""
+    inside = values_in_attention(local, hardware.kernels)
+    return peak(local, lambda value: 0 if value in inside else bytes_of_tensor(value)).bytes
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

@@ -25,6 +25,7 @@ from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
 from sdy.cost.allocation.fusion import Fusion
 from sdy.cost.lifetimes import LifetimeStep, last_reads
 from sdy.dialects.facts.traits import has_region_on_elements
+from sdy.dialects.host_memory import HostMemory
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
 from sdy.dialects.ir.symbols import MAIN, functions_of, main_block, main_function
@@ -161,13 +162,18 @@ class Buffers:
             if is_compiled:
                 self._allocated = _allocated_results(main)
         later = frozenset((*self._allocated, *self._loops.later_values()))
+        host = HostMemory(module)
+        self._host = host if host.is_used else None
         self._shared = _values_in_memory_of_others(self._held, later, module)
 
     def is_shared(self, value: SSAValue) -> bool:
-        """Return whether a value needs no memory: it equals a value that lives on, is fused, or a scalar of a reducer.
+        """Return whether a value needs no memory of the device.
 
-        Arguments of called functions, and values that a loop carries but does not change, are equal to others.
+        It equals a value that lives on, is fused, a scalar of a reducer, or on the host. Arguments of called functions,
+        and values that a loop carries but does not change, are equal to others.
         """
+        if self._host is not None and (self._host.holds(value) or self._host.is_stack(value)):
+            return True
         if value in self._shared or (type(value) is OpResult and self.is_fused(value.op)):
             return True
         if self._fusion is None:

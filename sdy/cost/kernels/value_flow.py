@@ -6,6 +6,7 @@ wherever the program is split into functions. Values are numbers: a function tha
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from math import prod
 
@@ -82,6 +83,10 @@ class ValueFlow:
         """Return the number of a value."""
         found = self._numbers.get(value)
         return self.new(value) if found is None else found
+
+    def values_with(self, numbers: Set[int]) -> frozenset[SSAValue]:
+        """Return the values that have one of these numbers; in a function that is called often, in the last call."""
+        return frozenset(value for value, number in self._numbers.items() if number in numbers)
 
     def add(self, step: Step) -> None:
         """Add a step, which reads its operands."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from sdy.cost.allocation.fusion import is_expensive, is_fusible, takes_in_ops
 from sdy.cost.hardware import Kernels
@@ -54,10 +54,7 @@ def work_of(module: ModuleOp, kernels: Kernels) -> list[tuple[Step, Work] | None
 
     Raises: SdyError SDY-T115 if a function calls itself.
     """
-    flow = value_flow(module)
-    rules = FUSION_RULES[kernels.fusion]
-    if not any(kernels.attention):
-        rules = replace(rules, attention=False)
+    flow, rules = value_flow(module), _rules_of(kernels)
     found = (
         _Kernels(flow, rules, kernels.unrolls_loops).work()
         if rules != UNFUSED
@@ -67,6 +64,23 @@ def work_of(module: ModuleOp, kernels: Kernels) -> list[tuple[Step, Work] | None
     for step, work in found.items():
         works[step.number] = step, work
     return works
+
+
+def values_in_attention(module: ModuleOp, kernels: Kernels) -> frozenset[SSAValue]:
+    """Return the scores that kernels of flash attention keep in fast memory, and what depends on no data, like masks.
+
+    There are none if the machine has no such kernels.
+    """
+    if not _rules_of(kernels).attention:
+        return frozenset()
+    flow = value_flow(module)
+    free = _free_values(flow)
+    return flow.values_with(free.union(*(kernel.scores for kernel in attention_kernels(flow, free))))
+
+
+def _rules_of(kernels: Kernels) -> FusionRules:
+    rules = FUSION_RULES[kernels.fusion]
+    return rules if any(kernels.attention) else replace(rules, attention=False)
 
 
 def work_by_op(module: ModuleOp, kernels: Kernels) -> dict[Operation, Work]:

@@ -30,6 +30,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.facts.traits import DividesItsShardings, PassesThrough
+from sdy.dialects.host_memory import HOST
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
@@ -55,7 +56,7 @@ from sdy.mpmd.dialect.syntax import (
     print_operand_list,
     print_signature,
 )
-from sdy.mpmd.dialect.types import DEVICE, HOST, MeshTensorType, mesh_type
+from sdy.mpmd.dialect.types import DEVICE, MeshTensorType, mesh_type
 from sdy.mpmd.dialect.value_attributes import memory_kind_attribute
 
 ui32 = IntegerType(32, Signedness.UNSIGNED)

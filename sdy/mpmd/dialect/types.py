@@ -11,12 +11,13 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.host_memory import HOST
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.types import TensorLikeType
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 
-HOST, DEVICE = "pinned_host", "device"  # the memory kinds
+DEVICE = "device"  # the memory kind that a value has by default
 
 
 @irdl_attr_definition

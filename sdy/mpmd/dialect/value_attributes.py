@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
+from sdy.dialects.host_memory import MEMORY_KIND
 from sdy.dialects.ir.func_attrs import ValueAttrs, attribute_of
 
 ARG_ATTRS, RES_ATTRS = "arg_attrs", "res_attrs"
-MEMORY_KIND = "mhlo.memory_kind"
 
 
 def attrs_of(op: Operation, name: str) -> ValueAttrs:

@@ -42,11 +42,16 @@ def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple
         times.insert(3, ("of that, attention as flash kernels", cost.attention_seconds))
     if cost.host_seconds:
         times.insert(-4, ("transfers to and from the host", cost.host_seconds))
-    memory = (
+    memory = [
         ("peak live bytes", bytes_text(cost.peak_bytes)),
         ("free bytes", bytes_text(cost.free_bytes)),
         ("fits", "yes" if cost.fits else "no"),
-    )
+    ]
+    if cost.attention_bytes:
+        with_flash = cost.peak_bytes - cost.attention_bytes
+        memory.insert(1, ("peak with flash kernels of attention", bytes_text(with_flash)))
+        if not cost.fits and with_flash <= cost.free_bytes:
+            memory[-1] = ("fits", "with flash kernels")
     return (
         fitted_table(
             f"collectives of sdy's partitioner on {cost.hardware.name}", columns, collectives, right=(2, 3, 4, 5)

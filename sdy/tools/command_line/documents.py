@@ -257,6 +257,7 @@ class Cost(TypedDict):
     hardware: str
     fits: Annotated[bool, "whether the peak fits into the free memory"]
     peak_bytes: int
+    attention_bytes: Annotated[int, "by which the peak is lower with kernels of flash attention"]
     free_bytes: int
     compute_seconds: Annotated[float, "contractions, in tiles"]
     memory_seconds: Annotated[float, "the bytes of all kernels at the bandwidth of the memory"]

@@ -62,7 +62,14 @@ def error_table(found: Sequence[Priced]) -> str:
         lines.append(f"{name:40}{count:6}{middle:+9.1%}{size:8.1%}{most:8.1%}")
     right, pairs = ordered_pairs(found)
     lines.append(f"order of variants: right in {right} of {pairs} pairs")
+    lines.append("memory: of {} steps of high confidence, {} fit, {} need up to a tenth more".format(*fitting(found)))
     return "\n".join(lines)
+
+
+def fitting(found: Sequence[Priced]) -> tuple[int, int, int]:
+    """Return how many steps of high confidence there are, how many are predicted to fit, and to need a tenth more."""
+    shares = [each.memory for each in found if each.row.file == "steps.csv" and each.row["confidence"] == "high"]
+    return len(shares), sum(share <= 1 for share in shares), sum(1 < share <= 1.1 for share in shares)
 
 
 VARIANT_OF = (

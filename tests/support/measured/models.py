@@ -183,9 +183,9 @@ class LatentAttention:
         """Add this part to a kind of layers."""
         kind.add("attention_norm", "-", model)
         kind.add("q_down", "dc", model, 1536)
-        kind.add("q_up", "chr", 1536, self.heads, 192)
+        kind.add("q_up", "dhr", 1536, self.heads, 192)
         kind.add("kv_down", "dc", model, 576)
-        kind.add("kv_up", "chr", 512, self.heads, 256)
+        kind.add("kv_up", "dhr", 512, self.heads, 256)
         kind.add("out", "hcd", self.heads, 128, model)
         kind.add("q_norm", "-", 1536)
         kind.add("kv_norm", "-", 512)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from support.measured.errors import error_groups, halves, ordered_pairs, summary
+from support.measured.errors import error_groups, fitting, halves, ordered_pairs, summary
 from support.measured.pricing import Priced
 
 TEMPLATE = Path(__file__).with_name("page.md")
@@ -21,7 +21,9 @@ def written_page(found: Sequence[Priced], missing: Mapping[str, int]) -> str:
     right, pairs = ordered_pairs(found)
     reasons = "; ".join(f"{count} ({reason})" for reason, count in missing.items()) or "none"
     text = TEMPLATE.read_text(encoding="utf-8")
-    return text.format(rows="\n".join(rows), right=right, pairs=pairs, missing=reasons)
+    steps, fits, nearly = fitting(found)
+    numbers = {"right": right, "pairs": pairs, "steps": steps, "fits": fits, "nearly": nearly}
+    return text.format(rows="\n".join(rows), missing=reasons, **numbers)
 
 
 def _halves_text(group: Sequence[Priced]) -> str:

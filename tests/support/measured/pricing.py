@@ -15,7 +15,6 @@ from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 import sdy
 from sdy.cost.hardware import Hardware, Torus
 from sdy.cost.machines.table import HARDWARE
-from sdy.cost.program_cost import ProgramCost
 from support.measured.published import Row
 from support.measured.training import program_of
 
@@ -32,10 +31,11 @@ DTYPES = {
 
 @dataclass(frozen=True)
 class Priced:
-    """A row with its predicted seconds."""
+    """A row with its predicted seconds, and of a step, the peak with flash kernels as a share of the memory."""
 
     row: Row
     seconds: float
+    memory: float = 0.0
 
     @property
     def error(self) -> float:
@@ -51,7 +51,7 @@ def priced(row: Row) -> Priced:
     """Return a row with its predicted seconds. Raises: NoProgramError if it has no program or an unknown machine."""
     price = {"collectives.csv": _collective, "rooflines.csv": _roofline, "steps.csv": _step}[row.file]
     try:
-        found = Priced(row, price(row, machine_of(row)))
+        found = price(row, machine_of(row))
         if row.seconds <= 0:
             raise NoProgramError("no positive time is published")
     except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError, sdy.SdyError) as error:
@@ -108,8 +108,8 @@ COLLECTIVES: Mapping[str, Callable[[jax.Array], jax.Array]] = {
 }
 
 
-def _collective(row: Row, machine: Hardware) -> float:
-    """Return the seconds of a collective along all axes of a mesh of the devices of one group."""
+def _collective(row: Row, machine: Hardware) -> Priced:
+    """Return the row of a collective along all axes of a mesh of the devices of one group."""
     devices, size = row.count("devices"), max(row.count("bytes"), 4)
     if devices < 2:
         raise NoProgramError("a collective of one device takes no time")
@@ -133,11 +133,11 @@ def _collective(row: Row, machine: Hardware) -> float:
         return jax.shard_map(inside, mesh=mesh, in_specs=before, out_specs=after, check_vma=False)(x)
 
     program = sdy.from_jax(jax.jit(run), placed(parts if row["collective"] == "all_gather" else whole))
-    return program.cost(machine).communication_seconds
+    return Priced(row, program.cost(machine).communication_seconds)
 
 
-def _roofline(row: Row, machine: Hardware) -> float:
-    """Return the seconds of one op on one device."""
+def _roofline(row: Row, machine: Hardware) -> Priced:
+    """Return the row of one op on one device."""
     if row["op"] != "matmul" and not row["operand_bytes"]:
         raise NoProgramError(f"the shapes of {row['op']} are not published")
     mesh = AbstractMesh((1,), ("x",))
@@ -151,7 +151,7 @@ def _roofline(row: Row, machine: Hardware) -> float:
         def multiply(a: jax.Array, b: jax.Array) -> jax.Array:
             return jnp.matmul(a, b, preferred_element_type=jnp.bfloat16)
 
-        return _seconds(sdy.from_jax(jax.jit(multiply), shape(m, k), shape(k, n)).cost(machine))
+        return Priced(row, sdy.from_jax(jax.jit(multiply), shape(m, k), shape(k, n)).cost(machine).seconds)
     kinds: dict[str, tuple[int, Callable[..., jax.Array]]] = {
         "copy": (1, lambda a: a + 1),  # a program cannot copy without an op: one that reads and writes as much
         "scale": (1, lambda a: a * 3),
@@ -165,18 +165,15 @@ def _roofline(row: Row, machine: Hardware) -> float:
     count, run = kinds[row["op"]]
     dtype = dtype_of(row).replace("64", "32")
     elements = row.count("operand_bytes") // jnp.dtype(dtype).itemsize
-    return _seconds(sdy.from_jax(jax.jit(run), *[shape(elements, dtype=dtype)] * count).cost(machine))
+    return Priced(row, sdy.from_jax(jax.jit(run), *[shape(elements, dtype=dtype)] * count).cost(machine).seconds)
 
 
-def _step(row: Row, machine: Hardware) -> float:
+def _step(row: Row, machine: Hardware) -> Priced:
     if "gated delta nets" in row["model_details"]:
         raise NoProgramError("gated delta nets have no program")
-    seconds = _seconds(program_of(row).cost(machine))
+    cost = program_of(row).cost(machine)
     stages, chunks = row.count("stage"), row.count("virtual_stages")
     # Without accumulation, the schedules of torchtitan have as many micro-batches as stages.
     rounds = max(row.count("micro_batches"), stages)
-    return seconds * (1 + (stages - 1) / (chunks * rounds))
-
-
-def _seconds(cost: ProgramCost) -> float:
-    return cost.seconds
+    with_flash = cost.peak_bytes - cost.attention_bytes
+    return Priced(row, cost.seconds * (1 + (stages - 1) / (chunks * rounds)), with_flash / machine.hbm_bytes)

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity, Span
 from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.host_memory import HOST, MEMORY_KIND
 from sdy.dialects.ir.context import emit
 from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.dialects.sharded_types import local_type, static_shape
@@ -26,10 +27,9 @@ from sdy.mpmd.dialect.attrs import is_cpu_mesh
 from sdy.mpmd.dialect.functions import failure, is_entry_point, is_mpmd, topology_of
 from sdy.mpmd.dialect.ops import FragmentCallOp, TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.types import HOST, MeshTensorType
+from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.dialect.value_attributes import (
     ARG_ATTRS,
-    MEMORY_KIND,
     RES_ATTRS,
     attrs_of,
     entries_of,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.host_memory import HOST, MEMORY_KIND, HostMemory
 from sdy.dialects.ir.op_location import span_of, span_of_argument
-from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.dialects.stablehlo.control import OptimizationBarrierOp, WhileOp
-from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp
-from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 from sdy.mpmd.dialect.functions import is_entry_point, module_around
 from sdy.mpmd.dialect.regions import FragmentOp
-from sdy.mpmd.dialect.types import DEVICE, HOST
-from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, MEMORY_KIND, RES_ATTRS, entries_of, get, write_entries
+from sdy.mpmd.dialect.types import DEVICE
+from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of, get, write_entries
 from sdy.mpmd.passes.tools.fragments import fragments_of
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import positions_in
@@ -36,6 +31,7 @@ class MarkOffloadedInputOutputPass(FunctionPass):
 
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Mark the fragments in order, and then compare arguments and results."""
+        host = HostMemory(module_around(func))
         for fragment in fragments_of(func):
             inputs = entries_of(fragment, ARG_ATTRS, len(fragment.operands))
             for entry, operand in zip(inputs, fragment.operands, strict=True):
@@ -44,7 +40,7 @@ class MarkOffloadedInputOutputPass(FunctionPass):
             write_entries(fragment, ARG_ATTRS, inputs, keep_empty=True)
             outputs = entries_of(fragment, RES_ATTRS, len(fragment.results))
             for entry, value in zip(outputs, fragment.returned, strict=True):
-                if is_on_host(value):
+                if host.holds(value):
                     entry[MEMORY_KIND] = StringAttr(HOST)
             write_entries(fragment, RES_ATTRS, outputs, keep_empty=True)
         for argument in func.body.block.args:
@@ -99,48 +95,3 @@ def _check_argument(func: FuncOp, argument: BlockArgument, findings: Findings) -
     if kinds and _is_host(declared) != _is_host(kinds[0]):
         message = f"argument {argument.index} is declared in memory {_shown(declared)}, but used in {_shown(kinds[0])}"
         findings.errors.append(Diagnostic("SDY-M301", message, span or span_of(func)))
-
-
-def is_on_host(value: SSAValue) -> bool:
-    """Return whether a value in the body of a fragment is in the memory of the host, as its annotations say."""
-    while isinstance(value, OpResult):
-        op = value.op
-        compute_type = _frontend_attribute(op, _COMPUTE_TYPE)
-        if compute_type is not None:
-            return compute_type == "host"
-        source = _source(value, op)
-        if source is None:
-            is_placement = isinstance(op, CustomCallOp) and op.call_target_name.data == "annotate_device_placement"
-            return is_placement and _frontend_attribute(op, _PLACEMENT) == HOST
-        value = source
-    return False
-
-
-def _frontend_attribute(op: Operation, key: str) -> str | None:
-    attributes = op.attributes.get(_FRONTEND)
-    found = attributes.data.get(key) if isinstance(attributes, DictionaryAttr) else None
-    return found.data if isinstance(found, StringAttr) else None
-
-
-def _source(value: OpResult, op: Operation) -> SSAValue | None:
-    """Return the value that is in the same memory as a result of an op, or None if the op decides."""
-    match op:
-        case OptimizationBarrierOp():
-            return op.operands[value.index]
-        case WhileOp():
-            return terminator_of(op.body).operands[value.index]
-        case DynamicUpdateSliceOp():
-            return op.operands[1]
-        case ReshapeOp() | BroadcastInDimOp() if _without_ones(op.operands[0]) == _without_ones(value):
-            return op.operands[0]
-        case CustomCallOp() if op.call_target_name.data in _TRANSPARENT_CALLS:
-            return op.operands[0]
-        case CallOp():
-            callee = functions_of(module_around(op)).get(op.callee.root_reference.data)
-            return None if callee is None else terminator_of(callee.body).operands[value.index]
-        case _:
-            return None
-
-
-def _without_ones(value: SSAValue) -> list[int]:
-    return [size for size in static_shape(value.type) or () if size != 1]

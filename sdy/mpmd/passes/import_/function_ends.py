@@ -18,12 +18,13 @@ from xdsl.passes import ModulePass
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.host_memory import MEMORY_KIND
 from sdy.dialects.ir.fast_ops import redirect_uses, set_operand, set_type
 from sdy.mpmd.dialect.attrs import split_memory_kind
 from sdy.mpmd.dialect.functions import failure, is_entry_point, mpmd_functions, update_function_type
 from sdy.mpmd.dialect.ops import AssignOp, TransferOp, UnassignOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
-from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, MEMORY_KIND, RES_ATTRS, get, update
+from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, get, update
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, is_mpmd_entry_point
 from sdy.mpmd.passes.tools.mesh_sets import USE_SET, MeshSet, SetQueries, argument_set, intersection, op_set
 from sdy.mpmd.passes.tools.uses import move_to_start

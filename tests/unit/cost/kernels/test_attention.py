@@ -122,6 +122,16 @@ def test_without_flash_kernels_scores_are_stored() -> None:
     assert cost.attention_seconds == 0
 
 
+@pytest.mark.parametrize("function", [plain, causal, windowed, of_jax])
+def test_the_peak_with_flash_kernels_has_no_scores(function: Function) -> None:
+    program = sdy.from_jax(jax.jit(gradient_of(function)), TENSOR, TENSOR, TENSOR)
+    scores, tensor = 2 * HEADS * LENGTH * LENGTH * 4, 2 * LENGTH * HEADS * CHANNELS * 2
+    with_flash, without = program.cost("h100"), program.cost(HARDWARE["h100"].ideal("cpu"))
+    assert without.peak_bytes == with_flash.peak_bytes > scores
+    assert with_flash.peak_bytes - with_flash.attention_bytes <= 12 * tensor < scores
+    assert without.attention_bytes == 0
+
+
 def test_an_mlp_a_router_and_a_loss_are_not_attention() -> None:
     def network(x: jax.Array, up: jax.Array, down: jax.Array) -> jax.Array:
         hidden = jax.nn.softmax((x @ up).astype(jnp.float32)).astype(x.dtype)
