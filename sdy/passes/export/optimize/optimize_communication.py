@@ -40,7 +40,7 @@ from sdy.passes.export.optimize.shard_memory import local_peak
 from sdy.passes.export.optimize.write_layouts import Writer
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
-MAX_MEMORY = 1.05  # relative to the peak before, if it can be reached
+MAX_MEMORY = 1.05  # of the peak before, for the operands and results of one op
 HELD_BYTE_COSTS = (1e-4, 0.01, 0.03, 0.1, 0.3, 1.0)  # bytes sent per byte held, in turn until the memory suffices
 
 

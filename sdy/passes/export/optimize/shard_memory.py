@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -18,43 +20,27 @@ from sdy.model.sharding import TensorSharding
 
 def local_peak(module: ModuleOp) -> int:
     """Return the peak bytes of one device, for a module on global tensors."""
-    return peak(module, _Shards(module).bytes_of, is_compiled=False)
+    meshes = meshes_of(module)
 
-
-class _Shards:
-    """Sizes of shards, cached by type and sharding."""
-
-    def __init__(self, module: ModuleOp) -> None:
-        self._meshes = meshes_of(module)
-        self._known: dict[tuple[Attribute, TensorSharding | None], int] = {}
-
-    def bytes_of(self, value: SSAValue) -> int:
-        """Return the bytes of one shard of a value; 0 for a sum that is scattered at once."""
-        return 0 if self._is_scattered(value) else self._shard_bytes(value)
-
-    def _is_scattered(self, value: SSAValue) -> bool:
-        """Return whether an all-reduce and the reshard after it become a reduce-scatter."""
-        reduction = value.owner
-        if not isinstance(reduction, AllReduceOp):
-            return False
-        use = value.get_user_of_unique_use()
-        if not isinstance(use, ReshardOp):
-            return False
-        mesh = resolve_mesh(reduction.out_sharding.data.mesh, self._meshes)
-        assert mesh is not None  # verified
-        parts = sharded_size(reduction.reduction_axes.data, mesh)
-        return self._shard_bytes(use.result) * parts == self._shard_bytes(value)
-
-    def _shard_bytes(self, value: SSAValue) -> int:
-        key = value.type, sharding_of(value)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._bytes(*key)
-        return found
-
-    def _bytes(self, value_type: Attribute, sharding: TensorSharding | None) -> int:
-        mesh = None if sharding is None else resolve_mesh(sharding.mesh, self._meshes)
+    @cache
+    def shard_bytes(value_type: Attribute, sharding: TensorSharding | None) -> int:
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
         if sharding is None or mesh is None:
             return tensor_bytes(value_type)
         shard = local_type(value_type, sharding, mesh)
         return 0 if shard is None else tensor_bytes(shard)
+
+    def bytes_of(value: SSAValue) -> int:
+        """Return the bytes of one shard of a value; 0 for a sum of which the next reshard keeps a part."""
+        size = shard_bytes(value.type, sharding_of(value))
+        reduction = value.owner
+        use = value.get_user_of_unique_use() if isinstance(reduction, AllReduceOp) else None
+        if not isinstance(reduction, AllReduceOp) or not isinstance(use, ReshardOp):
+            return size
+        mesh = resolve_mesh(reduction.out_sharding.data.mesh, meshes)
+        assert mesh is not None  # verified
+        parts = sharded_size(reduction.reduction_axes.data, mesh)
+        is_scattered = shard_bytes(use.result.type, sharding_of(use.result)) * parts == size
+        return 0 if is_scattered else size
+
+    return peak(module, bytes_of, is_compiled=False)
