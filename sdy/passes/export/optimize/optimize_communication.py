@@ -16,19 +16,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.cost.memory import MOST_HELD, is_worth_its_memory
+from sdy.cost.memory import MOST_HELD, is_worth_its_memory, peak
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.ir.context import emit
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sharded_types import local_type, tensor_bytes
+from sdy.dialects.shardings import sharding_of
+from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import NumberedDigits
+from sdy.model.mesh_table import resolve_mesh
+from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import MAX_DIGITS
 from sdy.partitioner.layout_search.moves import EPSILON
 from sdy.partitioner.layout_search.search import Saving, search
@@ -36,7 +45,6 @@ from sdy.partitioner.layout_search.state import MemoryBudget, SearchState, Sent,
 from sdy.partitioner.layout_search.transfer import Patterns
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph, UnsupportedShardingError
-from sdy.passes.export.optimize.shard_memory import local_peak
 from sdy.passes.export.optimize.write_layouts import Writer
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
@@ -93,18 +101,18 @@ class OptimizeCommunicationPass(ModulePass):
         if len(meshes) != 1:
             return
         ((name, mesh),) = meshes.items()
-        peak = local_peak(op)
+        held = _local_peak(op)
         best, kept = None, op
         first, *others = ((self, cost) for cost in HELD_BYTE_COSTS)
         in_place = replace(self, recut=False), HELD_BYTE_COSTS[0]
         for attempt, cost in (first, in_place, *others):
             module = copy_with_regions(op)
-            found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * peak, cost))
+            found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * held, cost))
             if found is None:
                 return
-            if found.is_worth_its_memory(peak) and (best is None or found.price(peak) < best.price(peak)):
+            if found.is_worth_its_memory(held) and (best is None or found.price(held) < best.price(held)):
                 best, kept = found, module
-            if attempt is self and found.peak <= MOST_HELD * peak:
+            if attempt is self and found.peak <= MOST_HELD * held:
                 break
         if best is not None:
             op.detach_region(op.body)
@@ -127,7 +135,7 @@ class OptimizeCommunicationPass(ModulePass):
         Writer(read, state, name).write()
         sent, saved = state.sent(range(len(state.costs))).bytes, _in_all(savings)
         is_cheaper = saved.bytes + saved.collectives * state.patterns.step_bytes > -EPSILON
-        return _Rewritten(sent, saved.bytes, is_cheaper, local_peak(module), remarks)
+        return _Rewritten(sent, saved.bytes, is_cheaper, _local_peak(module), remarks)
 
     def _state(self, read: ModuleGraph, memory: MemoryBudget) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
@@ -137,6 +145,34 @@ class OptimizeCommunicationPass(ModulePass):
 
     def _patterns(self, step_bytes: int = 0) -> Patterns:
         return Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse, step_bytes)
+
+
+def _local_peak(module: ModuleOp) -> int:
+    """Return the peak bytes of one device, for a module on global tensors."""
+    meshes = meshes_of(module)
+
+    @cache
+    def shard_bytes(value_type: Attribute, sharding: TensorSharding | None) -> int:
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
+        if sharding is None or mesh is None:
+            return tensor_bytes(value_type)
+        shard = local_type(value_type, sharding, mesh)
+        return 0 if shard is None else tensor_bytes(shard)
+
+    def bytes_of(value: SSAValue) -> int:
+        """Return the bytes of one shard of a value; 0 for a sum of which the next reshard keeps a part."""
+        size = shard_bytes(value.type, sharding_of(value))
+        reduction = value.owner
+        use = value.get_user_of_unique_use() if isinstance(reduction, AllReduceOp) else None
+        if not isinstance(reduction, AllReduceOp) or not isinstance(use, ReshardOp):
+            return size
+        mesh = resolve_mesh(reduction.out_sharding.data.mesh, meshes)
+        assert mesh is not None  # verified
+        parts = sharded_size(reduction.reduction_axes.data, mesh)
+        is_scattered = shard_bytes(use.result.type, sharding_of(use.result)) * parts == size
+        return 0 if is_scattered else size
+
+    return peak(module, bytes_of, is_compiled=False)
 
 
 def _in_all(savings: Sequence[Saving]) -> Sent:
