@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import ShardedBoundary, boundary_of, summary
-from sdy.cost.memory import peak_bytes
+from sdy.cost.memory import is_worth_its_memory, peak_bytes
 from sdy.cost.quantities import byte_count
 from sdy.cost.traffic import Sends, sends_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
@@ -216,17 +216,6 @@ class Partitioned:
     options: CompileOptions
     context: SdyContext
     textbook: ModuleOp | None = None
-
-
-MOST_HELD = 1.1  # of what devices hold without the optimizer, unless it saves as large a factor of the price
-
-
-def is_worth_its_memory(price: float, peak: int, other_price: float, other_peak: int) -> bool:
-    """Return whether a program holds little more than another one, or saves as large a factor of the price.
-
-    A price is what is minimized: bytes sent, or seconds.
-    """
-    return peak <= MOST_HELD * other_peak or price * peak <= other_price * other_peak
 
 
 class _Use(NamedTuple):

@@ -12,10 +12,11 @@ from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.compile.compiled import Compiled, compiled, is_worth_its_memory, unfolded
+from sdy.compile.compiled import Compiled, compiled, unfolded
 from sdy.compile.options import DEFAULT, CompileOptions
 from sdy.compile.origin import Origin
 from sdy.compile.propagated import PropagatedProgram, propagated_program
+from sdy.cost.memory import is_worth_its_memory
 from sdy.cost.traffic import sends_of
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.symbols import main_function

@@ -1,7 +1,8 @@
 """The groups of devices of a collective, and the bytes that each device sends in it, with ring algorithms.
 
 With k devices in a group and a local result of b bytes, a ring all-gather sends all but one of k shards of b / k bytes,
-an all-reduce is a reduce-scatter followed by an all-gather, and an all-to-all keeps one of k parts.
+an all-reduce is a reduce-scatter followed by an all-gather, and an all-to-all keeps one of k parts. Each device passes
+on all b bytes of a broadcast, or of a reduction to one device, part by part.
 Source: ring bounds.
 """
 
@@ -35,6 +36,8 @@ def bytes_sent(kind: CollectiveKind, group_size: int, result_bytes: float) -> fl
             return 2 * others / group_size * result_bytes
         case CollectiveKind.REDUCE_SCATTER:
             return float(others * result_bytes)
+        case CollectiveKind.COLLECTIVE_BROADCAST | CollectiveKind.COLLECTIVE_REDUCE:
+            return float(result_bytes * (others > 0))
         case CollectiveKind.COLLECTIVE_PERMUTE:
             return float(result_bytes)
 

@@ -209,9 +209,10 @@ class CollectiveTime:
     """The seconds that the bytes take, and those that a collective takes however few they are: of start and hops.
 
     Let V be the bytes that all devices of a group have together, and W the bandwidth of a device along one axis in both
-    directions. On closed rings, an all-gather and a reduce-scatter take V / (W axes), and an all-reduce the sum of
-    both. An all-to-all takes V max(sizes) / (4 N W), because all data for the other half crosses the middle of the
-    longest axis. Source: ring algorithms in the notation of the scaling book; docs/costs.md.
+    directions. On closed rings, an all-gather and a reduce-scatter take V / (W axes), as a broadcast of V bytes and a
+    reduction to one device do, and an all-reduce the sum of both. An all-to-all takes V max(sizes) / (4 N W), because
+    all data for the other half crosses the middle of the longest axis. Source: ring algorithms in the notation of the
+    scaling book; docs/costs.md.
     """
 
     bandwidth_seconds: float
@@ -290,7 +291,7 @@ def torus_time(
         return max(in_pod, on_chip) + between
 
     match kind:
-        case CollectiveKind.ALL_GATHER:
+        case CollectiveKind.ALL_GATHER | CollectiveKind.COLLECTIVE_BROADCAST | CollectiveKind.COLLECTIVE_REDUCE:
             return CollectiveTime(gather(result_bytes), latency)
         case CollectiveKind.REDUCE_SCATTER:
             return CollectiveTime(gather(result_bytes * inside * pods), latency)
@@ -322,7 +323,7 @@ def switch_time(kind: CollectiveKind, result_bytes: float, group: SwitchGroup, s
         return max(global_bytes * share_inside / node, between_nodes)
 
     match kind:
-        case CollectiveKind.ALL_GATHER:
+        case CollectiveKind.ALL_GATHER | CollectiveKind.COLLECTIVE_BROADCAST | CollectiveKind.COLLECTIVE_REDUCE:
             return CollectiveTime(gather(result_bytes), latency)
         case CollectiveKind.REDUCE_SCATTER:
             return CollectiveTime(gather(result_bytes * devices), latency)

@@ -25,15 +25,7 @@ from sdy.dialects.sharded_types import tensor_bytes
 Values = frozenset[SSAValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
-    """The most bytes alive at once, and the op that runs then; None if a function has only arguments."""
-
-    bytes: int
-    op: Operation | None = None
-
-
-NOTHING = Peak(0)
+MOST_HELD = 1.1  # of what devices hold without the optimizer, unless it saves as large a factor of the price
 
 
 class BlockLives(NamedTuple):
@@ -49,7 +41,7 @@ class BlockLives(NamedTuple):
 
 def peak_bytes(local: ModuleOp) -> int:
     """Return the most bytes alive at once while the main function of a local program runs."""
-    return peak(local, bytes_of_tensor).bytes
+    return peak(local, bytes_of_tensor)
 
 
 def bytes_of_tensor(value: SSAValue) -> int:
@@ -57,8 +49,8 @@ def bytes_of_tensor(value: SSAValue) -> int:
     return tensor_bytes(value.type)
 
 
-def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int], *, is_compiled: bool = True) -> Peak:
-    """Return the peak while the main function runs, where each value has the size that `bytes_of` returns.
+def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int], *, is_compiled: bool = True) -> int:
+    """Return the most bytes alive at once in the main function, where each value has the size that `bytes_of` returns.
 
     `is_compiled`: whether a compiler fuses ops and allocates all memory before the run (`sdy.cost.allocation.buffers`).
     """
@@ -75,24 +67,23 @@ class PeakFinder:
         self._functions = functions_of(module)
         self._buffers = Buffers(module, is_compiled=is_compiled)
         self._bytes_of = bytes_of
-        self._known: dict[tuple[str, Values], Peak] = {}
-        self._of_blocks: dict[tuple[Block, Values], Peak] = {}
+        self._known: dict[tuple[str, Values], int] = {}
+        self._of_blocks: dict[tuple[Block, Values], int] = {}
         self._lives: dict[Block, BlockLives] = {}
         self._uses: dict[Block, list[MemoryUse]] = {}
         self._elsewhere: dict[tuple[Block, Values], Values] = {}
         self._sizes: dict[SSAValue, int] = {}
         self._with_results: set[Block] = set()  # whose values may be stored in the memory of results
 
-    def of_function(self, func: FuncOp, elsewhere: Values = frozenset()) -> Peak:
+    def of_function(self, func: FuncOp, elsewhere: Values = frozenset()) -> int:
         """Return the peak of a function, including its arguments, but without values that have memory elsewhere."""
         key = func.sym_name.data, elsewhere
         if key not in self._known:
-            self._known[key] = Peak(0)  # ends the recursion for a function that calls itself
-            peaks = (self.of_block(block, elsewhere) for block in func.body.blocks)
-            self._known[key] = max(peaks, key=lambda peak: peak.bytes, default=Peak(0))
+            self._known[key] = 0  # ends the recursion for a function that calls itself
+            self._known[key] = max((self.of_block(block, elsewhere) for block in func.body.blocks), default=0)
         return self._known[key]
 
-    def of_block(self, block: Block, elsewhere: Values = frozenset()) -> Peak:
+    def of_block(self, block: Block, elsewhere: Values = frozenset()) -> int:
         """Return the peak of a block, including its arguments but not the values that it reads from outside."""
         key = block, elsewhere
         found = self._of_blocks.get(key)
@@ -100,7 +91,7 @@ class PeakFinder:
             found = self._of_blocks[key] = self._compute(block, elsewhere)
         return found
 
-    def _compute(self, block: Block, elsewhere: Values) -> Peak:
+    def _compute(self, block: Block, elsewhere: Values) -> int:
         kept = elsewhere.union(self._buffers.allocated_results(block))
 
         def bytes_here(value: SSAValue) -> int:
@@ -112,11 +103,7 @@ class PeakFinder:
             uses, bytes_of = memory_uses(allocated, steps, bytes_here), bytes_here
         else:
             allocated, uses, bytes_of = self.lives(block).allocated, self.uses(block), self.bytes_of
-        found = Peak(sum(map(bytes_of, allocated)))
-        for op, use in zip(ops_in(block), uses, strict=True):
-            if use.most > found.bytes:
-                found = Peak(use.most, op if use.most == use.around else self._inside(op, kept).op)
-        return found
+        return max([sum(map(bytes_of, allocated)), *(use.most for use in uses)])
 
     def lives(self, block: Block) -> BlockLives:
         """Return the lives of the values of a block."""
@@ -170,13 +157,13 @@ class PeakFinder:
             size = self._sizes[value] = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
         return size
 
-    def _step(self, op: Operation, block: Block, inside: Peak) -> LifetimeStep[SSAValue]:
+    def _step(self, op: Operation, block: Block, inside: int) -> LifetimeStep[SSAValue]:
         buffers = self._buffers
         copies = buffers.copies(op)
         return LifetimeStep(
             buffers.reads(op, block),
             op.results,
-            inside.bytes,
+            inside,
             buffers.region_inputs(op),
             buffers.overwritten(op),
             buffers.is_fused(op),
@@ -191,13 +178,13 @@ class PeakFinder:
         """Return whether values in the regions of an op, or in the function that it calls, are stored."""
         return self._buffers.stores_inside(op)
 
-    def _inside(self, op: Operation, elsewhere: Values) -> Peak:
+    def _inside(self, op: Operation, elsewhere: Values) -> int:
         if not self._buffers.stores_inside(op):
-            return NOTHING
+            return 0
         if isinstance(op, CallOp):
             called = self._functions[op.callee.string_value()]
             return self.of_function(called, self.values_elsewhere(op, elsewhere))
-        return max(map(self.of_block, blocks_of(op)), key=lambda peak: peak.bytes, default=NOTHING)
+        return max(map(self.of_block, blocks_of(op)), default=0)
 
 
 AliveBytes = dict[SSAValue, int]
@@ -332,3 +319,11 @@ class _AliveValues:
     def _remove(self, values: Iterable[SSAValue]) -> None:
         for value in values:
             self._total -= self._alive.pop(value, 0)
+
+
+def is_worth_its_memory(price: float, peak: int, other_price: float, other_peak: int) -> bool:
+    """Return whether a program holds little more than another one, or saves as large a factor of the price.
+
+    A price is what is minimized: bytes sent, or seconds.
+    """
+    return peak <= MOST_HELD * other_peak or price * peak <= other_price * other_peak

@@ -44,7 +44,9 @@ class CollectiveKind(Enum):
     ALL_GATHER = "all-gather"
     ALL_REDUCE = "all-reduce"
     ALL_TO_ALL = "all-to-all"
+    COLLECTIVE_BROADCAST = "collective-broadcast"
     COLLECTIVE_PERMUTE = "collective-permute"
+    COLLECTIVE_REDUCE = "collective-reduce"
     REDUCE_SCATTER = "reduce-scatter"
 
 

@@ -58,7 +58,7 @@ def _with_and_without(program: Program) -> tuple[Compiled, Compiled]:
 
 
 def _peak(partitioned: Compiled) -> int:
-    return peak(partitioned.local, bytes_of_tensor, is_compiled=False).bytes
+    return peak(partitioned.local, bytes_of_tensor, is_compiled=False)
 
 
 def _bytes_without_permutes(statistics: Statistics) -> float:

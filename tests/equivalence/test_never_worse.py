@@ -14,8 +14,7 @@ from support.random_programs.products import products_program
 from support.random_programs.program import random_program
 from support.slow_cases import slow_except
 
-from sdy.compile.compiled import is_worth_its_memory
-from sdy.cost.memory import peak_bytes
+from sdy.cost.memory import is_worth_its_memory, peak_bytes
 from sdy.cost.traffic import sends_of
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.program.program import Program

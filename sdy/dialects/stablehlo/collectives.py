@@ -344,7 +344,7 @@ class CollectiveBroadcastOp(StablehloOp):
     """
 
     name = "stablehlo.collective_broadcast"
-    traits = traits_def(MovesElements())
+    traits = traits_def(CollectiveOf(CollectiveKind.COLLECTIVE_BROADCAST), MovesElements())
     inputs = var_operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -358,7 +358,7 @@ class CollectiveReduceOp(StablehloOp):
     """Reduce like `all_reduce`, but return the result only to the first device of a group, and zeros to others."""
 
     name = "stablehlo.collective_reduce"
-    traits = traits_def(RegionOnElements())
+    traits = traits_def(CollectiveOf(CollectiveKind.COLLECTIVE_REDUCE), RegionOnElements())
     operand = operand_def()
     replica_groups = prop_def(REPLICA_GROUPS)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -375,7 +375,7 @@ class CrossReplicaSumOp(StablehloOp):
     operand = operand_def()
     replica_groups = prop_def(DenseElementsAttr)
     result = result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(CollectiveOf(CollectiveKind.ALL_REDUCE), Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_types_in_group,)
 
 

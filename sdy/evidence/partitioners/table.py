@@ -62,13 +62,18 @@ def results_table(title: str, results: Mapping[str, PartitionerResult]) -> Fitte
     """Return a table with a column per result: collectives, bytes, FLOPs, memory, and whether the outputs agree."""
     found = list(results.values())
     rows = [
-        *((kind.value, *(_collectives(each, kind) for each in found)) for kind in CollectiveKind),
+        *((kind.value, *(_collectives(each, kind) for each in found)) for kind in _used_kinds(found)),
         ("bytes sent", *(_number(each, "bytes_sent") for each in found)),
         ("FLOPs of products", *(_number(each, "flops") for each in found)),
         ("peak memory in bytes", *(_number(each, "peak_bytes") for each in found)),
         ("results", *(_outputs(each) for each in found)),
     ]
     return fitted_table(title, ("", *results), rows, right=tuple(range(1, len(found) + 1)))
+
+
+def _used_kinds(results: Sequence[PartitionerResult]) -> list[CollectiveKind]:
+    used = {kind for each in results if each.statistics is not None for kind in each.statistics.collectives}
+    return [kind for kind in CollectiveKind if kind in used]
 
 
 def _collectives(result: PartitionerResult, kind: CollectiveKind) -> str:

@@ -69,7 +69,7 @@ def _estimate(module: ModuleOp, copies: Callable[[SSAValue], int], *, is_freed: 
         return bytes_of_tensor(value) * copies(value)
 
     if is_freed:
-        most = peak(module, size, is_compiled=False).bytes
+        most = peak(module, size, is_compiled=False)
     else:
         results = (result for op in pre_order(module) for result in op.results)
         most = sum(map(size, (*main_block(module).args, *results)))

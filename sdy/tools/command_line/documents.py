@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-Kind = Literal["all-gather", "all-reduce", "all-to-all", "collective-permute", "reduce-scatter"]
+Kind = Literal[
+    "all-gather", "all-reduce", "all-to-all",
+    "collective-broadcast", "collective-permute", "collective-reduce", "reduce-scatter",
+]  # fmt: skip
 AnyNumber = int | float
 
 

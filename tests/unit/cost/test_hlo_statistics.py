@@ -29,6 +29,7 @@ ENTRY %main (x: bf16[4], y: f32[4,6,6,2], k: f32[3,3,2,5]) -> bf16[8] {
   %k = f32[3,3,2,5]{3,2,1,0} parameter(2)
   %gather = bf16[8]{0} all-gather(%x.1), channel_id=2, replica_groups={{0,1},{2,3},{4,5},{6,7}}, dimensions={0}
   %both = (f32[2]{0}, pred[4]{0}) all-to-all(%u, %v), channel_id=3, replica_groups=mesh['x'=4,'y'=2] {'x':(2)2}
+  %rows = f32[16]{0} collective-broadcast(%w), channel_id=4, replica_groups={{0,1,2,3}}
   %loop = (s32[], f32[16]{0}) while(%t), condition=%c, body=%body, backend_config={"known_trip_count":{"n":"5"}}
   %image = f32[4,4,4,5]{3,2,1,0} convolution(%y, %k), window={size=3x3}, dim_labels=b01f_01io->b01f
 }
@@ -40,6 +41,7 @@ def test_collectives_by_kind() -> None:
         CollectiveKind.ALL_REDUCE: CollectiveStatistics(places=1, runs=5, bytes_sent=5 * 2 * 3 / 4 * 64),
         CollectiveKind.ALL_GATHER: CollectiveStatistics(places=1, runs=1, bytes_sent=8.0),
         CollectiveKind.ALL_TO_ALL: CollectiveStatistics(places=1, runs=1, bytes_sent=(8 + 4) / 2),
+        CollectiveKind.COLLECTIVE_BROADCAST: CollectiveStatistics(places=1, runs=1, bytes_sent=64.0),
     }
 
 

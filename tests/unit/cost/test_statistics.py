@@ -87,8 +87,30 @@ def test_bytes_follow_the_size_of_the_group_and_of_the_result() -> None:
       return %0, %1, %2, %3 : tensor<16x2xf32>, tensor<1x8xf32>, tensor<4x2xf32>, tensor<1x2xf32>
     }}
     """
-    found = {kind.value: each.bytes_sent for kind, each in statistics_of(parse_module(text)).collectives.items()}
-    assert found == {"all-gather": 96, "all-to-all": 24, "collective-permute": 32, "reduce-scatter": 24}
+    assert _bytes_by_kind(text) == {"all-gather": 96, "all-to-all": 24, "collective-permute": 32, "reduce-scatter": 24}
+
+
+def _bytes_by_kind(text: str) -> dict[str, float]:
+    return {kind.value: each.bytes_sent for kind, each in statistics_of(parse_module(text)).collectives.items()}
+
+
+@pytest.mark.parametrize(("groups", "passed_on"), [(GROUPS, 32), ("dense<[[0], [1]]> : tensor<2x1xi64>", 0)])
+def test_each_device_passes_on_what_is_broadcast_or_reduced_to_one(groups: str, passed_on: int) -> None:
+    text = f"""
+    func.func @main(%arg0: tensor<4x2xf32>) -> tensor<4x2xf32> {{
+      %0 = "stablehlo.collective_broadcast"(%arg0) <{{replica_groups = {groups}}}>
+        : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      %1 = "stablehlo.collective_reduce"(%0) <{{replica_groups = {groups}}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %2 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }}) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      %3 = "stablehlo.cross-replica-sum"(%1) <{{replica_groups = {groups}}}> : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      return %3 : tensor<4x2xf32>
+    }}
+    """
+    kinds = {"collective-broadcast": passed_on, "collective-reduce": passed_on, "all-reduce": 1.5 * passed_on}
+    assert _bytes_by_kind(text) == kinds
 
 
 def test_flops_of_products_and_convolutions() -> None:

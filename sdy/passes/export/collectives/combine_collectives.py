@@ -96,7 +96,7 @@ class _Combiner:
         program = BlockOps(lives.allocated, lives.steps, needs, self._peaks.bytes_of)
         most_alive = self._most_alive.get(block)
         if most_alive is None:  # not called
-            most_alive = self._peaks.of_block(block).bytes
+            most_alive = self._peaks.of_block(block)
         candidates = [
             Candidate(index, self._kind(op), sum(map(bytes_of_tensor, op.results)))
             for index, op in enumerate(ops)

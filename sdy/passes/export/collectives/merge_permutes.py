@@ -53,7 +53,7 @@ class FreeMemory:
     """The memory that is free at each op of a block: up to the peak of the block, and a little more."""
 
     def __init__(self, block: Block, peaks: PeakFinder) -> None:
-        peak = peaks.of_block(block).bytes
+        peak = peaks.of_block(block)
         peak += peak // _GROWTH
         self._free = [peak - use.most for use in peaks.uses(block)]
         self._position = {op: number for number, op in enumerate(block.ops)}

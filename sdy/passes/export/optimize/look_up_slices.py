@@ -43,7 +43,7 @@ from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.model.sharding import UNSHARDED
+from sdy.model.sharding import UNSHARDED, TensorSharding
 from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, sliced
@@ -132,7 +132,8 @@ def _is_changed_by(loop: WhileOp, value: SSAValue) -> bool:
 def _look_up(op: Slice, dim: int, shards: int) -> None:
     """Replace a slice of a dim in `shards` shards by one along its other dims, and lookups."""
     emit = Emitter(op, Style())
-    operand, count = _sliced_along(emit, op, op.operand, {dim}), shape_of(op.result)[dim]
+    operand = _sliced_along(emit, op, op.operand, {dim}, sharding_of(op.operand))
+    count = shape_of(op.result)[dim]
     if isinstance(op, DynamicSliceOp):
         found = _element(emit, operand, dim, emit.reshape(op.start_indices[dim], [1]))
     elif count == 1:
@@ -158,15 +159,17 @@ def _slice_in_steps(op: Slice, dims: Sequence[int], shardings: ValueShardings) -
     uneven = [dim for dim in dims if kept[dim] % counts[dim]]
     emit, value = Emitter(op, Style()), op.operand
     for whole in (dims, uneven) if uneven else (dims,):
-        value = _sliced_along(emit, op, value, whole)
+        value = _sliced_along(emit, op, value, whole, sharding_of(op.operand))
     if value is not op.operand:
-        replace_uses(op.result, annotated(_sliced_along(emit, op, value), sharding_of(op.result)))
+        replace_uses(op.result, _sliced_along(emit, op, value, (), sharding_of(op.result)))
         erase(op)
 
 
-def _sliced_along(emit: Emitter, op: Slice, operand: SSAValue, whole: Collection[int] = ()) -> SSAValue:
+def _sliced_along(
+    emit: Emitter, op: Slice, operand: SSAValue, whole: Collection[int], sharding: TensorSharding | None
+) -> SSAValue:
     """Return the elements of `operand` that a slice takes along all dims but those in `whole`, or sliced already."""
-    sizes, kept, sharding = shape_of(operand), shape_of(op.result), sharding_of(operand)
+    sizes, kept = shape_of(operand), shape_of(op.result)
     wide = [sizes[dim] if dim in whole else size for dim, size in enumerate(kept)]
     if wide == list(sizes):
         return operand

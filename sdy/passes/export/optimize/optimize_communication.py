@@ -7,8 +7,8 @@
             %4 = stablehlo.add %1, %3
 
 The rewrites and their switches are described in `sdy.partitioner.layout_search.transfer`. Arguments and results of the
-main function keep their shardings, no device computes more of a dot or a convolution than before, and values are
-gathered again if memory would grow. A module with several meshes, or with partial values, is left unchanged.
+main function keep their shardings, no device computes more of a dot or a convolution than before, and what devices hold
+more is worth the bytes that it saves. A module with several meshes, or with partial values, is left unchanged.
 Requires and ensures: full explicit reshards.
 """
 
@@ -16,18 +16,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.cost.memory import MOST_HELD, is_worth_its_memory, peak
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.ir.context import emit
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.collectives import AllReduceOp
+from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sharded_types import local_type, tensor_bytes
+from sdy.dialects.shardings import sharding_of
+from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_digits import NumberedDigits
+from sdy.model.mesh_table import resolve_mesh
+from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import MAX_DIGITS
 from sdy.partitioner.layout_search.moves import EPSILON
 from sdy.partitioner.layout_search.search import Saving, search
@@ -35,27 +45,33 @@ from sdy.partitioner.layout_search.state import MemoryBudget, SearchState, Sent,
 from sdy.partitioner.layout_search.transfer import Patterns
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph, UnsupportedShardingError
-from sdy.passes.export.optimize.gather_again import Relief, gather_again, local_peak
 from sdy.passes.export.optimize.write_layouts import Writer
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
-MAX_MEMORY = 1.05  # relative to the peak before, if it can be reached
-MAX_PEAK = 1.1  # relative to the peak before
+MAX_MEMORY = 1.05  # of the peak before, for the operands and results of one op
 HELD_BYTE_COSTS = (1e-4, 0.01, 0.03, 0.1, 0.3, 1.0)  # bytes sent per byte held, in turn until the memory suffices
 
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """A rewritten module: the bytes that the search counts as sent, what gathers are repeated, and the remarks."""
+    """A rewritten module: the bytes that the search counts as sent, and as saved, the peak, and the remarks.
+
+    `is_cheaper`: with the fixed costs of collectives, as the search minimizes it.
+    """
 
     sent: float
-    relief: Relief
-    savings: list[Saving]
+    saved: float
+    is_cheaper: bool
+    peak: int
     remarks: list[Diagnostic]
 
-    def is_within(self, peak: float) -> bool:
-        """Return whether no device holds more than `peak` bytes, and none sends more than before."""
-        return self.relief.peak_bytes <= peak and self.relief.sent <= _bytes_saved(self.savings) + EPSILON
+    def is_worth_its_memory(self, peak: int) -> bool:
+        """Return whether it saves enough bytes for what a device holds more than `peak` bytes."""
+        return self.is_cheaper and is_worth_its_memory(self.sent, self.peak, self.sent + self.saved, peak)
+
+    def price(self, peak: int) -> float:
+        """Return the product of the bytes sent and held; a little more than `peak` bytes cost nothing."""
+        return self.sent * max(self.peak, MOST_HELD * peak)
 
 
 @dataclass(frozen=True)
@@ -75,46 +91,34 @@ class OptimizeCommunicationPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Search, starting from the current shardings, and rewrite the module.
 
-        If the result exceeds the memory limit, or sends more than before, since values are gathered again, the search
-        is repeated with higher and higher costs of the bytes that devices hold until a result is within the limit, and
-        once without changing the shardings of ops. The result within the limit that sends less is kept; if
-        there is none, the module stays unchanged except that equal reshards are shared.
+        If devices hold more than a little more than before, the search is repeated without changing the shardings of
+        ops, and with higher and higher costs of the bytes that they hold until they do not. Of the results that are
+        worth their memory, that with the least product of bytes sent and held is kept; if there is none, the module
+        stays unchanged except that equal reshards are shared.
         """
         share_equal_reshards(op)
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
         if len(meshes) != 1:
             return
         ((name, mesh),) = meshes.items()
-        original = copy_with_regions(op)
-        peak = local_peak(op)
-        found = self._rewrite(op, name, mesh, MemoryBudget(MAX_MEMORY * peak, HELD_BYTE_COSTS[0]))
-        if found is None:
-            return
-        if not found.is_within(MAX_PEAK * peak):
-            found = self._least_within(peak, op, original, name, mesh)
-        for remark in () if found is None else found.remarks:
-            emit(ctx, remark)
-
-    def _least_within(
-        self, peak: int, module: ModuleOp, original: ModuleOp, name: str, mesh: Mesh
-    ) -> _Rewritten | None:
-        """Rewrite a module in the ways that `apply` describes, and keep the best result, or the original.
-
-        `peak` has the peak bytes of the original.
-        """
-        kept, rewritten = original, None
-        in_place = replace(self, recut=False)
-        for attempt, cost in (*((self, cost) for cost in HELD_BYTE_COSTS[1:]), (in_place, HELD_BYTE_COSTS[0])):
-            if attempt is self and rewritten is not None:
-                continue  # bytes held cost more than in that result, so the search would send more to hold fewer
-            _restore(module, original)
-            found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * peak, cost))
-            if found is None or not found.is_within(MAX_PEAK * peak):
-                continue
-            if rewritten is None or found.sent < rewritten.sent:
-                kept, rewritten = copy_with_regions(module), found
-        _restore(module, kept)
-        return rewritten
+        held = _local_peak(op)
+        best, kept = None, op
+        first, *others = ((self, cost) for cost in HELD_BYTE_COSTS)
+        in_place = replace(self, recut=False), HELD_BYTE_COSTS[0]
+        for attempt, cost in (first, in_place, *others):
+            module = copy_with_regions(op)
+            found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * held, cost))
+            if found is None:
+                return
+            if found.is_worth_its_memory(held) and (best is None or found.price(held) < best.price(held)):
+                best, kept = found, module
+            if attempt is self and found.peak <= MOST_HELD * held:
+                break
+        if best is not None:
+            op.detach_region(op.body)
+            op.add_region(kept.detach_region(kept.body))
+            for remark in best.remarks:
+                emit(ctx, remark)
 
     def _rewrite(self, module: ModuleOp, name: str, mesh: Mesh, memory: MemoryBudget) -> _Rewritten | None:
         """Search once and rewrite the module; None if the search does not support it."""
@@ -123,14 +127,15 @@ class OptimizeCommunicationPass(ModulePass):
             return None
         state = self._state(read, memory)
         savings = search(state)
-        if _bytes_saved(savings) < -EPSILON:  # fewer collectives would send more bytes in all
+        if _in_all(savings).bytes < -EPSILON:  # fewer collectives would send more bytes
             read = GraphReader(module, read.digits).read()
             state = SearchState(read.graph, read.digits, self._patterns(), memory)
             savings = search(state)
         remarks = [_remark(read, saving) for saving in savings]  # before the ops that they name change
         Writer(read, state, name).write()
-        relief = gather_again(module, memory.max_held_bytes)
-        return _Rewritten(sum(state.costs) + relief.sent, relief, savings, remarks)
+        sent, saved = state.sent(range(len(state.costs))).bytes, _in_all(savings)
+        is_cheaper = saved.bytes + saved.collectives * state.patterns.step_bytes > -EPSILON
+        return _Rewritten(sent, saved.bytes, is_cheaper, _local_peak(module), remarks)
 
     def _state(self, read: ModuleGraph, memory: MemoryBudget) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
@@ -142,14 +147,36 @@ class OptimizeCommunicationPass(ModulePass):
         return Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse, step_bytes)
 
 
-def _bytes_saved(savings: Sequence[Saving]) -> float:
-    return sum(each.saved.bytes for each in savings)
+def _local_peak(module: ModuleOp) -> int:
+    """Return the peak bytes of one device, for a module on global tensors."""
+    meshes = meshes_of(module)
+
+    @cache
+    def shard_bytes(value_type: Attribute, sharding: TensorSharding | None) -> int:
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
+        if sharding is None or mesh is None:
+            return tensor_bytes(value_type)
+        shard = local_type(value_type, sharding, mesh)
+        return 0 if shard is None else tensor_bytes(shard)
+
+    def bytes_of(value: SSAValue) -> int:
+        """Return the bytes of one shard of a value; 0 for a sum of which the next reshard keeps a part."""
+        size = shard_bytes(value.type, sharding_of(value))
+        reduction = value.owner
+        use = value.get_user_of_unique_use() if isinstance(reduction, AllReduceOp) else None
+        if not isinstance(reduction, AllReduceOp) or not isinstance(use, ReshardOp):
+            return size
+        mesh = resolve_mesh(reduction.out_sharding.data.mesh, meshes)
+        assert mesh is not None  # verified
+        parts = sharded_size(reduction.reduction_axes.data, mesh)
+        is_scattered = shard_bytes(use.result.type, sharding_of(use.result)) * parts == size
+        return 0 if is_scattered else size
+
+    return peak(module, bytes_of, is_compiled=False)
 
 
-def _restore(module: ModuleOp, original: ModuleOp) -> None:
-    """Replace the ops of a module by those of `original`."""
-    module.detach_region(module.body)
-    module.add_region(copy_with_regions(original).detach_region(0))
+def _in_all(savings: Sequence[Saving]) -> Sent:
+    return Sent(sum(each.saved.bytes for each in savings), sum(each.saved.collectives for each in savings))
 
 
 def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:

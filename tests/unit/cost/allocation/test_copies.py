@@ -16,7 +16,7 @@ def cubes(*lines: str, argument: str = CUBE, result: str = CUBE, is_compiled: bo
     head = f"func.func @main(%a: {argument}) -> {result} {{"
     module = parse_module("\n".join([head, *lines, f"return %r : {result}", "}"]))
     assert max(memory_curve(module)) == peak_bytes(module) == sum(values_at_peak(module).values.values())
-    return peak(module, bytes_of_tensor, is_compiled=is_compiled).bytes / BYTES
+    return peak(module, bytes_of_tensor, is_compiled=is_compiled) / BYTES
 
 
 def product(lhs: str, lhs_dims: tuple[int, int], rhs: str, rhs_dims: tuple[int, int]) -> str:

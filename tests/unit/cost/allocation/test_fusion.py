@@ -28,7 +28,7 @@ def matrices(*lines: str, returned: str = "", is_compiled: bool = True) -> int:
     result_type = ROW if returned else "tensor<f32>"
     module = parse_module("\n".join([f"func.func @main(%a: {ROW}) -> {result_type} {{", *lines, end, "}"]))
     assert max(memory_curve(module)) == peak_bytes(module) == sum(values_at_peak(module).values.values())
-    return peak(module, bytes_of_tensor, is_compiled=is_compiled).bytes // BYTES
+    return peak(module, bytes_of_tensor, is_compiled=is_compiled) // BYTES
 
 
 @pytest.mark.parametrize(("is_compiled", "count"), [(True, 2), (False, 4)])

@@ -35,6 +35,17 @@ func.func @in_steps(%a: tensor<8x16x8xf32> {sdy.sharding = #sdy.sharding<@n, [{"
   return %0 : tensor<5x8x2xf32>
 }
 
+// A result without a sharding gets none: the axes of the operand would not divide its single element.
+// CHECK-LABEL: func.func @unsharded_result
+// CHECK-NEXT: %0 = stablehlo.dynamic_slice {{.*}}, sizes = [2, 1] {sdy.sharding = #sdy.sharding_per_value<[<@m2, [{"x"}, {}]>]>}
+// CHECK-NEXT: %1 = stablehlo.dynamic_slice {{.*}}, sizes = [1, 1] : (tensor<2x1xf32>
+sdy.mesh @m2 = <["x"=2]>
+func.func @unsharded_result(
+    %a: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@m2, [{"x"}, {}]>}, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1x1xf32> {
+  %0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [1, 1] : (tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+  return %0 : tensor<1x1xf32>
+}
+
 // Slices that take steps, or are to be sharded, stay.
 // CHECK-LABEL: func.func @unchanged
 // CHECK-NEXT: stablehlo.slice
