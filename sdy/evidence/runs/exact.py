@@ -26,7 +26,7 @@ from sdy.evidence.runs.lockstep import Lockstep
 from sdy.evidence.runs.parting import DeviceValues, ProgramValues, Suspect, parting_at, suspects
 from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.devices.shards import check_equal_copies, unshard
+from sdy.interpreter.devices.shards import copies_problem, unshard
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.ops.custom_calls import is_opaque, key_of_call
@@ -125,10 +125,9 @@ def compared(
     index: int, result: DeviceArray, placement: TensorPlacement, expected: Array, field: Field
 ) -> OutputComparison:
     """Compare a result of all devices, whose copies must be equal too."""
-    try:
-        check_equal_copies(result, placement, index)
-    except SdyError as error:
-        return OutputComparison(index, agrees=False, problem=error.diagnostics[0].message)
+    problem = copies_problem(result, placement, index)
+    if problem:
+        return OutputComparison(index, agrees=False, problem=problem)
     actual = unshard(result, placement.sharding, placement.mesh, placement.shape, field)
     return compare_exactly(index, actual, expected, field)
 

@@ -22,8 +22,9 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.both_programs import BothPrograms
-from sdy.evidence.runs.comparison import VerifiedRound, found_difference
+from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, found_difference
 from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, dtype_of, is_bool, is_complex, is_float
+from sdy.interpreter.devices.shards import copies_problem, unshard
 
 Random = np.random.Generator
 Bools = NDArray[np.bool_]
@@ -44,15 +45,23 @@ def special_rounds(program: Compiled[Any], seed: int) -> Iterator[VerifiedRound]
     runs, change = BothPrograms(program), _change(program.written)
     for name, inputs in special_inputs(program.written, seed):
         expected = runs.on_one_device(inputs)
-        actual = program.global_results(runs.on_devices(inputs))
+        held = list(zip(runs.on_devices(inputs), program.boundary.results, strict=True))
+        actual = [unshard(result, place.sharding, place.mesh, place.shape) for result, place in held]
         kinds = [_differs_in_kind(*pair) for pair in zip(actual, expected, strict=True)]
         if any(each.any() for each in kinds):
             varied = [runs.on_one_device(_changed(inputs, change, [seed, run])) for run in range(CHANGED_RUNS)]
             for place, (differs, result) in enumerate(zip(kinds, expected, strict=True)):
                 for other in varied:
                     differs &= ~_differs_in_kind(other[place], result)
-        columns = zip(actual, expected, kinds, strict=True)
-        yield VerifiedRound(name, tuple(found_difference(place, *column) for place, column in enumerate(columns)))
+        problems = [copies_problem(*each, index) for index, each in enumerate(held)]
+        columns = enumerate(zip(actual, expected, kinds, strict=True))
+        found = (
+            OutputComparison(index, agrees=False, problem=problems[index])
+            if problems[index]
+            else found_difference(index, *column)
+            for index, column in columns
+        )
+        yield VerifiedRound(name, tuple(found))
 
 
 def _differs_in_kind(actual: Array, expected: Array) -> Bools:
