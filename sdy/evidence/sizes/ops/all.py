@@ -7,12 +7,9 @@ from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.control import MapOp
 from sdy.dialects.stablehlo.linalg import BatchNormGradOp, BatchNormInferenceOp, BatchNormTrainingOp
 from sdy.evidence.sizes.ops import (
-    calls,
     collectives,
     control,
     elementwise,
-    gather_scatter,
-    linalg,
     reduction,
     shape,
     slicing,
@@ -25,11 +22,8 @@ TABLE = OpTable[None, [Ties]](
     reduction.TABLE,
     shape.TABLE,
     slicing.TABLE,
-    gather_scatter.TABLE,
     window.TABLE,
-    linalg.TABLE,
     control.TABLE,
-    calls.TABLE,
     collectives.TABLE,
 )
 # Elementwise ops without an entry are tied so, too.
