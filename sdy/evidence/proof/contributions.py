@@ -15,7 +15,6 @@ from sdy.evidence.proof.relations import NotProvedError, Partial, View
 from sdy.evidence.proof.terms import Term
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})  # an element that is combined again changes nothing
-_ZEROS = {2: (b"\0\0", b"\0\x80"), 4: (b"\0" * 4, b"\0\0\0\x80"), 8: (b"\0" * 8, b"\0" * 7 + b"\x80")}
 _DTYPES = {**DTYPES, "f16": np.dtype(np.float16), "bf16": np.dtype(bfloat16)}
 
 
@@ -30,7 +29,7 @@ def is_zero(term: Term | None) -> bool:
         return False
     raw = term.attributes
     assert isinstance(raw, bytes)
-    return not any(raw) or (is_float(term.element) and raw in _ZEROS[len(raw)])
+    return not any(raw) or (is_float(term.element) and not np.frombuffer(raw, _DTYPES[term.element])[0])
 
 
 def is_neutral(term: Term | None, kind: str) -> bool:

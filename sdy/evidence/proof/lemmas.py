@@ -13,7 +13,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.evidence.proof import control
-from sdy.evidence.proof.collectives.lemmas import COLLECTIVES
+from sdy.evidence.proof.collectives import COLLECTIVES
 from sdy.evidence.proof.factors import (
     along,
     attributes_of,
@@ -28,7 +28,6 @@ from sdy.evidence.proof.factors import (
 )
 from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
 from sdy.evidence.proof.offsets import clamped
-from sdy.evidence.proof.op_sets import UNCHANGED
 from sdy.evidence.proof.relations import (
     Known,
     NotProvedError,
@@ -48,7 +47,7 @@ from sdy.evidence.proof.structured import (
     window_reduction,
 )
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
-from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
+from sdy.evidence.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:

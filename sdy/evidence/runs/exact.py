@@ -19,12 +19,11 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp, names_of_call
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
-from sdy.evidence.runs.both_programs import BothPrograms
+from sdy.evidence.runs.both_programs import BothPrograms, Watch, unwatched
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly
 from sdy.evidence.runs.draws import MOST_DRAWS, Draw, Draws
 from sdy.evidence.runs.lockstep import Lockstep, RunValues
 from sdy.evidence.runs.parting import KnownNumbers, Suspect, parting_at, suspects
-from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.shards import copies_problem, unshard
 from sdy.interpreter.devices.values import DeviceArray

@@ -16,6 +16,7 @@ from sdy.dialects.sdy.ops import MeshOp, ShardingGroupOp
 from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp, CustomCallOp, is_identity_call
+from sdy.dialects.stablehlo.collectives import PartitionIdOp, ReplicaIdOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, ReturnOp, WhileOp
 from sdy.evidence.sizes.ties import Ties
 
@@ -49,9 +50,9 @@ def _manual_computation(op: ManualComputationOp, ties: Ties) -> None:
         ties.values.same(outer, inner)
 
 
-@TABLE.of(ReturnOp, SdyReturnOp, FuncReturnOp, MeshOp, ShardingGroupOp)
+@TABLE.of(ReturnOp, SdyReturnOp, FuncReturnOp, MeshOp, ShardingGroupOp, PartitionIdOp, ReplicaIdOp)
 def _nothing(op: Operation, ties: Ties) -> None:
-    """The op around a terminator ties its operands."""
+    """Tie nothing: the op around a terminator ties its operands, and the number of a device has no dims."""
 
 
 def returned(region: Region) -> Sequence[SSAValue]:
@@ -59,23 +60,15 @@ def returned(region: Region) -> Sequence[SSAValue]:
     return terminator_of(region).operands
 
 
-@TABLE.of(CallOp)
-def _call(op: CallOp, ties: Ties) -> None:
-    _tie_call(ties, op, op.callee.string_value(), op.arguments, op.res)
-
-
-@TABLE.of(CompositeOp)
-def _composite(op: CompositeOp, ties: Ties) -> None:
-    _tie_call(ties, op, op.decomposition.string_value(), op.inputs, op.result)
-
-
-def _tie_call(ties: Ties, op: Operation, name: str, arguments: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+@TABLE.of(CallOp, CompositeOp)
+def _call(op: CallOp | CompositeOp, ties: Ties) -> None:
+    name = (op.callee if isinstance(op, CallOp) else op.decomposition).string_value()
     func = ties.functions.get(name)
     if func is None or not func.body.blocks:
         message = f"a program that calls @{name}, which has no body, cannot be reduced"
         raise SdyError(Diagnostic("SDY-X152", message, span_of(op)))
-    ties.all_same(arguments, func.body.block.args)
-    ties.all_same(results, returned(func.body))
+    ties.all_same(op.operands, func.body.block.args)
+    ties.all_same(op.results, returned(func.body))
 
 
 @TABLE.of(CustomCallOp)
