@@ -28,11 +28,7 @@ from sdy.evidence.proof.factors import (
 )
 from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
 from sdy.evidence.proof.offsets import clamped
-from sdy.evidence.proof.relations import (
-    Known,
-    NotProvedError,
-    Relation,
-)
+from sdy.evidence.proof.relations import Known, NotProvedError, Relation
 from sdy.evidence.proof.reshapes import cleaned, reshaped
 from sdy.evidence.proof.structured import (
     BY_ROWS,

@@ -25,15 +25,7 @@ from sdy.evidence.proof.factors import (
 )
 from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import plus
-from sdy.evidence.proof.relations import (
-    FREE,
-    Known,
-    NotProvedError,
-    Relation,
-    Unknown,
-    View,
-    dim_of,
-)
+from sdy.evidence.proof.relations import FREE, Known, NotProvedError, Relation, Unknown, View, dim_of
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
 
 

@@ -19,13 +19,7 @@ from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 from sdy.evidence.proof.known import as_known, element_type, whole
-from sdy.evidence.proof.relations import (
-    Known,
-    NotProvedError,
-    Relation,
-    Unknown,
-    View,
-)
+from sdy.evidence.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.evidence.proof.terms import NAMED, Shape, Term, TermTable
 
 PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {

@@ -6,15 +6,7 @@ from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.control import MapOp
 from sdy.dialects.stablehlo.linalg import BatchNormGradOp, BatchNormInferenceOp, BatchNormTrainingOp
-from sdy.evidence.sizes.ops import (
-    collectives,
-    control,
-    elementwise,
-    reduction,
-    shape,
-    slicing,
-    window,
-)
+from sdy.evidence.sizes.ops import collectives, control, elementwise, reduction, shape, slicing, window
 from sdy.evidence.sizes.ties import Ties, by_rule
 
 TABLE = OpTable[None, [Ties]](
