@@ -22,6 +22,7 @@ OWN_BODY = "the body of the op"
 Slices = NDArray[np.int64]  # per element of an operand, in row-major order, the slice that it is in
 
 
+# The ways to combine partial results that are tried, by name.
 COMBINATIONS: dict[str, type[Operation]] = {
     "sum": AddOp,
     "product": MultiplyOp,
@@ -32,6 +33,7 @@ COMBINATIONS: dict[str, type[Operation]] = {
 }
 
 
+@np.errstate(all="ignore")
 def combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str | None:
     """Return how partial results combine to the results of the op; None if no way was found.
 
@@ -40,11 +42,6 @@ def combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str |
     the operand that a scatter adds to. Partial results of ops other than `reduce` and `scatter` are always added.
     Raises: SdyError if the op cannot be run.
     """
-    with np.errstate(all="ignore"):
-        return _combination_of(op, slices, count)
-
-
-def _combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str | None:
     random = np.random.default_rng(0)
     rounds = [op.drawn(random, round_) for round_ in range(ROUNDS)]
     has_body = isinstance(op.op, ReduceOp | ScatterOp)

@@ -9,6 +9,7 @@ order, so a sum that overflows may differ even in a correct program.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.both_programs import BothPrograms
-from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, found_difference
+from sdy.evidence.runs.comparison import VerifiedRound, found_difference
 from sdy.evidence.runs.draws import limits_of
 from sdy.interpreter.arrays.element_types import Array, compute_dtype, dtype_of, is_bool, is_complex, is_float
 from sdy.interpreter.devices.shards import copies_problem, unshard
@@ -56,14 +57,10 @@ def special_rounds(program: Compiled[Any], seed: int) -> Iterator[VerifiedRound]
             for place, (differs, result) in enumerate(zip(kinds, expected, strict=True)):
                 for other in varied:
                     differs &= ~_differs_in_kind(other[place], result)
-        problems = [copies_problem(*each, index) for index, each in enumerate(held)]
-        columns = enumerate(zip(actual, expected, kinds, strict=True))
-        found = (
-            OutputComparison(index, agrees=False, problem=problems[index])
-            if problems[index]
-            else found_difference(index, *column)
-            for index, column in columns
-        )
+        found = [found_difference(index, *each) for index, each in enumerate(zip(actual, expected, kinds, strict=True))]
+        for index, each in enumerate(held):
+            if problem := copies_problem(*each, index):
+                found[index] = replace(found[index], agrees=False, problem=problem)
         yield VerifiedRound(name, tuple(found))
 
 

@@ -183,11 +183,7 @@ def hidden_text(rounds: Sequence[VerifiedRound]) -> str:
 
 
 def compare_runs(
-    program: Compiled[Any],
-    inputs: Sequence[Array],
-    given: Sequence[Array] | None = None,
-    *,
-    watch: Watch = unwatched,
+    program: Compiled[Any], inputs: Sequence[Array], given: Sequence[Array] | None = None, *, watch: Watch = unwatched
 ) -> list[OutputComparison]:
     """Run a program in floats on one device and on all, and compare the results, or those of all devices with `given`.
 

@@ -10,13 +10,7 @@ from sdy.evidence.sizes.ops import collectives, control, elementwise, reduction,
 from sdy.evidence.sizes.ties import Ties, by_rule
 
 TABLE = OpTable[None, [Ties]](
-    elementwise.TABLE,
-    reduction.TABLE,
-    shape.TABLE,
-    slicing.TABLE,
-    window.TABLE,
-    control.TABLE,
-    collectives.TABLE,
+    elementwise.TABLE, reduction.TABLE, shape.TABLE, slicing.TABLE, window.TABLE, control.TABLE, collectives.TABLE
 )
 # Elementwise ops without an entry are tied so, too.
 TABLE.of(MapOp, DotOp, DotGeneralOp, BatchNormTrainingOp, BatchNormInferenceOp, BatchNormGradOp)(by_rule)

@@ -34,15 +34,9 @@ def _branches(op: IfOp | CaseOp, ties: Ties) -> None:
     ties.all_same(op.result, *map(returned, op.regions))
 
 
-@TABLE.of(NamedComputationOp)
-def _named_computation(op: NamedComputationOp, ties: Ties) -> None:
-    ties.all_same(op.tensors, op.body.block.args)
-    ties.all_same(op.outputs, returned(op.body))
-
-
-@TABLE.of(ManualComputationOp)
-def _manual_computation(op: ManualComputationOp, ties: Ties) -> None:
-    """Tie each dim outside to the multiple of the dim inside that the manual axes make it."""
+@TABLE.of(ManualComputationOp, NamedComputationOp)
+def _computation(op: ManualComputationOp | NamedComputationOp, ties: Ties) -> None:
+    """Tie each dim outside to the multiple of the dim inside that the manual axes make it, if there are some."""
     inside = (*op.body.block.args, *returned(op.body))
     for outer, inner in zip((*op.tensors, *op.outputs), inside, strict=True):
         for whole, shard in zip(ties.of(outer), ties.of(inner), strict=True):
