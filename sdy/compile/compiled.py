@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from sdy.interpreter.devices.values import DeviceArray
     from sdy.interpreter.run import RunSettings
 
+_DIFFERENT_COPIES = (
+    "a manual computation returned values that do not match its out_shardings; if there is none, report a bug in sdy"
+)
 R = TypeVar("R", default="list[Array]")
 
 
@@ -129,14 +132,14 @@ class Compiled(ShardedBoundary[R]):
 
         Raises: SdyError SDY-X101 if two devices hold different copies of the same result.
         """
-        from sdy.interpreter.devices.shards import check_equal_copies, unshard
+        from sdy.interpreter.devices.shards import copies_problem, unshard
 
         arrays: list[Array] = []
         for index, (result, placement) in enumerate(zip(results, self.boundary.results, strict=True)):
-            try:
-                check_equal_copies(result, placement, index)
-            except SdyError as error:
-                raise located(error, main_function(self.folded)) from error
+            problem = copies_problem(result, placement, index)
+            if problem:
+                error = SdyError(Diagnostic("SDY-X101", problem, hint=_DIFFERENT_COPIES))
+                raise located(error, main_function(self.folded))
             arrays.append(unshard(result, placement.sharding, placement.mesh, placement.shape))
         return arrays
 

@@ -6,8 +6,7 @@ A loop whose trip count is not known statically counts as one trip. All branches
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterator
 from math import ceil
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.ir.symbols import functions_of, main_function, recursion_error
+from sdy.dialects.ir.symbols import callers_first, functions_of, main_function, recursion_error
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
@@ -92,20 +91,12 @@ def execution_counts(module: ModuleOp) -> Counter[Operation]:
             if isinstance(op, CallOp):
                 callers[functions[op.callee.string_value()]].append(func)
     runs, counts = Counter({main_function(module): 1}), Counter[Operation]()
-    for func in _callers_first(callers):
+    for func in callers_first(callers):
         for op, times in inside[func]:
             counts[op] = times * runs[func]
             if isinstance(op, CallOp):
                 runs[functions[op.callee.string_value()]] += counts[op]
     return counts
-
-
-def _callers_first(callers: Mapping[FuncOp, Sequence[FuncOp]]) -> list[FuncOp]:
-    try:
-        return list(TopologicalSorter(callers).static_order())
-    except CycleError as error:
-        cycle: list[FuncOp] = error.args[1]
-        raise recursion_error(cycle[0], [func.sym_name.data for func in cycle]) from None
 
 
 def _executions_inside(op: Operation) -> Iterator[Execution]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import functions_of, main_function, recursion_error
+from sdy.dialects.ir.symbols import callers_first, functions_of, main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.sharded_types import static_shape
@@ -73,23 +73,12 @@ def _check_shape(main: Operation, what: str, shape: tuple[int, ...] | None, plac
 
 def _check_recursion(local: ModuleOp) -> None:
     functions = functions_of(local)
-    calls = {
-        name: [call.callee.string_value() for call in func.walk() if isinstance(call, CallOp)]
-        for name, func in functions.items()
-    }
-    done: set[str] = set()
-    for start in functions:
-        chain, pending = [start], [iter(calls[start])]
-        while pending:
-            callee = next(pending[-1], None)
-            if callee is None:
-                done.add(chain.pop())
-                pending.pop()
-            elif callee in chain:
-                raise recursion_error(functions[callee], [*chain[chain.index(callee) :], callee])
-            elif callee in functions and callee not in done:
-                chain.append(callee)
-                pending.append(iter(calls[callee]))
+    callers: dict[FuncOp, list[FuncOp]] = {func: [] for func in functions.values()}
+    for caller in functions.values():
+        for op in caller.walk():
+            if isinstance(op, CallOp) and op.callee.string_value() in functions:
+                callers[functions[op.callee.string_value()]].append(caller)
+    callers_first(callers)
 
 
 def _check_devices(local: ModuleOp, mesh: Mesh) -> None:

@@ -18,6 +18,7 @@ from sdy.compile.propagated import ONE_DEVICE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
 from sdy.evidence.proof.outcome import Proof
+from sdy.evidence.runs.both_programs import Watch, unwatched
 from sdy.evidence.runs.reduced import verify_reduced
 from sdy.evidence.runs.run_estimate import (
     RunEstimate,
@@ -27,7 +28,6 @@ from sdy.evidence.runs.run_estimate import (
     is_within_budget,
 )
 from sdy.evidence.runs.verification import Verification, verify_sizes_as_they_are
-from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.evidence.whole_proof import prove
 from sdy.interpreter.arrays.element_types import Array
 from sdy.model.devices.boxes import Box, is_within, volume

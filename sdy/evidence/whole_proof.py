@@ -12,9 +12,9 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.evidence.borders import Borders
 from sdy.evidence.proof.outcome import Proof
 from sdy.evidence.proof.prove import Lemmas, prove_by_lemmas
+from sdy.evidence.runs.both_programs import Watch, unwatched
 from sdy.evidence.runs.reduced import check_budget, verified, verify_reduced
 from sdy.evidence.runs.verification import Verdict, Verification, chance_text
-from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.evidence.sizes.reduce_sizes import reduce_sizes
 
 

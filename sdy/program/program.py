@@ -117,7 +117,7 @@ class Program(WrittenProgram[R]):
         of the result is the same function, differs, or not decided: then, floats agree within rounding.
         Raises: SdyError if arguments or expected results do not match the program; SDY-X150 if memory is insufficient.
         """
-        from sdy.evidence.runs.verified_call import VerifiedCall, compare_call
+        from sdy.evidence.runs.reduced import VerifiedCall, compare_call
         from sdy.interpreter.failure import out_of_memory
 
         require_type(seed, int, "Program.verify: seed")

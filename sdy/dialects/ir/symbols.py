@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -69,6 +70,15 @@ def calls_by_callee(module: ModuleOp) -> dict[str, list[CallOp]]:
                     if inner.regions:
                         pending.append(inner)
     return found
+
+
+def callers_first(callers: Mapping[FuncOp, Sequence[FuncOp]]) -> list[FuncOp]:
+    """Return functions, each after those that call it. Raises: SdyError SDY-T115 if a function calls itself."""
+    try:
+        return list(TopologicalSorter(callers).static_order())
+    except CycleError as error:
+        cycle: list[FuncOp] = error.args[1]
+        raise recursion_error(cycle[0], [func.sym_name.data for func in cycle]) from None
 
 
 def recursion_error(func: FuncOp, chain: Sequence[str]) -> SdyError:

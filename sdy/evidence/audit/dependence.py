@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sdy.evidence.audit.draws import with_each_element_changed
-from sdy.evidence.audit.one_op import Bools, OneOp
+from sdy.evidence.audit.one_op import Bools, OneOp, with_each_element_changed
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.field_types import equal_elements
 

@@ -22,20 +22,58 @@ from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.shape import ConstantOp
-from sdy.evidence.audit.draws import draw_all
 from sdy.evidence.runs.comparison import compare, compare_exactly
-from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_complex, is_float
+from sdy.evidence.runs.draws import SMALL, random_numbers
+from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float, is_signed
 from sdy.interpreter.arrays.field_types import is_field, of_parts
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.grid import grid_of
 from sdy.interpreter.executor import Executor
 from sdy.interpreter.field.folds import FieldFold
-from sdy.interpreter.field.numbers import field_of_draw
+from sdy.interpreter.field.numbers import Field, field_of_draw
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import KernelContext
 from sdy.interpreter.ops.reduction import FOLDS, AnyFold
 from sdy.model.shape import StaticShape
 from sdy.passes.rewriting.field_types import computes_floats, with_field_types
+
+LARGEST_INTEGER = 4  # small enough to be an index that is in range in some runs, and out of range in others
+
+
+def draw(random: np.random.Generator, shape: StaticShape, dtype: DType, field: Field | None, round_: int) -> Array:
+    """Return a random array; numbers of the field, if there is one, in place of floats.
+
+    In every other round, numbers of the field are small ones, and floats are positive.
+    """
+    if is_float(dtype) or is_complex(dtype):
+        count = 1 + is_complex(dtype)
+        if field is not None:
+            numbers = (random_numbers(random, shape, field, is_small=round_ % 2 > 0) for _ in range(count))
+            return of_parts(*numbers)
+        parts = [random.uniform(0 if round_ % 2 else -SMALL, SMALL, shape) / 16 for _ in range(count)]
+        return np.asarray(parts[0] if count == 1 else parts[0] + 1j * parts[1]).astype(dtype)
+    if is_bool(dtype):
+        return np.asarray(random.random(shape) < 0.5).astype(dtype)
+    return random.integers(-1 if is_signed(dtype) else 0, LARGEST_INTEGER, shape, endpoint=True).astype(dtype)
+
+
+def with_each_element_changed(random: np.random.Generator, array: Array, dtype: DType, field: Field | None) -> Array:
+    """Return the array itself, and a copy for each of its elements in which this element has another value.
+
+    The result has shape (elements + 1, *shape).
+    """
+    flat = array.reshape(-1)
+    copies = np.repeat(flat[None], flat.size + 1, axis=0)
+    if is_bool(dtype):
+        other: Array = np.logical_not(flat)
+    else:
+        other = draw(random, (flat.size,), dtype, field, 0)  # floats and numbers of the field are other ones
+        if not is_field(flat.dtype):
+            other = np.where(other == flat, np.add(flat, np.ones((), flat.dtype)), other).astype(flat.dtype)
+    places = np.arange(flat.size)
+    copies[places + 1, places] = other
+    return copies.reshape(flat.size + 1, *array.shape)
+
 
 FUNCTION = "audited_op"
 Bools = NDArray[np.bool_]
@@ -87,7 +125,7 @@ class OneOp:
 
     def drawn(self, random: np.random.Generator, round_: int) -> list[Array]:
         """Return random inputs; the round says of which kind."""
-        return draw_all(random, [(self.shapes[each], self.dtypes[each]) for each in self.inputs], self.field, round_)
+        return [draw(random, self.shapes[each], self.dtypes[each], self.field, round_) for each in self.inputs]
 
     def constant(self, operand: int) -> Array:
         """Return the value of an operand that is a constant, or zeros for another one."""

@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation
 
+from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.elementwise import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp
 from sdy.dialects.stablehlo.gather_scatter import ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.evidence.audit.one_op import OneOp
 from sdy.interpreter.arrays.element_types import Array, DType, dtype_of_type, is_bool, is_complex, is_float
+from sdy.partitioner.on_shards.combiners import identity_element
 
 ROUNDS = 2  # of any numbers, and of small ones
 OWN_BODY = "the body of the op"
 Slices = NDArray[np.int64]  # per element of an operand, in row-major order, the slice that it is in
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """A way to combine partial results: its name, the element that changes nothing, and the op."""
-
-    name: str
-    neutral: Callable[[DType], float]
-    combiner: type[Operation]
-
-
-def _least(dtype: DType) -> float:
-    return 0 if is_bool(dtype) else -np.inf if is_float(dtype) else int(ml_dtypes.iinfo(dtype).min)
+# The ways to combine partial results that are tried, by name.
+COMBINATIONS: dict[str, type[Operation]] = {
+    "sum": AddOp,
+    "product": MultiplyOp,
+    "max": MaximumOp,
+    "min": MinimumOp,
+    "and": AndOp,
+    "or": OrOp,
+}
 
 
-def _greatest(dtype: DType) -> float:
-    return 1 if is_bool(dtype) else np.inf if is_float(dtype) else int(ml_dtypes.iinfo(dtype).max)
-
-
-COMBINATIONS = (
-    Combination("sum", lambda _: 0, AddOp),
-    Combination("product", lambda _: 1, MultiplyOp),
-    Combination("max", _least, MaximumOp),
-    Combination("min", _greatest, MinimumOp),
-    Combination("and", lambda dtype: 1 if is_bool(dtype) else -1, AndOp),
-    Combination("or", lambda _: 0, OrOp),
-)
-
-
+@np.errstate(all="ignore")
 def combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str | None:
     """Return how partial results combine to the results of the op; None if no way was found.
 
@@ -57,20 +42,15 @@ def combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str |
     the operand that a scatter adds to. Partial results of ops other than `reduce` and `scatter` are always added.
     Raises: SdyError if the op cannot be run.
     """
-    with np.errstate(all="ignore"):
-        return _combination_of(op, slices, count)
-
-
-def _combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str | None:
     random = np.random.default_rng(0)
     rounds = [op.drawn(random, round_) for round_ in range(ROUNDS)]
     has_body = isinstance(op.op, ReduceOp | ScatterOp)
-    for combination in COMBINATIONS if has_body else COMBINATIONS[:1]:
-        if not all(_applies(combination, dtype_of_type(result.type)) for result in op.op.results):
+    for name, combiner in COMBINATIONS.items() if has_body else [("sum", AddOp)]:
+        if not all(_applies(combiner, dtype_of_type(result.type)) for result in op.op.results):
             continue
         for once in _subsets([operand for operand in op.inputs if operand not in slices]):
-            if all(_combines(op, inputs, slices, count, combination, once) for inputs in rounds):
-                return combination.name
+            if all(_combines(op, inputs, slices, count, combiner, once) for inputs in rounds):
+                return name
     if isinstance(op.op, ReduceOp) and all(_combines_by_body(op, inputs, slices, count) for inputs in rounds):
         return OWN_BODY
     return None
@@ -85,7 +65,7 @@ def _combines(
     inputs: Sequence[Array],
     slices: Mapping[int, Slices],
     count: int,
-    combination: Combination,
+    combiner: type[Operation],
     once: tuple[int, ...],
 ) -> bool:
     operands: list[Array] = []
@@ -94,15 +74,15 @@ def _combines(
             operands.append(array[None])
             continue
         dtype = op.dtypes[operand]
-        if not _applies(combination, dtype):
+        if not _applies(combiner, dtype):
             return False
         own = slices.get(operand, np.zeros(array.size, np.int64))
         outside = own[None, :] != np.arange(count)[:, None]
-        neutral = op.filled(np.array(combination.neutral(dtype)), dtype)
+        neutral = op.filled(np.array(identity_element(combiner, element_type_of(op.op.operands[operand]))), dtype)
         operands.append(np.where(outside, neutral, array.reshape(1, -1)).reshape(count, *array.shape))
     whole = op(2, [array[None] for array in inputs])
     return all(
-        op.are_equal(op.fold(combination.combiner, runs.dtype).reduced(runs, (0,)), expected[0])
+        op.are_equal(op.fold(combiner, runs.dtype).reduced(runs, (0,)), expected[0])
         for runs, expected in zip(op(count, operands), whole, strict=True)
     )
 
@@ -140,9 +120,9 @@ def _combines_by_body(op: OneOp, inputs: Sequence[Array], slices: Mapping[int, S
     return all(op.are_equal(found[0], expected[0]) for found, expected in zip(again, whole, strict=True))
 
 
-def _applies(combination: Combination, dtype: DType) -> bool:
-    if combination.name in ("and", "or"):
+def _applies(combiner: type[Operation], dtype: DType) -> bool:
+    if combiner in (AndOp, OrOp):
         return not is_float(dtype) and not is_complex(dtype)
-    if combination.name in ("max", "min"):
+    if combiner in (MaximumOp, MinimumOp):
         return not is_complex(dtype)
     return not is_bool(dtype)

@@ -85,10 +85,7 @@ class _Reference:
         return self.compared(name, statistics, lambda _: partitioned.run_flat(self.inputs))
 
     def compared(
-        self,
-        name: str,
-        statistics: Statistics,
-        run: Callable[[Sequence[Array]], Sequence[Array]],
+        self, name: str, statistics: Statistics, run: Callable[[Sequence[Array]], Sequence[Array]]
     ) -> PartitionerResult:
         """Compare the results of `run`, called with those on one device, with the latter."""
         if not self.is_run:

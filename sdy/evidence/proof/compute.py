@@ -10,16 +10,7 @@ from sdy.evidence.proof.factors import Factors
 from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import Offset
 from sdy.evidence.proof.readings import likeliest
-from sdy.evidence.proof.relations import (
-    FREE,
-    Digit,
-    Known,
-    NotProvedError,
-    Partial,
-    View,
-    dim_of,
-    tidy,
-)
+from sdy.evidence.proof.relations import FREE, Digit, Known, NotProvedError, Partial, View, dim_of, tidy
 from sdy.evidence.proof.terms import Arguments, TermTable
 
 Keys = tuple[tuple[tuple[int, int, int], ...], ...]

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
+from ml_dtypes import bfloat16
+
+from sdy.evidence.proof.known import DTYPES
 from sdy.evidence.proof.offsets import Groups, Offset, at, is_inside, spread
 from sdy.evidence.proof.relations import NotProvedError, Partial, View
 from sdy.evidence.proof.terms import Term
 
 IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})  # an element that is combined again changes nothing
-_ZEROS = {2: (b"\0\0", b"\0\x80"), 4: (b"\0" * 4, b"\0\0\0\x80"), 8: (b"\0" * 8, b"\0" * 7 + b"\x80")}
-ONES = {
-    **{f"{sign}i{8 * width}": b"\1" + bytes(width - 1) for sign in ("", "u") for width in (1, 2, 4, 8)},
-    "f16": b"\0\x3c",
-    "bf16": b"\x80\x3f",
-    "f32": b"\0\0\x80\x3f",
-    "f64": bytes(6) + b"\xf0\x3f",
-}
-_INFINITY = {"f16": b"\x00\x7c", "bf16": b"\x80\x7f", "f32": b"\x00\x00\x80\x7f", "f64": b"\0" * 6 + b"\xf0\x7f"}
+_DTYPES = {**DTYPES, "f16": np.dtype(np.float16), "bf16": np.dtype(bfloat16)}
 
 
 def is_float(element: str) -> bool:
     """Return whether an element type is one of the usual floats."""
-    return element in _INFINITY
+    return element in ("f16", "bf16", "f32", "f64")
 
 
 def is_zero(term: Term | None) -> bool:
@@ -34,40 +29,27 @@ def is_zero(term: Term | None) -> bool:
         return False
     raw = term.attributes
     assert isinstance(raw, bytes)
-    return not any(raw) or (is_float(term.element) and raw in _ZEROS[len(raw)])
+    return not any(raw) or (is_float(term.element) and not np.frombuffer(raw, _DTYPES[term.element])[0])
 
 
 def is_neutral(term: Term | None, kind: str) -> bool:
     """Return whether combining with a scalar term changes nothing."""
     if kind == "add":
         return is_zero(term)
-    if term is None or term.op != "constant" or term.shape:
+    if term is None or term.op != "constant" or term.shape or term.element not in _DTYPES:
         return False
-    raw, element = term.attributes, term.element
-    assert isinstance(raw, bytes)
-    return raw in _neutral_bytes(kind, element, len(raw))
-
-
-def _neutral_bytes(kind: str, element: str, width: int) -> Sequence[bytes]:
-    if kind in ("maximum", "minimum") and is_float(element):
-        infinity = _INFINITY[element]
-        return (infinity if kind == "minimum" else infinity[:-1] + bytes([infinity[-1] | 0x80]),)
-    if kind == "multiply":
-        return (ONES[element],) if element in ONES else ()
-    if element == "i1":
-        return (b"\0",) if kind in ("or", "maximum") else (b"\1", b"\xff")
-    is_unsigned = element.startswith("ui")
-    if not is_unsigned and not element.startswith("i"):
-        return ()
-    if kind == "or" or (kind == "maximum" and is_unsigned):
-        return (b"\0" * width,)
-    if kind == "and" or (kind == "minimum" and is_unsigned):
-        return (b"\xff" * width,)
-    if kind == "maximum":
-        return (b"\0" * (width - 1) + b"\x80",)
-    if kind == "minimum":
-        return (b"\xff" * (width - 1) + b"\x7f",)
-    return ()
+    assert isinstance(term.attributes, bytes)
+    number = np.frombuffer(term.attributes, _DTYPES[term.element])[0]
+    match kind:
+        case "multiply":
+            return bool(number == 1) and term.element != "i1"
+        case "maximum" | "minimum" if is_float(term.element):
+            return bool(number == (np.inf if kind == "minimum" else -np.inf))
+        case "maximum" | "minimum" if term.element != "i1":
+            info = np.iinfo(number.dtype)
+            return bool(number == (info.max if kind == "minimum" else info.min))
+        case _:  # bits
+            return not number if kind in ("or", "maximum") else not ~number
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,6 @@ from sdy.dialects.stablehlo.control import WhileOp
 from sdy.evidence.proof.compute import Computation, computed
 from sdy.evidence.proof.factors import Factors
 from sdy.evidence.proof.known import as_view
-from sdy.evidence.proof.op_sets import UNCHANGED
 from sdy.evidence.proof.readings import likeliest
 from sdy.evidence.proof.relations import (
     Digit,
@@ -28,7 +27,7 @@ from sdy.evidence.proof.relations import (
     tidy,
 )
 from sdy.evidence.proof.terms import Term
-from sdy.evidence.proof.walk import Walk, element_of, known_or_view, returned_by, shape_of
+from sdy.evidence.proof.walk import UNCHANGED, Walk, element_of, known_or_view, returned_by, shape_of
 
 MOST_ROUNDS = 4
 

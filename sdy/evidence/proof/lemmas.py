@@ -12,8 +12,8 @@ from sdy.dialects.chlo import elementwise as chlo_elementwise
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
-from sdy.evidence.proof import control
-from sdy.evidence.proof.collectives.lemmas import COLLECTIVES
+from sdy.evidence.proof import control, structured
+from sdy.evidence.proof.collectives import COLLECTIVES
 from sdy.evidence.proof.factors import (
     along,
     attributes_of,
@@ -28,27 +28,11 @@ from sdy.evidence.proof.factors import (
 )
 from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
 from sdy.evidence.proof.offsets import clamped
-from sdy.evidence.proof.op_sets import UNCHANGED
-from sdy.evidence.proof.relations import (
-    Known,
-    NotProvedError,
-    Relation,
-)
+from sdy.evidence.proof.relations import Known, NotProvedError, Relation
 from sdy.evidence.proof.reshapes import cleaned, reshaped
-from sdy.evidence.proof.structured import (
-    BY_ROWS,
-    by_rows,
-    compute,
-    contraction,
-    convolution,
-    known_operands,
-    reduction,
-    reverse,
-    to_view,
-    window_reduction,
-)
+from sdy.evidence.proof.structured import compute, known_operands, to_view
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
-from sdy.evidence.proof.walk import Lemma, Walk, element_of, shape_of
+from sdy.evidence.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
 
 def pointwise(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -230,16 +214,16 @@ LEMMAS: dict[str, Lemma] = {
     "stablehlo.dynamic_update_slice": update_slice,
     "stablehlo.concatenate": concatenate,
     "stablehlo.pad": pad,
-    "stablehlo.dot": contraction,
-    "stablehlo.dot_general": contraction,
-    "stablehlo.reduce": reduction,
-    "stablehlo.reduce_window": window_reduction,
-    "stablehlo.select_and_scatter": window_reduction,
+    "stablehlo.dot": structured.contraction,
+    "stablehlo.dot_general": structured.contraction,
+    "stablehlo.reduce": structured.reduction,
+    "stablehlo.reduce_window": structured.window_reduction,
+    "stablehlo.select_and_scatter": structured.window_reduction,
     "stablehlo.gather": gather_elements,
     "stablehlo.scatter": scatter_elements,
-    "stablehlo.convolution": convolution,
-    "stablehlo.reverse": reverse,
-    **dict.fromkeys(BY_ROWS, by_rows),
+    "stablehlo.convolution": structured.convolution,
+    "stablehlo.reverse": structured.reverse,
+    **dict.fromkeys(structured.BY_ROWS, structured.by_rows),
     "stablehlo.optimization_barrier": same,
     **dict.fromkeys(UNCHANGED, same),
     "sdy.sharding_group": nothing,

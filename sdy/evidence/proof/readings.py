@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from sdy.evidence.proof.offsets import Offset, divided, elements_outside, plus, spread
-from sdy.evidence.proof.relations import (
-    FREE,
-    Digit,
-    Digits,
-    NotProvedError,
-    View,
-    extents,
-    is_plain,
-    tidy,
-)
+from sdy.evidence.proof.relations import FREE, Digit, Digits, NotProvedError, View, extents, is_plain, tidy
 from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.terms import Parts, Term, TermTable
 

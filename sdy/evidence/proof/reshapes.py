@@ -8,17 +8,7 @@ from math import prod
 from typing import cast
 
 from sdy.evidence.proof.offsets import Offset, divided, plus
-from sdy.evidence.proof.relations import (
-    FREE,
-    Digit,
-    Digits,
-    NotProvedError,
-    View,
-    extents,
-    is_plain,
-    is_within,
-    tidy,
-)
+from sdy.evidence.proof.relations import FREE, Digit, Digits, NotProvedError, View, extents, is_plain, is_within, tidy
 from sdy.evidence.proof.terms import Parts, Shape, Term, TermTable
 
 

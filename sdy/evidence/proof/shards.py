@@ -5,13 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from sdy.evidence.proof.offsets import Offset, offset
-from sdy.evidence.proof.relations import (
-    Digit,
-    Digits,
-    NotProvedError,
-    Partial,
-    View,
-)
+from sdy.evidence.proof.relations import Digit, Digits, NotProvedError, Partial, View
 from sdy.evidence.proof.terms import Shape, TermTable
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size

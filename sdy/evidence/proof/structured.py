@@ -25,15 +25,7 @@ from sdy.evidence.proof.factors import (
 )
 from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import plus
-from sdy.evidence.proof.relations import (
-    FREE,
-    Known,
-    NotProvedError,
-    Relation,
-    Unknown,
-    View,
-    dim_of,
-)
+from sdy.evidence.proof.relations import FREE, Known, NotProvedError, Relation, Unknown, View, dim_of
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
 
 
@@ -47,12 +39,7 @@ def to_view(walk: Walk, relation: View | Known) -> View:
     return as_view(relation, walk.table) if isinstance(relation, Known) else relation
 
 
-def compute(
-    walk: Walk,
-    op: Operation,
-    factors: Factors,
-    operands: Sequence[View | Known],
-) -> list[Relation]:
+def compute(walk: Walk, op: Operation, factors: Factors, operands: Sequence[View | Known]) -> list[Relation]:
     """Return the relations of the results of an op with these factors."""
     shapes, elements = tuple(map(shape_of, op.results)), tuple(map(element_of, op.results))
     work = Computation(op.name, factors, shapes, elements, walk.devices)
@@ -86,6 +73,9 @@ def _dims_of_windows(op: Operation) -> list[int]:
     return [dim for dim in range(rank) if (*sizes[dim], *padding[2 * dim : 2 * dim + 2]) != (1, 1, 1, 0, 0)]
 
 
+BATCH, IN, OUT, GROUP = range(4)  # factors of a convolution; other dims have factors of their own
+
+
 def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: batch and output features are computed on their shards; input features are contracted.
 
@@ -93,63 +83,37 @@ def convolution(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     features, these may not be sharded; with larger groups of a batch, neither the batch nor output features.
     """
     assert isinstance(op, ConvolutionOp)
-    groups = _Groups(op)
-    operand, kernel, out = groups.factors()
-    linear = frozenset({(0,), (1,)})
-    factors = Factors(
-        (operand, kernel), (out,), groups.parallel, groups.attributes, groups.reduced, "add", linear=linear
-    )
-    return compute(walk, op, factors, known_operands(operands))
-
-
-BATCH, IN, OUT, GROUP = range(4)  # factors of a convolution; other dims have factors of their own
-
-
-class _Groups:
-    """The factors of a convolution, which its groups of features or of the batch tell."""
-
-    def __init__(self, op: ConvolutionOp) -> None:
-        numbers = op.dimension_numbers.data
-        features, batches = number(op, "feature_group_count"), number(op, "batch_group_count")
-        inputs = shape_of(op.rhs)[numbers.kernel_input_feature_dimension]
-        outputs = shape_of(op.rhs)[numbers.kernel_output_feature_dimension]
-        batch = shape_of(op.lhs)[numbers.input_batch_dimension]
-        self._op = op
-        self._names: list[dict[str, int]]  # of the input, of the kernel and of the result
-        if features == batches == 1:
-            self._names = [{"batch": BATCH, "in": IN, "out": OUT}] * 3
-        elif batches > 1 and batch == outputs == batches:
-            self._names = [{"batch": GROUP, "in": IN}, {"in": IN, "out": GROUP}, {"out": GROUP}]
-        elif features > 1 == inputs and outputs == features:
-            self._names = [{"batch": BATCH, "in": GROUP}, {"out": GROUP}, {"batch": BATCH, "out": GROUP}]
-        else:
-            self._names = [{"in": IN} if batches > 1 else {"batch": BATCH}] * 3
-        used = {each for names in self._names for each in names.values()}
-        self.parallel, self.reduced = frozenset(used & {BATCH, OUT, GROUP}), frozenset(used & {IN})
-        omitted = ("feature_group_count", "batch_group_count") if GROUP in used else ()
-        # The numbers of groups on a device are those of its shards.
-        self.attributes = (GROUP in used and batches > 1, GROUP in used, attributes_of(op, *omitted))
-
-    def factors(self) -> tuple[tuple[int, ...], ...]:
-        """Return the factor of each dim of the input, of the kernel and of the result."""
-        rank = len(shape_of(self._op.lhs))
-        pairs = enumerate(zip(_convolution_dims(self._op), self._names, strict=True))
-        return tuple(
-            tuple(names.get(each, 10 + tensor * rank + n) for n, each in enumerate(dims))
-            for tensor, (dims, names) in pairs
-        )
-
-
-def _convolution_dims(op: ConvolutionOp) -> list[list[str]]:
-    """Return what each dim of the operands and of the result is: batch, in, out or spatial."""
     numbers = op.dimension_numbers.data
-    rank = len(shape_of(op.operands[0]))
+    rank, batch = len(shape_of(op.lhs)), shape_of(op.lhs)[numbers.input_batch_dimension]
+    inputs, outputs = numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension
+    features, batches = number(op, "feature_group_count"), number(op, "batch_group_count")
+    sizes = shape_of(op.rhs)
+    shared: tuple[dict[int, int], ...]  # the factors of dims of the input, of the kernel and of the result
+    if features == batches == 1:
+        shared = ({BATCH: BATCH, IN: IN, OUT: OUT},) * 3
+    elif batches > 1 and batch == sizes[outputs] == batches:
+        shared = {BATCH: GROUP, IN: IN}, {IN: IN, OUT: GROUP}, {OUT: GROUP}
+    elif features > 1 == sizes[inputs] and sizes[outputs] == features:
+        shared = {BATCH: BATCH, IN: GROUP}, {OUT: GROUP}, {BATCH: BATCH, OUT: GROUP}
+    else:
+        shared = ({IN: IN} if batches > 1 else {BATCH: BATCH},) * 3
     roles = (
-        {numbers.input_batch_dimension: "batch", numbers.input_feature_dimension: "in"},
-        {numbers.kernel_input_feature_dimension: "in", numbers.kernel_output_feature_dimension: "out"},
-        {numbers.output_batch_dimension: "batch", numbers.output_feature_dimension: "out"},
+        {numbers.input_batch_dimension: BATCH, numbers.input_feature_dimension: IN},
+        {inputs: IN, outputs: OUT},
+        {numbers.output_batch_dimension: BATCH, numbers.output_feature_dimension: OUT},
     )
-    return [[each.get(dim, "spatial") for dim in range(rank)] for each in roles]
+    *operand_dims, out = (
+        tuple(names.get(each.get(dim, -1), GROUP + 1 + tensor * rank + dim) for dim in range(rank))
+        for tensor, (each, names) in enumerate(zip(roles, shared, strict=True))
+    )
+    used = frozenset(factor for names in shared for factor in names.values())
+    # The numbers of groups on a device are those of its shards.
+    omitted = ("feature_group_count", "batch_group_count") if GROUP in used else ()
+    attributes = (GROUP in used and batches > 1, GROUP in used, attributes_of(op, *omitted))
+    linear = frozenset({(0,), (1,)})
+    parallel, reduced = used & {BATCH, OUT, GROUP}, used & {IN}
+    factors = Factors(tuple(operand_dims), (out,), parallel, attributes, reduced, "add", linear=linear)
+    return compute(walk, op, factors, known_operands(operands))
 
 
 ROWS = {"chlo.top_k": 1, "stablehlo.cholesky": 2, "stablehlo.triangular_solve": 2}  # dims of a row or matrix

@@ -16,17 +16,23 @@ from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.attributes.types import TokenType, as_tensor
 from sdy.evidence.proof.known import as_known, element_type, whole
-from sdy.evidence.proof.op_sets import KINDS, OF_BOOLEANS, ON_DEVICES, PARTIALLY_KNOWN
-from sdy.evidence.proof.relations import (
-    Known,
-    NotProvedError,
-    Relation,
-    Unknown,
-    View,
-)
+from sdy.evidence.proof.relations import Known, NotProvedError, Relation, Unknown, View
 from sdy.evidence.proof.terms import NAMED, Shape, Term, TermTable
+
+PARTIALLY_KNOWN = frozenset({"func.call", "stablehlo.optimization_barrier"}) | {
+    f"stablehlo.{name}" for name in ("while", "case", "if")
+}
+UNCHANGED = frozenset(
+    f"sdy.{name}" for name in ("sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge")
+)
+# Ops that have no meaning in a program that does not run on devices.
+ON_DEVICES = frozenset(op.name for op in collectives.OPS)
+OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
+KINDS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or"})
+
 
 Environment = dict[SSAValue, Relation]
 Lemma = Callable[["Walk", Operation, list[Relation]], list[Relation]]

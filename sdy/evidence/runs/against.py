@@ -17,12 +17,12 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.evidence.runs.arrays import random_inputs
+from sdy.evidence.runs.both_programs import Watch, unwatched
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.evidence.runs.draws import EXPONENTIALS, LAWS, LOGARITHMS, SMALL_NUMBERS, UNIFORM, Draws
 from sdy.evidence.runs.exact import NO_EXACT_FORM, ExactOutcome, exact_outcome
 from sdy.evidence.runs.run_estimate import check_memory, estimate_of_run, estimate_on_devices
 from sdy.evidence.runs.verification import Verification, compare_runs, hidden_text
-from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type, is_complex, is_float
 from sdy.interpreter.field.functions import ARITHMETIC
 from sdy.interpreter.ops.on_field import FUNCTIONS

@@ -14,30 +14,19 @@ from sdy.dialects.facts.traits import Contraction, has_fact, is_terminator, move
 from sdy.dialects.ir.symbols import functions_of, main_block
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.calls import is_ragged_all_to_all
 from sdy.dialects.stablehlo.control import CaseOp, WhileOp
-from sdy.dialects.stablehlo.elementwise import (
-    AddOp,
-    ConvertOp,
-    DivideOp,
-    LogOp,
-    LogPlusOneOp,
-    MaximumOp,
-    MultiplyOp,
-    PowerOp,
-    RsqrtOp,
-    SqrtOp,
-)
 from sdy.dialects.stablehlo.gather_scatter import DynamicGatherOp, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 
 # Ops whose result is undefined, or NaN, for negative operands.
-_OF_POSITIVE = {SqrtOp, RsqrtOp, LogOp, LogPlusOneOp, PowerOp}
+_OF_POSITIVE = {ops.SqrtOp, ops.RsqrtOp, ops.LogOp, ops.LogPlusOneOp, ops.PowerOp}
 # Ops, beside those that move elements or contract, whose results are positive if all operands are. A subtraction or a
 # negation may hide a positive value, and `tanh` and the like bound it.
-_KEEPS_SIGN = {AddOp, CallOp, ConvertOp, DivideOp, MaximumOp, MultiplyOp, ReduceOp, WhileOp}
+_KEEPS_SIGN = {ops.AddOp, CallOp, ops.ConvertOp, ops.DivideOp, ops.MaximumOp, ops.MultiplyOp, ReduceOp, WhileOp}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +148,7 @@ def _restricted_values(op: Operation) -> Iterator[tuple[SSAValue, ArgumentUse]]:
 def _keeps_sign(use: Use) -> bool:
     """Return whether a result of the op is positive if all operands are, and may be negative if this one is."""
     op = use.operation
-    if isinstance(op, MultiplyOp) and op.lhs is op.rhs:  # a square
+    if isinstance(op, ops.MultiplyOp) and op.lhs is op.rhs:  # a square
         return False
     is_known = type(op) in _KEEPS_SIGN or is_terminator(op)
     return is_known or moves_elements(op) or has_fact(type(op), Contraction)

@@ -1,11 +1,13 @@
-"""Runs of a program on one device, and of its local program on all."""
+"""Runs of a program on one device, and of its local program on all, and the observers that show their progress."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 from sdy.compile.compiled import Compiled
@@ -14,6 +16,15 @@ from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.executor import CompiledBlocks, OpObserver
 from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.run import RunSettings
+
+Watch = Callable[[str, FuncOp], AbstractContextManager[OpObserver | None]]
+"""Called with the name of a run and its function; the observer is called after each op until the context ends."""
+
+
+def unwatched(name: str, function: FuncOp) -> AbstractContextManager[OpObserver | None]:
+    """Return a context without an observer."""
+    return nullcontext()
+
 
 # The loops of a local program may run so many iterations, given those of the program: a fault may make one endless.
 FACTOR_OF_ITERATIONS, MORE_ITERATIONS = 4, 1000

@@ -156,7 +156,7 @@ class Draws:
         if found.size > 1 or is_small or self._uses[index] != ArgumentUse():
             return found
         # A few draws of one number could miss a side of a bound: it is large, small, and negative in turn.
-        low, high = _limits(dtype)
+        low, high = limits_of(dtype)
         is_negative = has_edges != (index % 2 > 0) and low < 0
         bounds = (low, 0) if is_negative else (high // 2, high)
         return generator.integers(*bounds, shape, np.int64 if low < 0 else np.uint64).astype(dtype)
@@ -203,8 +203,8 @@ def _choices(kind: ArrayType, use: ArgumentUse) -> tuple[int, ...]:
 
 
 def _representable(numbers: Sequence[int], dtype: np.dtype[np.generic]) -> tuple[int, ...]:
-    info = ml_dtypes.iinfo(dtype)
-    return tuple(number for number in numbers if info.min <= number <= info.max)
+    low, high = limits_of(dtype)
+    return tuple(number for number in numbers if low <= number <= high)
 
 
 def _integers(
@@ -215,7 +215,7 @@ def _integers(
     In the draws that are numbered by `edges`, some indices are at or beyond the ends, by turns.
     """
     shape, dtype = kind
-    low, high = _limits(dtype)
+    low, high = limits_of(dtype)
     # Labels are compared with positions of a dim, which may have no more than two elements in reduced sizes.
     small = generator.integers(0, min(2 if is_small else 4, high + 1), shape)
     if use.most is not None:
@@ -238,6 +238,7 @@ def _integers(
     return np.where(generator.random(shape) < 1 / 2, any_number, small.astype(any_number.dtype)).astype(dtype)
 
 
-def _limits(dtype: np.dtype[np.generic]) -> tuple[int, int]:
+def limits_of(dtype: np.dtype[np.generic]) -> tuple[int, int]:
+    """Return the least and the greatest integer of a type."""
     info = ml_dtypes.iinfo(dtype)
     return int(info.min), int(info.max)

@@ -19,14 +19,13 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.calls import CustomCallOp, names_of_call
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
-from sdy.evidence.runs.both_programs import BothPrograms
+from sdy.evidence.runs.both_programs import BothPrograms, Watch, unwatched
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly
 from sdy.evidence.runs.draws import MOST_DRAWS, Draw, Draws
-from sdy.evidence.runs.lockstep import Lockstep
-from sdy.evidence.runs.parting import DeviceValues, ProgramValues, Suspect, parting_at, suspects
-from sdy.evidence.runs.watch import Watch, unwatched
+from sdy.evidence.runs.lockstep import Lockstep, RunValues
+from sdy.evidence.runs.parting import KnownNumbers, Suspect, parting_at, suspects
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.devices.shards import check_equal_copies, unshard
+from sdy.interpreter.devices.shards import copies_problem, unshard
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.field.numbers import Field
 from sdy.interpreter.ops.custom_calls import is_opaque, key_of_call
@@ -65,17 +64,16 @@ class ExactRuns:
 
         A program that `is_rewritten` may have other values and be right: it is told only what mends its results.
         """
-        program, values = self._runs.program, ProgramValues()
-        for array in draw.inputs:
-            values.add(array)
+        program = self._runs.program
+        values, held = RunValues(program.written), RunValues(program.local)
         self._runs.on_one_device(draw.inputs, draw.field, values.observe)
         if not values.is_complete:
             return None
-        seen = DeviceValues(values)
-        self._runs.on_devices(draw.inputs, draw.field, seen.observe)
+        self._runs.on_devices(draw.inputs, draw.field, held.observe)
         wrong = [each.index for each in found.comparisons if not each.agrees]
+        known = KnownNumbers((*draw.inputs, *(each.array for each in values.arrays.values())))
         first: Suspect | None = None
-        suspected = suspects(seen, main_function(program.local), wrong, program.mesh, draw.field)
+        suspected = suspects(known, held, main_function(program.local), wrong, program.mesh, draw.field)
         for suspect in islice(suspected, MOST_SUSPECTS):
             first = first or suspect
             if self._is_mended(suspect, draw):
@@ -83,15 +81,12 @@ class ExactRuns:
         if is_rewritten:
             return None
         if first is None:
-            return self._parting_in_lockstep(draw, wrong)
+            return self._parting_in_lockstep(Lockstep(values, held), wrong)
         return with_sources(first._replace(missing=None).diagnostic(), program.origin.source_lines)
 
-    def _parting_in_lockstep(self, draw: Draw, wrong: Sequence[int]) -> Diagnostic | None:
+    def _parting_in_lockstep(self, lockstep: Lockstep, wrong: Sequence[int]) -> Diagnostic | None:
         """Return at which op the programs part if the devices have no values but those of the program."""
         program = self._runs.program
-        lockstep = Lockstep(program.written, program.local)
-        self._runs.on_one_device(draw.inputs, draw.field, lockstep.program.observe)
-        self._runs.on_devices(draw.inputs, draw.field, lockstep.devices.observe)
         ends = [terminator_of(main_function(each).body) for each in (program.local, program.written)]
         for index in wrong:
             if program.boundary.results[index].sharding.unreduced:
@@ -125,10 +120,9 @@ def compared(
     index: int, result: DeviceArray, placement: TensorPlacement, expected: Array, field: Field
 ) -> OutputComparison:
     """Compare a result of all devices, whose copies must be equal too."""
-    try:
-        check_equal_copies(result, placement, index)
-    except SdyError as error:
-        return OutputComparison(index, agrees=False, problem=error.diagnostics[0].message)
+    problem = copies_problem(result, placement, index)
+    if problem:
+        return OutputComparison(index, agrees=False, problem=problem)
     actual = unshard(result, placement.sharding, placement.mesh, placement.shape, field)
     return compare_exactly(index, actual, expected, field)
 

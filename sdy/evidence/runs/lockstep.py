@@ -25,6 +25,7 @@ from sdy.dialects.stablehlo.collectives import is_grouped
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.field_types import equal_elements
+from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.kernel import Arrays, KernelContext
 
 MOST_ELEMENTS = 30_000_000  # of the values of a run that are kept
@@ -39,7 +40,7 @@ class RunValues:
 
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
-        self.arrays: dict[SSAValue, tuple[Array, int]] = {}
+        self.arrays: dict[SSAValue, DeviceArray] = {}
         self.times: Counter[Operation] = Counter()  # that an op ran
         self._functions = functions_of(module)
         self._count = 0
@@ -48,8 +49,14 @@ class RunValues:
         """Keep the results of an op; not of ops in the body of a reduction, which run once for each element."""
         self.times[op] += 1
         self._count += sum(array.size for array in results)
-        if context.grid is not None and len(results) == len(op.results) and self._count <= MOST_ELEMENTS:
-            self.arrays.update((value, (array, context.rank)) for value, array in zip(op.results, results, strict=True))
+        if context.grid is not None and len(results) == len(op.results) and self.is_complete:
+            held = (DeviceArray(array, context.grid) for array in results)
+            self.arrays.update(zip(op.results, held, strict=True))
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether all values were kept."""
+        return self._count <= MOST_ELEMENTS
 
     def sources(self, value: SSAValue) -> Sequence[SSAValue]:
         """Return the values of which a value is a copy: for a call, what the function returns."""
@@ -73,10 +80,10 @@ class Followed(Enum):
 
 
 class Lockstep:
-    """Both programs, each after a run that `program` or `devices` observed."""
+    """Both programs after a run of each."""
 
-    def __init__(self, written: ModuleOp, local: ModuleOp) -> None:
-        self.program, self.devices = RunValues(written), RunValues(local)
+    def __init__(self, program: RunValues, devices: RunValues) -> None:
+        self.program, self.devices = program, devices
         self._found: dict[Pair, Operation | Followed] = {}
         self._moves: set[Operation] = set()  # that are blamed because nothing above them can be
 
@@ -142,10 +149,11 @@ class Lockstep:
         """Return whether each device holds a window of the original value."""
         if value not in self.devices.arrays or original not in self.program.arrays:
             return False
-        (array, rank), (whole, _) = self.devices.arrays[value], self.program.arrays[original]
-        if array.ndim - rank != whole.ndim or array.dtype != whole.dtype:
+        held, whole = self.devices.arrays[value], self.program.arrays[original].array
+        if len(held.local_shape) != whole.ndim or held.array.dtype != whole.dtype:
             return False
-        return all(_is_window(array[place], whole) for place in np.ndindex(*array.shape[:rank]))
+        blocks = (held.array[place] for place in np.ndindex(*held.array.shape[: held.grid.rank]))
+        return all(_is_window(block, whole) for block in blocks)
 
 
 def _op_in(states: Sequence[Operation | Followed]) -> Operation | None:

@@ -1,23 +1,21 @@
 """The first op at which a local program parts from the program that it stands for.
 
 Numbers drawn from a large field are nearly unique, so that values are compared without names, places or shardings. A
-value of the devices is *known* if each of its elements occurs in some value of the program, and *in place* if the
-elements of each device are a window of such a value. Partial sums and rearrangements are neither, but lead to values
-that are: so an op is blamed if its operands are known, its result is not, and no value between it and the results is.
+value of the devices is *known* if each of its elements occurs in some value of the program. Partial sums are not, but
+lead to values that are: so an op is blamed if its operands are known, its result is not, and no value between it and
+the results is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations, islice
+from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic
@@ -26,6 +24,7 @@ from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.stablehlo.collectives import is_grouped
 from sdy.dialects.stablehlo.elementwise import DivideOp
+from sdy.evidence.runs.lockstep import MOST_ELEMENTS, RunValues
 from sdy.interpreter.arrays.element_types import Array, is_integer
 from sdy.interpreter.arrays.field_types import Residues, is_field, of_parts, parts_of
 from sdy.interpreter.devices.grid import axes_of_ref, grid_of_mesh
@@ -33,7 +32,6 @@ from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.field import functions
 from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.field.numbers import Field
-from sdy.interpreter.kernel import Arrays, KernelContext
 from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh
@@ -43,127 +41,27 @@ from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND
 
 PARTS = "SDY-V006"
-MOST_ELEMENTS = 30_000_000  # of the values of the program, which are kept
-MOST_WINDOWS = 512  # places of one element that are looked at: rows of repeated tokens are equal
 LEAST_UNUSUAL = 2.0**20  # smaller residues occur in many values
 # The combinations that are tried: those of the collectives that a partitioner inserts.
 NAMES = {ReductionKind.SUM: "sum", ReductionKind.MAX: "maximum", ReductionKind.MIN: "minimum"}
 
 
-class ProgramValues:
-    """The elements of all values of a run of the program on one device, and where they are."""
+class KnownNumbers:
+    """The numbers that a run of the program has; small ones, which occur in many values, tell nothing."""
 
-    def __init__(self) -> None:
-        self._arrays: dict[int, list[Residues]] = {}
-        self._index: dict[int, tuple[Residues, NDArray[np.intp]]] = {}
-        self._count = 0
+    def __init__(self, arrays: Iterable[Array]) -> None:
+        unusual = [_unusual(part) for array in arrays for part in _parts(array)]
+        self._sorted = np.unique(np.concatenate([np.zeros(1), *unusual]))
 
-    @property
-    def is_complete(self) -> bool:
-        """Return whether all values were kept."""
-        return self._count <= MOST_ELEMENTS
-
-    def observe(self, context: KernelContext, op: Operation, results: Arrays) -> None:
-        """Keep the results of an op."""
-        for array in results:
-            self.add(array)
-
-    def add(self, array: Array) -> None:
-        """Keep a value, unless there are too many."""
-        for part in _parts(array):
-            self._count += part.size
-            if self.is_complete:
-                self._arrays.setdefault(part.ndim, []).append(part)
-
-    def are_known(self, numbers: Residues) -> bool:
-        """Return whether all numbers that are not usual ones occur in some value."""
-        numbers = np.unique(numbers[np.isfinite(numbers) & (np.abs(numbers) >= LEAST_UNUSUAL)])
-        for rank in self._arrays:
-            known, _ = self._of_rank(rank)
-            places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-            numbers = numbers[known[places] != numbers] if len(known) else numbers
-        return not numbers.size
-
-    def has_window(self, block: Residues) -> bool:
-        """Return whether an array is a part of a value, with consecutive elements of each dim; usual numbers are."""
-        unusual = np.argwhere(np.isfinite(block) & (np.abs(block) >= LEAST_UNUSUAL))
-        if not len(unusual):
-            return True
-        if block.ndim not in self._arrays:
-            return False
-        anchor = tuple(int(each) for each in unusual[0])
-        known, places = self._of_rank(block.ndim)
-        number = float(block[anchor])
-        first = int(np.searchsorted(known, number))
-        near = slice(first, first + MOST_WINDOWS)
-        return any(self._is_window(block, anchor, int(place)) for place in places[near][known[near] == number])
-
-    def _is_window(self, block: Residues, anchor: tuple[int, ...], place: int) -> bool:
-        for array in self._arrays[block.ndim]:
-            if place < array.size:
-                position = np.unravel_index(place, array.shape)
-                starts = [int(each) - offset for each, offset in zip(position, anchor, strict=True)]
-                part = array[tuple(slice(max(0, at), at + size) for at, size in zip(starts, block.shape, strict=True))]
-                return min(starts, default=0) >= 0 and np.array_equal(part, block, equal_nan=True)
-            place -= array.size
-        raise AssertionError("a place lies in one of the arrays")
-
-    def _of_rank(self, rank: int) -> tuple[Residues, NDArray[np.intp]]:
-        """Return the sorted elements of all values of a rank, and their places in these values, one after another."""
-        if rank not in self._index:
-            flat = np.concatenate([array.reshape(-1) for array in self._arrays[rank]])
-            order = np.argsort(flat, kind="stable")
-            self._index[rank] = flat[order], order
-        return self._index[rank]
+    def has(self, array: Array) -> bool:
+        """Return whether all numbers of an array are known."""
+        numbers = np.unique(np.concatenate([np.zeros(1), *map(_unusual, _parts(array))]))
+        places = np.minimum(np.searchsorted(self._sorted, numbers), len(self._sorted) - 1)
+        return bool((self._sorted[places] == numbers).all())
 
 
-@dataclass
-class StrangeValues:
-    """Values of the devices that are not those of the program, and the first of them: those with other operands."""
-
-    arrays: dict[SSAValue, DeviceArray | None] = field(default_factory=dict[SSAValue, DeviceArray | None])
-    first: list[SSAValue] = field(default_factory=list[SSAValue])
-    _count: int = 0
-
-    def add(self, value: SSAValue, array: DeviceArray, *, has_inner: bool) -> None:
-        """Add the result of an op, which is not a first one if the op has inner ops: these have run before."""
-        if value in self.arrays:
-            return
-        if not has_inner and not any(operand in self.arrays for operand in _op_of(value).operands):
-            self.first.append(value)
-        self._count += array.array.size
-        self.arrays[value] = array if self._count <= MOST_ELEMENTS else None
-
-
-class DeviceValues:
-    """The strange values of a run on all devices.
-
-    In `computed`, those of ops that only move elements are left out if they are known: halos that are put together
-    need not be in place.
-    """
-
-    def __init__(self, program: ProgramValues) -> None:
-        self.program = program
-        self.computed, self.all = StrangeValues(), StrangeValues()
-        self._entered: set[Operation | None] = set()
-
-    def observe(self, context: KernelContext, op: Operation, results: Arrays) -> None:
-        """Look at the results of an op. Ops in the body of a reduction have no devices, and are skipped."""
-        grid = context.grid
-        if grid is None or len(results) != len(op.results):
-            return
-        self._entered.add(op.parent_op())
-        has_inner = op in self._entered or isinstance(op, CallOp)
-        for value, array in zip(op.results, results, strict=True):
-            parts = _parts(array)
-            if not all(map(self.program.are_known, parts)):
-                kinds = (self.computed, self.all)
-            elif not all(self.program.has_window(block) for part in parts for block in _blocks(part, grid.rank)):
-                kinds = (self.all,) if moves_elements(op) or is_grouped(op) else (self.computed, self.all)
-            else:
-                continue
-            for kind in kinds:
-                kind.add(value, DeviceArray(array, grid), has_inner=has_inner)
+def _unusual(numbers: Residues) -> Residues:
+    return numbers[np.isfinite(numbers) & (np.abs(numbers) >= LEAST_UNUSUAL)]
 
 
 def _parts(array: Array) -> tuple[Residues, ...]:
@@ -171,11 +69,6 @@ def _parts(array: Array) -> tuple[Residues, ...]:
     if is_field(array.dtype):
         return parts_of(array)
     return (array.astype(np.float64),) if is_integer(array.dtype) else ()
-
-
-def _blocks(array: Residues, rank: int) -> Iterator[Residues]:
-    """Yield what each device holds."""
-    return (array[place] for place in np.ndindex(*array.shape[:rank]))
 
 
 class Missing(NamedTuple):
@@ -243,20 +136,22 @@ def parting_at(op: Operation) -> Diagnostic:
     )
 
 
-def suspects(values: DeviceValues, main: FuncOp, wrong: Sequence[int], mesh: Mesh, field: Field) -> Iterator[Suspect]:
-    """Yield where the programs may part, given which results of `main` differ: first ones, then others to be mended."""
+def suspects(
+    known: KnownNumbers, devices: RunValues, main: FuncOp, wrong: Sequence[int], mesh: Mesh, field: Field
+) -> Iterator[Suspect]:
+    """Yield where the programs may part, given which results of `main` differ.
+
+    These are values with numbers that the program does not have, from which such results follow by other such values:
+    the first one, and those that a combination mends.
+    """
     returned = terminator_of(main.body).operands
     outputs = {returned[index] for index in wrong}
-
-    def leading(strange: StrangeValues, candidates: Iterable[SSAValue]) -> Iterator[Suspect]:
-        for value in candidates:
-            if _leads_to(value, strange.arrays, outputs, main):
-                array = strange.arrays[value]
-                yield Suspect(value, None if array is None else missing(array, mesh, values.program, field))
-
-    for strange in (values.computed, values.all):
-        yield from islice(leading(strange, strange.first), 1)
-    yield from (each for each in leading(values.all, values.all.arrays) if each.missing is not None)
+    strange = {value: held for value, held in devices.arrays.items() if not known.has(held.array)}
+    leading = [value for value in strange if _leads_to(value, strange, outputs, main)]
+    for number, value in enumerate(leading):
+        found = missing(strange[value], mesh, known, field)
+        if found is not None or number == 0:
+            yield Suspect(value, found)
 
 
 def _op_of(value: SSAValue) -> Operation:
@@ -300,7 +195,7 @@ def _receiving(value: SSAValue) -> Operation | None:
 
 
 @np.errstate(all="ignore")  # as in a run
-def missing(value: DeviceArray, mesh: Mesh, program: ProgramValues, field: Field) -> Missing | None:
+def missing(value: DeviceArray, mesh: Mesh, known: KnownNumbers, field: Field) -> Missing | None:
     """Return which combination over which axes makes a value known; None if none does."""
     grid = grid_of_mesh(mesh)
     if not is_field(value.array.dtype) or {*value.grid.ids.flat} != {*grid.ids.flat}:
@@ -315,10 +210,10 @@ def missing(value: DeviceArray, mesh: Mesh, program: ProgramValues, field: Field
         full = np.broadcast_to(held.array, sizes)
         for kind in NAMES:
             combined = FieldFold(field, COMBINER_OF_KIND[kind]).reduced(full, axes)
-            if all(map(program.are_known, _parts(combined))):
+            if known.has(combined):
                 return Missing(kind, chosen)
             count = prod(grid.sizes[axis] for axis in axes)
-            if kind is ReductionKind.SUM and all(map(program.are_known, _parts(_divided(field, combined, count)))):
+            if kind is ReductionKind.SUM and known.has(_divided(field, combined, count)):
                 return Missing(kind, chosen, count)
     return None
 

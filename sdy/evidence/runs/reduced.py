@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.compile.compiled import Compiled
+from sdy.compile.signature import Call
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.progress import note_step
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
+from sdy.evidence.runs.arrays import arrays_of_call, check_arrays, is_empty
+from sdy.evidence.runs.both_programs import Watch, unwatched
 from sdy.evidence.runs.run_estimate import (
     RunEstimate,
     check_memory,
@@ -22,8 +25,13 @@ from sdy.evidence.runs.run_estimate import (
     estimate_on_devices,
     is_within_budget,
 )
-from sdy.evidence.runs.verification import ReducedSizes, Verdict, Verification, verify_sizes_as_they_are
-from sdy.evidence.runs.watch import Watch, unwatched
+from sdy.evidence.runs.verification import (
+    OutputComparisons,
+    ReducedSizes,
+    Verdict,
+    Verification,
+    verify_sizes_as_they_are,
+)
 from sdy.evidence.sizes.reduce_sizes import ReducedPrograms, reduce_sizes
 
 # Programs that differ in the smallest sizes run in larger ones, if one run takes at most so long.
@@ -154,3 +162,32 @@ def check_budget(small: ReducedPrograms, written: ModuleOp) -> None:
     message = f"the program in reduced sizes still takes {needed}{reason}"
     hint = "sdy verify --full runs the program as it is; sdy verify --prove does not run it"
     raise SdyError(Diagnostic("SDY-X151", message, span_of(main_function(written)), hint=hint))
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedCall:
+    """The arguments of `Program.verify` that are arrays: those of a call, some by name, and the expected results.
+
+    Arrays that are not given are random ones from `seed`.
+    """
+
+    call: Call
+    inputs: Mapping[str, object] | None
+    expected: object
+    seed: int
+
+
+def compare_call(program: Compiled[Any], verified: VerifiedCall, *, reduced: bool) -> OutputComparisons:
+    """Run a program on one device and on all, and compare the results; see `Program.verify`."""
+    given = verified.call.args, verified.call.kwargs, verified.inputs, verified.expected
+    hint = "verify(reduced=True) runs smaller sizes"
+    if choose_sizes(program, reduced=reduced, given=given, hint=hint).is_reduced:
+        return OutputComparisons(verify_reduced(program, verified.seed))
+    written, origin = program.written, program.origin
+    outputs = None if is_empty(verified.expected) else origin.signature.flat_results(verified.expected)
+    is_given = bool(verified.call.args or verified.call.kwargs or verified.inputs) or outputs is not None
+    if not is_given:
+        return OutputComparisons(verify_sizes_as_they_are(program, verified.seed))
+    arrays = arrays_of_call(written, origin, verified.call, verified.inputs or {}, verified.seed)
+    check_arrays(main_function(written), arrays, outputs)
+    return OutputComparisons(verify_sizes_as_they_are(program, verified.seed, arrays, outputs))

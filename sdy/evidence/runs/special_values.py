@@ -9,6 +9,8 @@ order, so a sum that overflows may differ even in a correct program.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -23,13 +25,16 @@ from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.both_programs import BothPrograms
 from sdy.evidence.runs.comparison import VerifiedRound, found_difference
-from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, dtype_of, is_bool, is_complex, is_float
+from sdy.evidence.runs.draws import limits_of
+from sdy.interpreter.arrays.element_types import Array, compute_dtype, dtype_of, is_bool, is_complex, is_float
+from sdy.interpreter.devices.shards import copies_problem, unshard
 
 Random = np.random.Generator
 Bools = NDArray[np.bool_]
 FloatValues = Callable[[Random, int], Array]
-IntegerValues = Callable[[Random, int, DType, Sequence[int]], Array]
-"""Return `count` integers for an argument; the sequence has the sizes of the dims that the argument indexes, if any."""
+Integers = Callable[[Sequence[int], tuple[int, int]], Sequence[int]]
+"""Return the integers for an argument, given the sizes of the dims that it indexes, if any, and the limits of its type.
+"""
 
 
 # Inputs are changed by at least so much, relatively and at random, to see where rounding decides a result.
@@ -44,15 +49,19 @@ def special_rounds(program: Compiled[Any], seed: int) -> Iterator[VerifiedRound]
     runs, change = BothPrograms(program), _change(program.written)
     for name, inputs in special_inputs(program.written, seed):
         expected = runs.on_one_device(inputs)
-        actual = program.global_results(runs.on_devices(inputs))
+        held = list(zip(runs.on_devices(inputs), program.boundary.results, strict=True))
+        actual = [unshard(result, place.sharding, place.mesh, place.shape) for result, place in held]
         kinds = [_differs_in_kind(*pair) for pair in zip(actual, expected, strict=True)]
         if any(each.any() for each in kinds):
             varied = [runs.on_one_device(_changed(inputs, change, [seed, run])) for run in range(CHANGED_RUNS)]
             for place, (differs, result) in enumerate(zip(kinds, expected, strict=True)):
                 for other in varied:
                     differs &= ~_differs_in_kind(other[place], result)
-        columns = zip(actual, expected, kinds, strict=True)
-        yield VerifiedRound(name, tuple(found_difference(place, *column) for place, column in enumerate(columns)))
+        found = [found_difference(index, *each) for index, each in enumerate(zip(actual, expected, kinds, strict=True))]
+        for index, each in enumerate(held):
+            if problem := copies_problem(*each, index):
+                found[index] = replace(found[index], agrees=False, problem=problem)
+        yield VerifiedRound(name, tuple(found))
 
 
 def _differs_in_kind(actual: Array, expected: Array) -> Bools:
@@ -103,7 +112,7 @@ def special_inputs(written: ModuleOp, seed: int) -> Iterator[tuple[str, tuple[Ar
         )
 
 
-def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: IntegerValues, random: Random) -> Array:
+def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: Integers, random: Random) -> Array:
     """Replace elements of an argument with special values.
 
     Booleans stay unchanged, and so do integers that end loops, or of which only some are allowed.
@@ -116,8 +125,10 @@ def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: Inte
         return np.asarray(parts.astype(np.float64)).view(np.complex128).reshape(array.shape).astype(dtype)
     if is_float(dtype):
         return floats(random, count).astype(compute_dtype(dtype)).astype(dtype).reshape(array.shape)
-    values = integers(random, count, dtype, sorted(use.indexed_sizes))
-    return values.astype(dtype).reshape(array.shape)
+    low, high = limits = limits_of(dtype)
+    fitting = sorted({each for each in integers(sorted(use.indexed_sizes), limits) if low <= each <= high})
+    chosen = [fitting[int(index)] for index in random.integers(0, len(fitting), count)]
+    return np.array(chosen, compute_dtype(dtype)).astype(dtype).reshape(array.shape)
 
 
 def _mixed(random: Random, count: int, values: Sequence[float]) -> Array:
@@ -133,59 +144,29 @@ def _signed_zeros(random: Random, count: int) -> Array:
     return random.choice(np.array([0.0, -0.0, 1.0, -1.0]), count)
 
 
-def _negative_zeros(random: Random, count: int) -> Array:
-    return np.full(count, -0.0)
-
-
-def _infinities(random: Random, count: int) -> Array:
-    return _mixed(random, count, (np.inf, -np.inf))
-
-
-def _nans(random: Random, count: int) -> Array:
-    return _mixed(random, count, (np.nan,))
-
-
 def _ties(random: Random, count: int) -> Array:
     """Return every number about three times. With fewer distinct numbers, sums would cancel to rounding errors."""
     return random.choice(random.standard_normal(max(1, count // 3)), count)
 
 
-def _extreme_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
-    """Return the limits of the dtype, and numbers around 0; for indices, also those around the end of the range."""
-    limits = _limits(dtype)
-    near = [0, 1, -1, 2, *(edge for size in sizes for edge in (size - 1, size, size + 1, -size))]
-    return _chosen(random, count, dtype, [*near, *limits])
+def _extreme_integers(sizes: Sequence[int], limits: tuple[int, int]) -> Sequence[int]:
+    """Return the limits of the type, and numbers around 0; for indices, also those around the end of the range."""
+    return [0, 1, -1, 2, *(edge for size in sizes for edge in (size - 1, size, size + 1, -size)), *limits]
 
 
-def _edge_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
+def _edge_integers(sizes: Sequence[int], limits: tuple[int, int]) -> Sequence[int]:
     """Return indices around the end of a dim, where start indices are clamped, or small numbers."""
-    near = [edge for size in sizes for edge in (size - 2, size - 1, size, size + 1)]
-    return _chosen(random, count, dtype, near or [0, 1, 2])
+    return [edge for size in sizes for edge in range(size - 2, size + 2)] or [0, 1, 2]
 
 
-def _low_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
-    return _chosen(random, count, dtype, [-2, -1, 0] if sizes else [-1, 0, 1])
+def _low_integers(sizes: Sequence[int], limits: tuple[int, int]) -> Sequence[int]:
+    return [-2, -1, 0] if sizes else [-1, 0, 1]
 
 
-def _tied_integers(random: Random, count: int, dtype: DType, sizes: Sequence[int]) -> Array:
-    return _chosen(random, count, dtype, [0, 1])
-
-
-def _chosen(random: Random, count: int, dtype: DType, numbers: Sequence[int]) -> Array:
-    low, high = _limits(dtype)
-    fitting = sorted({number for number in numbers if low <= number <= high})
-    return np.array([fitting[int(index)] for index in random.integers(0, len(fitting), count)], compute_dtype(dtype))
-
-
-def _limits(dtype: DType) -> tuple[int, int]:
-    info = ml_dtypes.iinfo(dtype)
-    return int(info.min), int(info.max)
-
-
-_KINDS: dict[str, tuple[FloatValues, IntegerValues]] = {
-    "signed zeros": (_signed_zeros, _tied_integers),
-    "negative zeros alone": (_negative_zeros, _low_integers),
-    "infinities": (_infinities, _extreme_integers),
-    "NaN": (_nans, _edge_integers),
+_KINDS: dict[str, tuple[FloatValues, Integers]] = {
+    "signed zeros": (_signed_zeros, lambda sizes, limits: [0, 1]),
+    "negative zeros alone": (lambda random, count: np.full(count, -0.0), _low_integers),
+    "infinities": (partial(_mixed, values=(np.inf, -np.inf)), _extreme_integers),
+    "NaN": (partial(_mixed, values=(np.nan,)), _edge_integers),
     "ties": (_ties, _low_integers),
 }

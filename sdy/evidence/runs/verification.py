@@ -14,12 +14,11 @@ from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.evidence.runs.arrays import random_inputs
-from sdy.evidence.runs.both_programs import BothPrograms
+from sdy.evidence.runs.both_programs import BothPrograms, Watch, unwatched
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare
 from sdy.evidence.runs.draws import EXPONENTIALS, KINDS, LAWS, LOGARITHMS, UNIFORM, Draws
 from sdy.evidence.runs.exact import NO_EXACT_FORM, ExactOutcome, exact_outcome, is_interpreted
 from sdy.evidence.runs.special_values import special_rounds
-from sdy.evidence.runs.watch import Watch, unwatched
 from sdy.evidence.sizes.reduce_sizes import SizeChange
 from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.rounding_errors import errors, largest
@@ -184,11 +183,7 @@ def hidden_text(rounds: Sequence[VerifiedRound]) -> str:
 
 
 def compare_runs(
-    program: Compiled[Any],
-    inputs: Sequence[Array],
-    given: Sequence[Array] | None = None,
-    *,
-    watch: Watch = unwatched,
+    program: Compiled[Any], inputs: Sequence[Array], given: Sequence[Array] | None = None, *, watch: Watch = unwatched
 ) -> list[OutputComparison]:
     """Run a program in floats on one device and on all, and compare the results, or those of all devices with `given`.
 

@@ -69,37 +69,27 @@ def tie_same_lines(written: Ties, local: Ties) -> None:
             written.values.copies(ops[0], *others)
         if len(ops) in (1, len(others)):
             for op, other in zip(ops * (len(others) // len(ops)), others, strict=True):
-                if isinstance(op, PadOp):
-                    _tie_pads(local, op, other, written)
-                    continue
-                if isinstance(op, SliceOp):
-                    _tie_slices(local, op, other, written)
-                _tie_shards(local, (*op.results, *op.operands), (*other.results, *other.operands), written)
+                if isinstance(op, PadOp | SliceOp):
+                    _tie_alike(local, op, other, written)
+                if not isinstance(op, PadOp):
+                    _tie_shards(local, (*op.results, *op.operands), (*other.results, *other.operands), written)
 
 
-def _tie_slices(local: Ties, op: Operation, other: Operation, written: Ties) -> None:
-    """Tie the starts and ends of slices along the dims along which they are the same."""
-    names = ("start_indices", "limit_indices")
-    for dim in range(len(written.of(op.results[0]))):
-        pairs = [(written.attribute(op, name, dim), local.attribute(other, name, dim)) for name in names]
-        if all(local.classes.sizes[one] == local.classes.sizes[two] for one, two in pairs):
-            for one, two in pairs:
-                local.tie(one, two)
+def _tie_alike(local: Ties, op: Operation, other: Operation, written: Ties) -> None:
+    """Tie the numbers of slices or pads along the dims along which they are the same; others may be halos.
 
-
-def _tie_pads(local: Ties, op: Operation, other: Operation, written: Ties) -> None:
-    """Tie the dims and the padding of pads along the dims along which they are the same; others may be halos."""
-    sizes = local.classes.sizes
+    For pads, these are the sizes as well.
+    """
+    names = ("start_indices", "limit_indices") if isinstance(op, SliceOp) else ("edge_padding_low", "edge_padding_high")
     for dim in range(len(written.of(op.results[0]))):
         ones, others = (
             [
-                ties.of(pad.operands[0])[dim],
-                ties.of(pad.results[0])[dim],
-                *(ties.attribute(pad, name, dim) for name in ("edge_padding_low", "edge_padding_high")),
+                *(ties.of(value)[dim] for value in (*each.operands[:1], *each.results) if isinstance(op, PadOp)),
+                *(ties.attribute(each, name, dim) for name in names),
             ]
-            for ties, pad in ((written, op), (local, other))
+            for ties, each in ((written, op), (local, other))
         )
-        if [sizes[each] for each in ones] == [sizes[each] for each in others]:
+        if all(local.classes.sizes[one] == local.classes.sizes[two] for one, two in zip(ones, others, strict=True)):
             for one, two in zip(ones, others, strict=True):
                 local.tie(one, two)
 

@@ -13,10 +13,9 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.fast_ops import copy_with_regions, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.evidence.sizes.attribute_numbers import ints_in, with_ints
 from sdy.evidence.sizes.devices import SmallerMesh
 from sdy.evidence.sizes.size_classes import Variable
-from sdy.evidence.sizes.ties import Ties
+from sdy.evidence.sizes.ties import Ties, ints_in, with_ints
 
 NewSize = Callable[[Variable], int]
 Numbers = Mapping[float, float]  # new numbers of a constant, by the original ones

@@ -4,21 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
-from sdy.evidence.sizes.attribute_numbers import ints_in
+from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.evidence.sizes.devices import SmallerMesh
 from sdy.evidence.sizes.index_values import IndexValues
 from sdy.evidence.sizes.size_classes import Positions, SizeClasses, Variable
 from sdy.model.rule import FactorIndex, OpShardingRule
 from sdy.rules.partitioner_rules import own_rule
+
+Ints = tuple[int, ...]
+
+
+def ints_in(attribute: Attribute) -> Ints:
+    """Return the integers of an attribute; those of a table row by row."""
+    if isinstance(attribute, IntegerAttr):
+        return (cast("IntegerAttr", attribute).value.data,)
+    return attribute.get_ints() if isinstance(attribute, DenseElementsAttr) else ints_of(attribute)
+
+
+def with_ints(attribute: Attribute, ints: Sequence[int]) -> Attribute:
+    """Return an attribute of the same kind and type with other integers."""
+    if isinstance(attribute, IntegerAttr):
+        return IntegerAttr(ints[0], cast("IntegerAttr", attribute).type)
+    if isinstance(attribute, DenseElementsAttr):
+        return DenseElementsAttr.from_values(attribute.type, ints)
+    return DenseArrayBase.from_list(i64, ints)
+
 
 SEVERAL = 4  # elements, so that there is a combination of combinations
 

@@ -56,11 +56,6 @@ def _multiples(ties: Ties, op: Operation, *dims: int) -> None:
         ties.values.same(operand, result)
 
 
-@TABLE.of(ops.PartitionIdOp, ops.ReplicaIdOp)
-def _device_id(op: Operation, ties: Ties) -> None:
-    """Tie nothing: the result is the number of a device."""
-
-
 @TABLE.of(RngBitGeneratorOp)
 def _rng_bit_generator(op: RngBitGeneratorOp, ties: Ties) -> None:
     ties.lock(op.initial_state, "the state of a random generator")

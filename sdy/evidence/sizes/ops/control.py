@@ -1,17 +1,22 @@
-"""Ties of loops, branches and manual computations."""
+"""Ties of calls, loops, branches and manual computations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.func import CallOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation, Region, SSAValue
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.facts.traits import terminator_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import MeshOp, ShardingGroupOp
 from sdy.dialects.sdy.ops import ReturnOp as SdyReturnOp
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
+from sdy.dialects.stablehlo.calls import CompositeOp, CustomCallOp, is_identity_call
+from sdy.dialects.stablehlo.collectives import PartitionIdOp, ReplicaIdOp
 from sdy.dialects.stablehlo.control import CaseOp, IfOp, ReturnOp, WhileOp
 from sdy.evidence.sizes.ties import Ties
 
@@ -29,15 +34,9 @@ def _branches(op: IfOp | CaseOp, ties: Ties) -> None:
     ties.all_same(op.result, *map(returned, op.regions))
 
 
-@TABLE.of(NamedComputationOp)
-def _named_computation(op: NamedComputationOp, ties: Ties) -> None:
-    ties.all_same(op.tensors, op.body.block.args)
-    ties.all_same(op.outputs, returned(op.body))
-
-
-@TABLE.of(ManualComputationOp)
-def _manual_computation(op: ManualComputationOp, ties: Ties) -> None:
-    """Tie each dim outside to the multiple of the dim inside that the manual axes make it."""
+@TABLE.of(ManualComputationOp, NamedComputationOp)
+def _computation(op: ManualComputationOp | NamedComputationOp, ties: Ties) -> None:
+    """Tie each dim outside to the multiple of the dim inside that the manual axes make it, if there are some."""
     inside = (*op.body.block.args, *returned(op.body))
     for outer, inner in zip((*op.tensors, *op.outputs), inside, strict=True):
         for whole, shard in zip(ties.of(outer), ties.of(inner), strict=True):
@@ -45,11 +44,30 @@ def _manual_computation(op: ManualComputationOp, ties: Ties) -> None:
         ties.values.same(outer, inner)
 
 
-@TABLE.of(ReturnOp, SdyReturnOp, FuncReturnOp, MeshOp, ShardingGroupOp)
+@TABLE.of(ReturnOp, SdyReturnOp, FuncReturnOp, MeshOp, ShardingGroupOp, PartitionIdOp, ReplicaIdOp)
 def _nothing(op: Operation, ties: Ties) -> None:
-    """The op around a terminator ties its operands."""
+    """Tie nothing: the op around a terminator ties its operands, and the number of a device has no dims."""
 
 
 def returned(region: Region) -> Sequence[SSAValue]:
     """Return the values that a region returns."""
     return terminator_of(region).operands
+
+
+@TABLE.of(CallOp, CompositeOp)
+def _call(op: CallOp | CompositeOp, ties: Ties) -> None:
+    name = (op.callee if isinstance(op, CallOp) else op.decomposition).string_value()
+    func = ties.functions.get(name)
+    if func is None or not func.body.blocks:
+        message = f"a program that calls @{name}, which has no body, cannot be reduced"
+        raise SdyError(Diagnostic("SDY-X152", message, span_of(op)))
+    ties.all_same(op.operands, func.body.block.args)
+    ties.all_same(op.results, returned(func.body))
+
+
+@TABLE.of(CustomCallOp)
+def _custom_call(op: CustomCallOp, ties: Ties) -> None:
+    if is_identity_call(op):
+        ties.all_same(op.inputs, op.result)
+    else:
+        ties.lock_all(op)

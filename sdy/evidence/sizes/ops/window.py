@@ -7,8 +7,7 @@ from xdsl.ir import Attribute, Operation
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo.attributes.types import rank_of, shape_of
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp
-from sdy.evidence.sizes.attribute_numbers import Ints, ints_in
-from sdy.evidence.sizes.ties import Ties
+from sdy.evidence.sizes.ties import Ints, Ties, ints_in
 
 TABLE = OpTable[None, [Ties]]()
 

@@ -76,6 +76,22 @@ def test_what_runs_show_to_be_no_border_is_not_taken(monkeypatch: pytest.MonkeyP
     assert proof.checked > 1
 
 
+def test_what_is_equal_but_for_infinities_is_no_border() -> None:
+    """The shards of a difference that is 0 everywhere are equal, though not where a number is infinite."""
+    text = """
+sdy.mesh @m = <["x"=8]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<f32> {
+  %0 = stablehlo.subtract %a, %a : tensor<8xf32>
+  %1 = stablehlo.constant dense<3> : tensor<1xi32>
+  %2 = "stablehlo.gather"(%0, %1) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+    start_index_map = [0]>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<1xi32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}"""
+    proof = prove(sdy.Program.from_text(text).partition())
+    assert proof.is_proved
+    assert proof.checked > 0
+
+
 # Each ends in a dot_general, which is proved again.
 STRETCHES = {
     "a lookup in a sharded table": """

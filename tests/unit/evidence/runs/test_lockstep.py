@@ -43,7 +43,6 @@ func.func @main(%a: tensor<8x4xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
     ("right", "wrong", "blamed"),
     [
         ("stablehlo.abs", "stablehlo.optimization_barrier", "stablehlo.optimization_barrier"),
-        ("stablehlo.minimum", "stablehlo.maximum", "stablehlo.maximum"),
         ("compare LT", "compare LE", "stablehlo.compare"),
         ("stablehlo.or", "stablehlo.and", "stablehlo.reduce"),
     ],

@@ -1,1 +1,0 @@
-"""Lemmas of collectives."""
