@@ -2,10 +2,11 @@
 
 `sdy`, `sdy_opt` and `sdy_run` are the main functions of the tools; each is imported with its modules on first use.
 
-Python's search for garbage finds none while modules are imported, so a script does without it until then. A command
-that partitions one or two programs makes little garbage: searching the modules of a large program for cycles would take
-a fifth of the time of `sdy partition`. When Python exits, it would free all modules one by one, which takes a tenth of
-the time of a short call of `sdy-opt`; the system frees the memory of a process at once, so a script ends its process.
+Python searches for garbage, by default, whenever 700 more objects exist. While modules are imported it finds none, and
+commands make little: the searches would take a tenth of the time of `sdy verify`, and a fifth of that of `sdy partition`
+of a large program. So a script searches seldom; a command that partitions one or two programs, never. When Python
+exits, it would free all modules one by one, which takes a tenth of the time of a short call of `sdy-opt`; the system
+frees the memory of a process at once, so a script ends its process.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from functools import partial
 from importlib import import_module
 
 _MODULES = {"sdy": "sdy.tools.main", "sdy_opt": "sdy.tools.sdy_opt", "sdy_run": "sdy.tools.sdy_run"}
+# New objects after which Python searches these for garbage, about 30 MB, and numbers of searches before that of older ones.
+_THRESHOLDS = (300_000, 2, 2)
 # The words in a command line of `sdy` that makes little garbage; `sdy-opt` makes little, too.
 _WITHOUT_COLLECTION = {"partition", "cost", "report", "explain", "check", "diff", "prove", "--prove"}
 
@@ -29,7 +32,7 @@ def __getattr__(name: str) -> Callable[[], int]:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     if _is_script(name):
-        gc.disable()
+        gc.set_threshold(*_THRESHOLDS)
     try:
         return partial(_run, name, import_module(_MODULES[name]).main)
     finally:
@@ -41,8 +44,8 @@ def _run(name: str, main: Callable[[], int]) -> int:
     if not _is_script(name):
         return main()
     gc.freeze()  # the modules stay; otherwise the first search would scan all that they hold
-    if name != "sdy_opt" and not (name == "sdy" and _WITHOUT_COLLECTION.intersection(sys.argv)):
-        gc.enable()
+    if name == "sdy_opt" or (name == "sdy" and _WITHOUT_COLLECTION.intersection(sys.argv)):
+        gc.disable()
     code = main()
     # `os._exit` skips the exit functions, and `atexit` has no public function that runs them.
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] -- see above

@@ -12,7 +12,5 @@ def declared_ops(module: str) -> tuple[type[Operation], ...]:
 
     Call it with `__name__` at the end of the module.
     """
-    declared = (each for each in vars(sys.modules[module]).values() if isinstance(each, type))
-    return tuple(
-        each for each in declared if issubclass(each, Operation) and each.__module__ == module and "name" in vars(each)
-    )
+    types = (each for each in vars(sys.modules[module]).values() if isinstance(each, type) and each.__module__ == module)
+    return tuple(each for each in types if "name" in vars(each) and issubclass(each, Operation))

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 SCRIPT = """import atexit, gc, sys
+thresholds = gc.get_threshold()
 atexit.register(print, "at exit")
 from sdy.tools.start import {tool}
 code = {tool}()
-print("returned", gc.isenabled())
+print("returned", gc.get_threshold() == thresholds)
 sys.exit(code)
 """
 
