@@ -91,7 +91,7 @@ func.func @main(%a: tensor<256x256xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}
   %a = stablehlo.reshape %column : (tensor<8x1x4xf32>) -> tensor<8x4xf32>
   %zero =""",
     )
-    .replace("dense<3>", "dense<300>"),
+    .replace("dense<3>", "dense<30>"),
     "a shard of an iota that is also a part of a longer one": """
 sdy.mesh @m = <["x"=4]>
 func.func @main(%ids: tensor<16xi32>,
