@@ -3,10 +3,10 @@
 `sdy`, `sdy_opt` and `sdy_run` are the main functions of the tools; each is imported with its modules on first use.
 
 Python searches for garbage, by default, whenever 700 more objects exist. While modules are imported it finds none, and
-commands make little: the searches would take a tenth of the time of `sdy verify`, and a fifth of that of `sdy partition`
-of a large program. So a script searches seldom; a command that partitions one or two programs, never. When Python
-exits, it would free all modules one by one, which takes a tenth of the time of a short call of `sdy-opt`; the system
-frees the memory of a process at once, so a script ends its process.
+commands make little: searches would take a tenth of the time of `sdy verify`, and a fifth of that of `sdy partition` of
+a large program. So a script searches seldom; a command that partitions one or two programs, never. When Python exits,
+it would free all modules one by one, which takes a tenth of the time of a short call of `sdy-opt`; the system frees the
+memory of a process at once, so a script ends its process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import partial
 from importlib import import_module
 
 _MODULES = {"sdy": "sdy.tools.main", "sdy_opt": "sdy.tools.sdy_opt", "sdy_run": "sdy.tools.sdy_run"}
-# New objects after which Python searches these for garbage, about 30 MB, and numbers of searches before that of older ones.
+# New objects, of about 30 MB, after which Python searches these for garbage; then, searches before a wider one.
 _THRESHOLDS = (300_000, 2, 2)
 # The words in a command line of `sdy` that makes little garbage; `sdy-opt` makes little, too.
 _WITHOUT_COLLECTION = {"partition", "cost", "report", "explain", "check", "diff", "prove", "--prove"}
