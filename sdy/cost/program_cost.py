@@ -193,7 +193,7 @@ def cost_of(
 def _peak_with_flash(local: ModuleOp, hardware: Hardware) -> int:
     """Return the most bytes alive at once if scores of attention and their masks are not stored."""
     inside = values_in_attention(local, hardware.kernels)
-    return peak(local, lambda value: 0 if value in inside else bytes_of_tensor(value)).bytes
+    return peak(local, lambda value: 0 if value in inside else bytes_of_tensor(value))
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

@@ -12,5 +12,7 @@ def declared_ops(module: str) -> tuple[type[Operation], ...]:
 
     Call it with `__name__` at the end of the module.
     """
-    types = (each for each in vars(sys.modules[module]).values() if isinstance(each, type) and each.__module__ == module)
+    types = (
+        each for each in vars(sys.modules[module]).values() if isinstance(each, type) and each.__module__ == module
+    )
     return tuple(each for each in types if "name" in vars(each) and issubclass(each, Operation))
