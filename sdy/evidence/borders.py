@@ -7,7 +7,7 @@ further results checks them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
@@ -27,7 +27,7 @@ from sdy.evidence.runs.draws import Draws
 from sdy.evidence.runs.exact import ExactRuns, compared
 from sdy.evidence.sizes.reduce_sizes import ReducedPrograms
 from sdy.interpreter.arrays.element_types import Array
-from sdy.interpreter.arrays.field_types import equal_elements
+from sdy.interpreter.arrays.field_types import equal_elements, is_field, parts_of
 from sdy.interpreter.devices.values import DeviceArray
 from sdy.interpreter.field.numbers import Field
 from sdy.model.axis import AxisList, AxisRef
@@ -58,9 +58,11 @@ class Borders:
         )
         draw = Draws(program.written, seed=0).draw(0)
         expected, results = ExactRuns(program).results(draw)
-        pairs = list(zip(others, expected[len(expected) - len(others) :], strict=True))
+        alike: dict[Hashable, list[tuple[SSAValue, Array]]] = {}
+        for other, array in zip(others, expected[len(expected) - len(others) :], strict=True):
+            alike.setdefault(_kind(other, array), []).append((other, array))
         borders = (
-            self._border(value, result, pairs, draw.field)
+            self._border(value, result, alike.get(_kind(value, result.array[(0,) * result.grid.rank]), ()), draw.field)
             for value, result in zip(values, results[len(results) - len(values) :], strict=True)
         )
         return [each for each in borders if each is not None]
@@ -77,12 +79,12 @@ class Borders:
         return replace(small, written=written, local=_returning(small.local, [self._smaller[each] for each in values]))
 
     def _border(
-        self, value: SSAValue, result: DeviceArray, pairs: Sequence[tuple[SSAValue, Array]], field: Field
+        self, value: SSAValue, result: DeviceArray, alike: Sequence[tuple[SSAValue, Array]], field: Field
     ) -> Border | None:
         """Return the first value of the program of which a result of all devices is a shard, with its placement."""
         first = result.array[(0,) * result.grid.rank]
-        for other, array in pairs:
-            if not _is_alike(value, other) or not _is_start(first, array):
+        for other, array in alike:
+            if not _is_start(first, array):
                 continue
             for placement in _placements(other, value, self._program.boundary):
                 border = Border(value, other, placement)
@@ -127,12 +129,13 @@ def _is_comparable(value: SSAValue) -> bool:
     return shape is not None and 0 not in shape
 
 
-def _is_alike(value: SSAValue, other: SSAValue) -> bool:
-    """Return whether values have as many dims of the same type of elements."""
-    one, two = as_tensor(value.type), as_tensor(other.type)
-    assert one is not None
-    assert two is not None
-    return one.element_type == two.element_type and len(one.get_shape()) == len(two.get_shape())
+def _kind(value: SSAValue, array: Array) -> Hashable:
+    """Return what a value and its shards have in common: the type, the number of dims, and the first element."""
+    tensor = as_tensor(value.type)
+    assert tensor is not None  # it is comparable
+    parts = parts_of(array) if is_field(array.dtype) else (array,)
+    first = (part.flat[0].item() for part in parts)
+    return tensor.element_type, array.ndim, *(None if each != each else each for each in first)  # NaN equals NaN
 
 
 def _is_start(first: Array, array: Array) -> bool:

@@ -152,7 +152,7 @@ def homes(op_class: type[Operation]) -> Iterator[Home]:
     by_rule = "all dims correspond" if has_fact(op_class, Elementwise) else "keeps its sizes in a reduced program"
     yield _of_table("sizes", SIZES, op_class, by_rule, _file_of_family("sdy/evidence/sizes/ops", family))
     lemma = LEMMAS.get(op_class.name)
-    place = f"sdy/evidence/proof/{'collectives/' if family == 'collectives' else ''}lemmas.py"
+    place = f"sdy/evidence/proof/{'collectives' if family == 'collectives' else 'lemmas'}.py"
     proof = "" if lemma is None else _described(lemma)
     yield _present_if("proof", proof, "`sdy verify` runs it in exact numbers", place)
     yield _audit(op_class, family)

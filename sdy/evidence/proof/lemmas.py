@@ -29,7 +29,7 @@ from sdy.evidence.proof.factors import (
 from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
 from sdy.evidence.proof.offsets import clamped
 from sdy.evidence.proof.relations import Known, NotProvedError, Relation
-from sdy.evidence.proof.reshapes import cleaned, reshaped
+from sdy.evidence.proof.reshapes import cleaned, reshaped, reshaped_as_in_program
 from sdy.evidence.proof.structured import compute, known_operands, to_view
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
@@ -100,8 +100,9 @@ def reshape(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
         if dim is not None or value.dim is None:
             return [moved(value, shape, dim)]
         value = as_view(value, walk.table)
-    found = reshaped(value, shape, walk.table)
-    return [cleaned(found, walk.table) if walk.table.is_recording else found]
+    if walk.table.is_recording:
+        return [cleaned(reshaped(value, shape, walk.table), walk.table)]
+    return [reshaped_as_in_program(value, shape, walk.table)]
 
 
 def _reshaped_dim(value: Known, shape: Sequence[int]) -> int | None:

@@ -31,6 +31,36 @@ def reshaped(view: View, shape: Shape, table: TermTable) -> View:
     return replace(view, dims=tidy(map(tuple, dims)))
 
 
+def reshaped_as_in_program(view: View, shape: Shape, table: TermTable) -> View:
+    """Return the reshape of a window, of a reshape of the global program that has as many dims if there is one."""
+    found = reshaped(view, shape, table)
+    others = (_as_reshape(found, term) for term in table.reshapes_of(root(found.term)) if len(term.shape) == len(shape))
+    return next((each for each in others if each is not None), found)
+
+
+def _as_reshape(view: View, term: Term) -> View | None:
+    """Return a window as one of a term with the same elements in the same order; None if it is none."""
+    if not is_within(view):
+        return None
+    weights, others = _weights(view.term.shape), _weights(term.shape)
+    rest, base = offset_sum(view.base, weights), list[Offset]()
+    for weight in others:
+        quotient, rest = divided(rest, weight)
+        base.append(quotient)
+    dims: list[Digits] = []
+    for digits in view.dims:
+        steps = [each.stride * weights[each.dim] if each.dim != FREE else 0 for each in digits]
+        if any(step and step not in others for step in steps):
+            return None
+        pairs = zip(digits, steps, strict=True)
+        dims.append(tuple(Digit(each.size, others.index(step), 1) if step else each for each, step in pairs))
+    unused = {*range(len(others))} - {each.dim for digits in dims for each in digits}
+    if len(unused) == 1 and () in dims:  # a local dim of one element
+        dims[dims.index(())] = (Digit(1, unused.pop(), 1),)
+    found = View(term, tuple(base), tidy(dims), view.partial)
+    return found if is_plain(found) and is_within(found) else None
+
+
 def _taken(flat: list[Digit], size: int) -> list[Digit]:
     """Remove and return the first digits of `flat`, of `size` elements in all."""
     taken: list[Digit] = []

@@ -55,6 +55,7 @@ class TermTable:
     _global_terms: set[Term] = field(default_factory=set[Term])
     _constants: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
     _slices: dict[Term, dict[Parts, Term]] = field(default_factory=dict[Term, dict[Parts, Term]])
+    _reshapes: dict[Term, list[Term]] = field(default_factory=dict[Term, "list[Term]"])
 
     def make(self, op: str, attributes: Hashable, operands: tuple[Term, ...], shape: Shape, element: str) -> Term:
         """Return the term of an op, the same object for the same arguments."""
@@ -67,6 +68,8 @@ class TermTable:
             self._global_terms.add(term)
             if op == "constant" and len(shape) == 1:
                 self._constants.setdefault(element, []).append(term)
+            if op == "reshape" and attributes is None:
+                self._reshapes.setdefault(operands[0], []).append(term)
         return term
 
     def constants(self, element: str) -> Sequence[Term]:
@@ -81,6 +84,10 @@ class TermTable:
     def slices_of(self, source: Term) -> Mapping[Parts, Term]:
         """Return the terms of the global program that are slices of a term, or slices of slices, by their parts."""
         return self._slices.get(source, {})
+
+    def reshapes_of(self, source: Term) -> Sequence[Term]:
+        """Return the terms of the global program that have the elements of a term in the same order."""
+        return self._reshapes.get(source, ())
 
     def is_global(self, term: Term) -> bool:
         """Return whether the global program computes the term."""

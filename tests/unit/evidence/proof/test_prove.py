@@ -189,3 +189,27 @@ def test_shared_models_are_proved(path: Path) -> None:
     proof = sdy.load(path).prove()
     assert proof.is_proved, proof.failures
     assert proof.share == 1.0
+
+
+ONE_HEAD_PER_DEVICE = """
+sdy.mesh @m = <["x"=8]>
+func.func @main(%a: tensor<16x1024xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>},
+                %table: tensor<16x64xf32>) -> tensor<16x8x64xf32> {
+  %0 = stablehlo.reshape %a : (tensor<16x1024xf32>) -> tensor<16x8x128xf32>
+  %1 = stablehlo.slice %0 [0:16, 0:8, 64:128] : (tensor<16x8x128xf32>) -> tensor<16x8x64xf32>
+  %2 = stablehlo.broadcast_in_dim %table, dims = [0, 2] : (tensor<16x64xf32>) -> tensor<16x8x64xf32>
+  %3 = stablehlo.multiply %1, %2 : tensor<16x8x64xf32>
+  return %3 : tensor<16x8x64xf32>
+}
+"""
+
+
+def test_the_rotation_of_one_head_per_device_is_proved_for_any_size() -> None:
+    """The shard of a dim of all heads is one head, of which each half is multiplied by a table, as in a rotation."""
+    program = sdy.Program.from_text(ONE_HEAD_PER_DEVICE)
+    proof = program.prove()
+    assert proof.is_proved
+    assert proof.proved == proof.ops > 2
+    faults = [each for _, each in faulty_copies(program.partition().local, seed=3)]
+    assert faults
+    assert not any(proof_of(program, each).is_proved for each in faults)
