@@ -153,7 +153,8 @@ def _sized_by_operands(op: Operation, kernel: Kernel) -> Kernel:
         except ValueError as error:
             raise failure("SDY-X018", f"the operands of {op.name} give no shape: {error}") from error
         found = context.local(array)
-        if any(size not in (other, DYNAMIC_INDEX) for size, other in zip(expected, found, strict=True)):
+        pairs = zip(expected, found, strict=False)
+        if len(expected) != len(found) or any(size not in (other, DYNAMIC_INDEX) for size, other in pairs):
             declared = ["?" if size == DYNAMIC_INDEX else size for size in expected]
             message = f"the operands of {op.name} give the shape {list(found)}, but its result has {declared}"
             raise failure("SDY-X018", message)

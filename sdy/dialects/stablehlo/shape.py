@@ -24,6 +24,7 @@ from sdy.dialects.stablehlo.checks.shape import (
     check_dynamic_broadcast_in_dim,
     check_get_dimension_size,
     check_iota,
+    check_output_shape,
     check_reshape,
     check_reverse,
     check_same_element_type,
@@ -188,7 +189,7 @@ class DynamicReshapeOp(FormattedOp):
     output_shape = operand_def()
     result = result_def()
     traits = traits_def(Pure(), MovesElements())
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape, check_indices(1))
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape, check_indices(1), check_output_shape)
     FORM: ClassVar[Form] = Form()
 
 

@@ -83,6 +83,13 @@ def check_reshape(op: Operation) -> None:
         fail(op, "SDY-D012", f"operand and result must have the same number of elements, got {counts}")
 
 
+def check_output_shape(op: Operation) -> None:
+    """Check that the operand that gives the shape of a reshape has one element for each dim of the result."""
+    (count,), rank = shape(op, op.operands[1]), len(shape(op, op.results[0]))
+    if count not in (rank, DYNAMIC_INDEX):
+        fail(op, "SDY-D012", f"output_shape must have an element for each dim of the result, got {count} for {rank}")
+
+
 def check_transpose(op: Operation) -> None:
     """Check that dim i of the result is dim `permutation[i]` of the operand."""
     check_same_element_type(op)

@@ -72,6 +72,7 @@ CASES = [
     ("stablehlo.dynamic_slice %v, %q, sizes = [1] : (tensor<4xf32>, tensor<i1>) -> tensor<1xf32>", "D017", "must have elements that are integers"),
     ("stablehlo.dynamic_update_slice %v, %v, %s : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>", "D017", "must have elements that are integers"),
     ("stablehlo.dynamic_reshape %v, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<?x?x?x?xf32>", "D017", "must have elements that are integers"),
+    ("stablehlo.dynamic_reshape %v, %n : (tensor<4xf32>, tensor<4xi32>) -> tensor<?xf32>", "D012", "got 4 for 1"),
     ('"stablehlo.case"(%s) ({ stablehlo.return %v : tensor<4xf32> }) : (tensor<f32>) -> tensor<4xf32>', "D012", "i32"),
     *(
         (f'"stablehlo.gather"(%m, %pairs) <{{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = {collapsed}, {dims}>, slice_sizes = array<i64: 1, 1>}}> : (tensor<4x8xf32>, tensor<4x3x1xi32>) -> tensor<4x3x1xf32>', code, words)

@@ -48,6 +48,12 @@ CASES: list[tuple[str, str, dict[str, Array], str]] = [
         {"m": M, "i": INDEX},
         "got sizes [0, 3]",
     ),
+    (
+        "stablehlo.dynamic_iota %i, dim = 0 : (tensor<3xi32>)",
+        "tensor<?xi32>",
+        {"i": np.ones(3, np.int32)},
+        "give the shape [1, 1, 1], but its result has ['?']",
+    ),
 ]
 
 
