@@ -1,8 +1,8 @@
 """The values that are in the memory of the host: what a program offloads, until it moves it back.
 
 A custom call places its result (`annotate_device_placement`), and an argument may be declared there. From then on,
-reshapes, slices, barriers, calls and loops keep a value where it is. A stack that a loop fills is where its elements
-are. Source: docs/spec/08, 4.2; XLA's `HostOffloader`.
+reshapes, slices, barriers, calls and loops keep a value where it is. If a loop fills a stack with elements on the host,
+the stack is there too. Source: docs/spec/08, 4.2; XLA's `HostOffloader`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ class HostMemory:
 
     def is_stack(self, value: SSAValue) -> bool:
         """Return whether a value is the memory in which loops begin to store what they offload."""
+        if not self.is_used:
+            return False
         uses = list(value.uses)
         return bool(uses) and all(
             isinstance(use.operation, WhileOp) and self.holds(use.operation.results[use.index]) for use in uses

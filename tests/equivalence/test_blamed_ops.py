@@ -1,4 +1,4 @@
-"""Of two programs that differ, the op that is blamed is mostly the wrong one, or one that completes its value.
+"""When two programs differ, `verify` mostly blames the wrong op, or an op that completes the wrong value.
 
 A value is complete when something is computed from it: ops that move it, communicate it, or take it for an index, and
 loops and calls that carry it, are passed. Few programs by default, more with `pytest -m slow`.

@@ -162,15 +162,14 @@ class Buffers:
             if is_compiled:
                 self._allocated = _allocated_results(main)
         later = frozenset((*self._allocated, *self._loops.later_values()))
-        host = HostMemory(module)
-        self._host = host if host.is_used else None
+        self._host = HostMemory(module) if is_compiled else None  # the interpreter keeps all values in one memory
         self._shared = _values_in_memory_of_others(self._held, later, module)
 
     def is_shared(self, value: SSAValue) -> bool:
         """Return whether a value needs no memory of the device.
 
-        It equals a value that lives on, is fused, a scalar of a reducer, or on the host. Arguments of called functions,
-        and values that a loop carries but does not change, are equal to others.
+        It is equal to a value that lives on, it is fused, it is a scalar of a reducer, or the host stores it. Arguments
+        of called functions, and values that a loop carries but does not change, are equal to others.
         """
         if self._host is not None and (self._host.holds(value) or self._host.is_stack(value)):
             return True

@@ -66,7 +66,7 @@ class Layout:
 
     @property
     def divides_tokens_of_experts(self) -> bool:
-        """Whether devices along `tensor` send different tokens to undivided experts, as in Megatron."""
+        """True if each device along `tensor` sends its own tokens to experts that are not sharded, as Megatron does."""
         return bool(self.manual and self.tensor)
 
     def inside(self) -> Layout:

@@ -1,4 +1,4 @@
-"""What a program keeps in the memory of the host takes none of the device."""
+"""Values in the memory of the host do not count as memory of the device."""
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
 

@@ -18,10 +18,6 @@ from sdy.mpmd.passes.tools.fragments import fragments_of
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import positions_in
 
-_FRONTEND = "mhlo.frontend_attributes"
-_COMPUTE_TYPE, _PLACEMENT = "_xla_compute_type", "_xla_buffer_placement"
-_TRANSPARENT_CALLS = ("Sharding", "SPMDShardToFullShape", "SPMDFullToShardShape")
-
 
 class MarkOffloadedInputOutputPass(FunctionPass):
     """Write the memory kind of what fragments take from the host and return to it; check that of the function."""

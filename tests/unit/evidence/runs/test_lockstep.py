@@ -48,6 +48,17 @@ func.func @main(%a: tensor<8x4xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
     ],
 )
 def test_an_op_is_blamed_though_all_its_numbers_occur_in_the_program(right: str, wrong: str, blamed: str) -> None:
+    lines, message = parting(right, wrong)
+    assert (lines, blamed in message) == (0, True)
+
+
+def test_the_next_op_is_blamed_if_its_numbers_alone_do_not_occur_in_the_program() -> None:
+    lines, message = parting("stablehlo.minimum", "stablehlo.maximum")
+    assert (lines, "stablehlo.abs" in message) == (1, True)
+
+
+def parting(right: str, wrong: str) -> tuple[int, str]:
+    """Return how many lines after a changed op the programs are said to part, and the message."""
     program = Program.from_text(TEXT).partition()
     text = str(program.local)
     assert text.count(right) == 1
@@ -57,4 +68,4 @@ def test_an_op_is_blamed_though_all_its_numbers_occur_in_the_program(right: str,
     found = exact_outcome(local, Draws(local.written, 0)).parting
     assert found is not None
     assert found.span is not None
-    assert (found.span.line, blamed in found.message) == (changed, True)
+    return found.span.line - changed, found.message
