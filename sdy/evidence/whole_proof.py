@@ -21,13 +21,18 @@ from sdy.evidence.sizes.reduce_sizes import reduce_sizes
 def prove(program: Compiled[Any], watch: Watch = unwatched) -> Proof:
     """Return whether the local program computes the same as the global one.
 
-    Ops for which no lemma holds are checked in reduced sizes: both programs run in finite fields. Where what follows
-    from such ops is again a shard of a value of the program, the proof goes on from it, and the runs compare it too.
     Raises: SdyError SDY-V004 or SDY-T115 if the local program cannot be that of a device.
     """
     proved = prove_by_lemmas(program.written, program.local, program.boundary)
-    if proved.proof.is_proved:
-        return proved.proof
+    return proved.proof if proved.proof.is_proved else prove_with_runs(program, proved, watch)
+
+
+def prove_with_runs(program: Compiled[Any], proved: Lemmas, watch: Watch) -> Proof:
+    """Return whether a local program that lemmas do not prove computes the same as the global one.
+
+    Ops for which no lemma holds are checked in reduced sizes: both programs run in finite fields. Where what follows
+    from such ops is again a shard of a value of the program, the proof goes on from it, and the runs compare it too.
+    """
     try:
         proved, found = _with_runs(program, proved, watch)
     except SdyError as error:

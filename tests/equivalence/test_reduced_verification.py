@@ -28,7 +28,7 @@ from sdy.evidence.sizes.reduce_sizes import reduce_sizes
 from sdy.model.devices.placement import ProgramPlacement
 from sdy.model.mesh import Mesh
 from sdy.program.program import Program
-from sdy.tools.verify import show_rounds
+from sdy.tools.verify_runs import show_rounds
 
 OPTIONS = Options(ops=9, executable=True, max_devices=32)
 MODELS = sorted((Path(__file__).parents[3] / "shared" / "models").glob("*.mlir"))

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from sdy.evidence.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product
-from sdy.evidence.proof.factors import Factors
+from sdy.evidence.proof.contributions import IDEMPOTENT, contributions, is_float, is_neutral, is_zero, product, together
+from sdy.evidence.proof.factors import Factors, Placement
 from sdy.evidence.proof.known import as_view
-from sdy.evidence.proof.offsets import Offset
 from sdy.evidence.proof.readings import likeliest
 from sdy.evidence.proof.relations import FREE, Digit, Known, NotProvedError, Partial, View, dim_of, tidy
 from sdy.evidence.proof.terms import Arguments, TermTable
 
 Keys = tuple[tuple[tuple[int, int, int], ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """The sharding of a factor: the windows of devices in a dim of `size` elements."""
-
-    size: int
-    base: Offset
-    extent: int
-
-    @property
-    def is_whole(self) -> bool:
-        """Return whether each device has all elements."""
-        return self.base == 0 and self.extent == self.size
-
-    def __str__(self) -> str:
-        if self.is_whole:
-            return "whole"
-        start = self.base if isinstance(self.base, int) else f"{list(self.base[:8])} by device"
-        return f"{self.extent} of {self.size} elements from {start}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +50,7 @@ def computed(work: Computation, operands: Sequence[View | Known], table: TermTab
         found = {
             dim: placement
             for dim, (factor, size) in enumerate(zip(dims, shape, strict=True))
-            if (placement := _result_placement(factors, placements, factor, size))
+            if (placement := _result_placement(factors, {**factors.shards, **placements}, factor, size))
         }
         kept = sorted(found, key=lambda dim: names.get(factors.results[number][dim], dim))
         sizes = tuple(found[dim].size for dim in kept)
@@ -141,6 +121,8 @@ def _key(
             dim = dim_of(digits)
             if dim != FREE:
                 found.append((dim, factor, 0))
+            elif factor in factors.shards:
+                found.append((len(views[number].base), factor, factors.shards[factor].size))
             elif digits and factor not in placements and factor not in factors.parallel:
                 found.append((len(views[number].base), factor, digits[0].size))
         found.sort()
@@ -171,9 +153,7 @@ def _linear_partial(work: Computation, views: Sequence[View]) -> Partial | None:
     for linear in work.factors.linear:
         others = [number for number in (*linear, *work.factors.neutral) if number not in partials]
         if set(partials) <= set(linear) and all(is_zero(views[each].term) for each in others):
-            if any(each != found for each in partials.values()):
-                raise NotProvedError("operands are contributions to sums over different devices")
-            return found
+            return reduce(together, partials.values())
     raise NotProvedError(f"expected an all-reduce before {work.name}: an operand is a partial sum")
 
 

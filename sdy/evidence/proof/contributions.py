@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -32,7 +33,7 @@ def is_zero(term: Term | None) -> bool:
     return not any(raw) or (is_float(term.element) and not np.frombuffer(raw, _DTYPES[term.element])[0])
 
 
-def is_neutral(term: Term | None, kind: str) -> bool:
+def is_neutral(term: Term | None, kind: Hashable) -> bool:
     """Return whether combining with a scalar term changes nothing."""
     if kind == "add":
         return is_zero(term)
@@ -53,7 +54,7 @@ def is_neutral(term: Term | None, kind: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def contributions(kind: str, base: Offset, extent: int, size: int, devices: int) -> Partial:
+def contributions(kind: Hashable, base: Offset, extent: int, size: int, devices: int) -> Partial:
     """Return how devices with windows of a reduced dim contribute to the whole.
 
     Raises: NotProvedError if the windows do not tile the dim.
@@ -84,6 +85,26 @@ def product(one: Partial | None, other: Partial | None) -> Partial | None:
 
     masks = tuple(mask(a, b) for a, b in zip(one.masks, other.masks, strict=True))
     return Partial(one.kind, masks, mask(one.whole, other.whole))
+
+
+def together(one: Partial, other: Partial) -> Partial:
+    """Return the contributions to a function that is linear in both of two sums together."""
+    if one == other:
+        return one
+    width = one.whole.bit_length()
+    masks = tuple(a | b << width for a, b in zip(one.masks, other.masks, strict=True))
+    return Partial(one.kind, masks, one.whole | other.whole << width)
+
+
+def of_some_devices(view: View, is_kept: Sequence[bool]) -> View:
+    """Return a value that some devices keep, where others have zero. Raises: NotProvedError if it is no sum."""
+    if view.partial is None and is_zero(view.term):
+        return view
+    whole = view.partial or Partial("add", (1,) * len(is_kept), 1)
+    if whole.kind != "add":
+        raise NotProvedError("a part of a value that is no sum")
+    masks = tuple(mask if kept else 0 for mask, kept in zip(whole.masks, is_kept, strict=True))
+    return replace(view, partial=replace(whole, masks=masks))
 
 
 def combined(view: View, kind: str, groups: Groups) -> View:

@@ -7,7 +7,7 @@ its *reduced* factors it computes contributions to the results, combined by `kin
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -19,9 +19,30 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.evidence.proof.contributions import IDEMPOTENT
+from sdy.evidence.proof.offsets import Offset
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 
 Dims = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The sharding of a factor: the windows of devices in a dim of `size` elements."""
+
+    size: int
+    base: Offset
+    extent: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether each device has all elements."""
+        return self.base == 0 and self.extent == self.size
+
+    def __str__(self) -> str:
+        if self.is_whole:
+            return "whole"
+        start = self.base if isinstance(self.base, int) else f"{list(self.base[:8])} by device"
+        return f"{self.extent} of {self.size} elements from {start}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +54,11 @@ class Factors:
     parallel: frozenset[int]
     attributes: Hashable  # what else determines the op; the same for an op on windows of parallel factors
     reduced: frozenset[int] = frozenset()
-    kind: str = ""  # how contributions are combined
+    kind: Hashable = ""  # how contributions are combined
     neutral: tuple[int, ...] = ()  # operands that must be neutral if a reduced factor is sharded
     is_symmetric: bool = False  # factors have no meaning but which dims they tie
     linear: frozenset[tuple[int, ...]] = field(default_factory=frozenset[tuple[int, ...]])
+    shards: Mapping[int, Placement] = field(default_factory=dict[int, Placement])  # of results alone
 
 
 def ints(op: Operation, name: str) -> Dims:

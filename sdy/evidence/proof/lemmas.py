@@ -11,7 +11,6 @@ from xdsl.ir import Operation
 from sdy.dialects.chlo import elementwise as chlo_elementwise
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import elementwise as stablehlo_elementwise
-from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.evidence.proof import control, structured
 from sdy.evidence.proof.collectives import COLLECTIVES
 from sdy.evidence.proof.factors import (
@@ -19,14 +18,13 @@ from sdy.evidence.proof.factors import (
     attributes_of,
     batched,
     elementwise,
-    gather,
     ints,
     number,
-    scatter,
     slice_factors,
     sliced_update,
 )
 from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
+from sdy.evidence.proof.lookups import gather_elements, scatter_elements, selected
 from sdy.evidence.proof.offsets import clamped
 from sdy.evidence.proof.relations import Known, NotProvedError, Relation
 from sdy.evidence.proof.reshapes import cleaned, reshaped, reshaped_as_in_program
@@ -147,18 +145,10 @@ def concatenate(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rel
     return compute(walk, op, along(op, (dim,), (dim, sizes)), known_operands(operands))
 
 
-def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: slices that are whole along a dim, and batches of indices, are gathered on their shards."""
-    assert isinstance(op, GatherOp)
-    return compute(walk, op, gather(op), known_operands(operands))
-
-
-def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
-    """Lemma: updates that are whole along a dim are scattered on its shards."""
-    assert isinstance(op, ScatterOp)
-    body, kind = walk.fingerprint(op.regions[0])
-    known = known_operands(operands)
-    return compute(walk, op, scatter(op, kind, body), known)
+def select(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
+    """Lemma: what zeros replace on some devices, or where a device has no elements, are contributions to a sum."""
+    found = selected(walk, *known_operands(operands))
+    return pointwise(walk, op, operands) if found is None else [found]
 
 
 def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -204,6 +194,7 @@ LEMMAS: dict[str, Lemma] = {
     **{each.name: pointwise for each in (*stablehlo_elementwise.OPS, *chlo_elementwise.OPS)},
     "stablehlo.bitcast_convert": bitcast,
     "stablehlo.convert": convert,
+    "stablehlo.select": select,
     "stablehlo.constant": constant_value,
     "stablehlo.iota": iota_value,
     "stablehlo.partition_id": partition_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -35,10 +35,11 @@ Digits = tuple[Digit, ...]  # of one local dim, major first
 class Partial:
     """Devices hold contributions to a value: `masks` has, per device, the set of contributions in its own, as bits.
 
-    All contributions, the bits of `whole`, are combined by `kind`: add, maximum, minimum, and, or, multiply.
+    All contributions, the bits of `whole`, are combined by `kind`: add, maximum, minimum, and, or, multiply; or they
+    are those of a `Lookup`, of which a mask makes contributions to a sum.
     """
 
-    kind: str
+    kind: Hashable
     masks: tuple[int, ...]
     whole: int
 

@@ -50,7 +50,7 @@ def test_commands_with_plain_output_import_no_packages_for_tables_and_arrays(
 
 
 def test_verify_imports_nothing_for_several_meshes_or_proofs() -> None:
-    script = "import sys, sdy.tools.verify; print(*(name for name in sys.modules if name.startswith('sdy.')))"
+    script = "import sys, sdy.tools.verify_runs; print(*(name for name in sys.modules if name.startswith('sdy.')))"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=120)
     imported = set(done.stdout.split())
     assert "sdy.evidence.runs.verification" in imported

@@ -94,15 +94,19 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -
 
 # Each ends in a dot_general, which is proved again.
 STRETCHES = {
-    "a lookup in a sharded table": """
-func.func @main(%t: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %i: tensor<6x1xi32>,
-    %w: tensor<8x8xf32>) -> tensor<6x8xf32> {
-  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
-    collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}>
-    : (tensor<16x8xf32>, tensor<6x1xi32>) -> tensor<6x8xf32>
+    "a cumulative sum along shards": """
+func.func @main(%t: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %w: tensor<8x8xf32>)
+    -> tensor<16x8xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%t, %z) <{window_dimensions = array<i64: 16, 1>,
+      padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+  }) : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
   %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
-    : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
-  return %1 : tensor<6x8xf32>
+      : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  return %1 : tensor<16x8xf32>
 }""",
     "a manual computation": """
 func.func @main(%t: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<16x8xf32> {
