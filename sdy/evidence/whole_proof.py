@@ -41,7 +41,9 @@ def prove_with_runs(program: Compiled[Any], proved: Lemmas, watch: Watch) -> Pro
     if found.verdict is Verdict.SAME:
         checked, borders = proof.ops - proof.proved, len(proved.crossed)
         gaps = tuple(replace(each, severity=Severity.REMARK) for each in proof.failures)
-        return replace(proof, failures=(), checked=checked, borders=borders, check=_check_text(found), gaps=gaps)
+        sizes = "in reduced sizes" if found.sizes is not None and found.sizes.changes else "in the sizes of the program"
+        check = f"run in exact numbers {sizes}; the chance of an error is below {chance_text(found.chance)}"
+        return replace(proof, failures=(), checked=checked, borders=borders, check=check, gaps=gaps)
     failures = (*proof.failures, *_differences(program, found))
     return replace(proof, failures=failures, differs=found.verdict is Verdict.DIFFERS)
 
@@ -62,11 +64,6 @@ def _with_runs(program: Compiled[Any], proved: Lemmas, watch: Watch) -> tuple[Le
             break  # it is not the borders that are wrong
         found = [each for number, each in enumerate(proved_more.crossed) if number not in wrong]
     return proved, verify_reduced(program, watch=watch)
-
-
-def _check_text(found: Verification) -> str:
-    sizes = "in reduced sizes" if found.sizes is not None and found.sizes.changes else "in the sizes of the program"
-    return f"run in exact numbers {sizes}; the chance of an error is below {chance_text(found.chance)}"
 
 
 def _differences(program: Compiled[Any], found: Verification) -> list[Diagnostic]:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdy.evidence.audit.one_op import Bools, OneOp, with_each_element_changed
-from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.field_types import equal_elements
 
 ROUNDS = 8  # of random inputs
@@ -58,7 +57,8 @@ def dependence_of(op: OneOp) -> Dependence:
                 continue  # the operand has no elements
             operands = [changed if other == position else array[None] for other, array in enumerate(inputs)]
             for result, found in enumerate(op(len(changed), operands)):
-                reads[result][operand] |= _differs_from_first(found).T
+                flat = found.reshape(len(found), -1)
+                reads[result][operand] |= ~equal_elements(flat[1:], flat[:1]).T
     return Dependence(tuple(map(tuple, reads)))
 
 
@@ -68,9 +68,3 @@ def slices_along(shape: Sequence[int], dim: int, count: int) -> NDArray[np.int64
     return np.broadcast_to(
         (np.arange(size) * count // size).reshape(-1, *(1,) * (len(shape) - dim - 1)), tuple(shape)
     ).reshape(-1)
-
-
-def _differs_from_first(runs: Array) -> Bools:
-    """Return, per run after the first and per element, whether it differs from the first run; all NaNs are equal."""
-    flat = runs.reshape(len(runs), -1)
-    return ~equal_elements(flat[1:], flat[:1])

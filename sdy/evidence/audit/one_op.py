@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.fast_ops import set_type
@@ -76,6 +76,7 @@ def with_each_element_changed(random: np.random.Generator, array: Array, dtype: 
 
 
 FUNCTION = "audited_op"
+CONSTANTS = ConstantOp | ShardedConstantOp
 Bools = NDArray[np.bool_]
 
 
@@ -97,7 +98,8 @@ class OneOp:
         self.shapes = tuple(shapes or [static_shape(operand.type) or () for operand in op.operands])
         self.result_shapes = tuple(results or [static_shape(result.type) or () for result in op.results])
         self.dtypes = tuple(dtype_of_type(operand.type) for operand in op.operands)
-        self.inputs = tuple(index for index, operand in enumerate(op.operands) if not _is_constant(operand))
+        operands = enumerate(op.operands)
+        self.inputs = tuple(index for index, each in operands if not isinstance(each.owner, CONSTANTS))
         self.field = None if computes_floats(op) else field_of_draw(np.random.default_rng(0))
         module = self._module()
         self._executor = Executor(module if self.field is None else with_field_types(module))
@@ -163,10 +165,10 @@ class OneOp:
         block = Block(arg_types=kinds)
         arguments = dict(zip(self.inputs, block.args, strict=True))
         copy = self.op.clone()
-        copy.operands = [
-            arguments[index] if index in arguments else _copy_in(block, operand)
-            for index, operand in enumerate(self.op.operands)
-        ]
+        constants = [each.owner.clone() for each in self.op.operands if isinstance(each.owner, CONSTANTS)]
+        block.add_ops(constants)
+        results = (each.results[0] for each in constants)
+        copy.operands = [arguments[index] if index in arguments else next(results) for index in range(len(self.dtypes))]
         for result, shape in zip(copy.results, self.result_shapes, strict=True):
             set_type(result, _reshaped(result.type, shape))
         block.add_ops([copy, ReturnOp(*copy.results)])
@@ -176,22 +178,10 @@ class OneOp:
         return ModuleOp([FuncOp(FUNCTION, kind, Region(block)), *others])
 
 
-def _copy_in(block: Block, constant: SSAValue) -> SSAValue:
-    """Add a copy of a constant to the block, and return its value."""
-    assert isinstance(constant.owner, Operation)
-    copy = constant.owner.clone()
-    block.add_op(copy)
-    return copy.results[0]
-
-
 def _reshaped(kind: Attribute, shape: StaticShape) -> Attribute:
     """Return the type of a tensor with another shape; other types as they are."""
     tensor = as_tensor(kind)
     return kind if tensor is None or tensor.get_shape() == shape else TensorType(tensor.element_type, shape)
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp | ShardedConstantOp)
 
 
 def _sizes(shapes: Sequence[StaticShape]) -> int:

@@ -48,16 +48,13 @@ def combination_of(op: OneOp, slices: Mapping[int, Slices], count: int) -> str |
     for name, combiner in COMBINATIONS.items() if has_body else [("sum", AddOp)]:
         if not all(_applies(combiner, dtype_of_type(result.type)) for result in op.op.results):
             continue
-        for once in _subsets([operand for operand in op.inputs if operand not in slices]):
+        others = [operand for operand in op.inputs if operand not in slices]
+        for once in chain.from_iterable(combinations(others, size) for size in range(len(others) + 1)):
             if all(_combines(op, inputs, slices, count, combiner, once) for inputs in rounds):
                 return name
     if isinstance(op.op, ReduceOp) and all(_combines_by_body(op, inputs, slices, count) for inputs in rounds):
         return OWN_BODY
     return None
-
-
-def _subsets(items: Sequence[int]) -> list[tuple[int, ...]]:
-    return list(chain.from_iterable(combinations(items, size) for size in range(len(items) + 1)))
 
 
 def _combines(

@@ -41,17 +41,12 @@ class OpSummary:
 
 def audit_catalogue(texts: Iterable[str] | None = None) -> list[OpSummary]:
     """Audit each rule of the op of each program, and return a summary per op, in the order of the programs."""
-    summaries: dict[str, OpSummary] = {}
-    for text in programs() if texts is None else texts:
-        op = audited_op(parse_module(text))
-        summary = summaries.setdefault(op.name, OpSummary(op.name))
-        summary.programs += 1
-        for audit in _audits(op):
-            if audit.problems:
-                summary.unsound.append(audit)
-            if audit.missing:
-                summary.incomplete.append(audit)
-    return list(summaries.values())
+    return merged([_summary(audited_op(parse_module(text)))] for text in (programs() if texts is None else texts))
+
+
+def _summary(op: Operation) -> OpSummary:
+    audits = [audit_rule(op, rule) for rule in rules_of(op)]
+    return OpSummary(op.name, 1, [each for each in audits if each.problems], [each for each in audits if each.missing])
 
 
 def merged(parts: Iterable[Iterable[OpSummary]]) -> list[OpSummary]:
@@ -76,11 +71,6 @@ def rules_of(op: Operation) -> Iterator[OpShardingRule]:
     tables = (CONSERVATIVE, LOWERED_CHLO_RULES, PARTITIONER_RULES, LENIENT_RULES)
     candidates = (sharding_rule(op), *(table.get(op) for table in tables))
     yield from dict.fromkeys(rule for rule in candidates if rule is not None)
-
-
-def _audits(op: Operation) -> Iterator[RuleAudit]:
-    for rule in rules_of(op):
-        yield audit_rule(op, rule)
 
 
 _PROPAGATION = "Only propagation uses this rule; the partitioner has a form of its own, which is right."

@@ -14,7 +14,7 @@ from sdy.evidence.proof.contributions import combined
 from sdy.evidence.proof.factors import number
 from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import Groups, Offset, at, of_devices, offset, plus
-from sdy.evidence.proof.relations import FREE, Digit, Digits, Known, NotProvedError, Relation, View, tidy
+from sdy.evidence.proof.relations import FREE, Digit, Digits, NotProvedError, Relation, View, tidy
 from sdy.evidence.proof.views import window
 from sdy.evidence.proof.walk import Lemma, Walk, known_or_view
 
@@ -167,20 +167,19 @@ def listed_groups(table: DenseElementsAttr, devices: int) -> Groups:
     return checked_groups(tuple(tuple(ids[start : start + size]) for start in range(0, len(ids), size)), devices)
 
 
-def _view(walk: Walk, relation: Relation) -> View:
-    found = known_or_view(relation)
-    return as_view(found, walk.table) if isinstance(found, Known) else found
+def _views(walk: Walk, operands: list[Relation]) -> list[View]:
+    return [as_view(known_or_view(each), walk.table) for each in operands]
 
 
 def all_gather(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an all-gather along the windows of a group joins them to one window."""
     groups, dim = groups_of(walk, op), number(op, "all_gather_dim")
-    return [gathered(_view(walk, each), dim, groups, walk.devices) for each in operands]
+    return [gathered(each, dim, groups, walk.devices) for each in _views(walk, operands)]
 
 
 def all_reduce(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an all-reduce over devices with all contributions gives the value."""
-    return [_reduced(walk, op, _view(walk, each)) for each in operands]
+    return [_reduced(walk, op, each) for each in _views(walk, operands)]
 
 
 def _reduced(walk: Walk, op: Operation, view: View) -> View:
@@ -198,7 +197,7 @@ def _reduced(walk: Walk, op: Operation, view: View) -> View:
 def reduce_scatter(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a reduce-scatter is an all-reduce of which each device keeps its part."""
     dim, groups = number(op, "scatter_dimension"), groups_of(walk, op)
-    return [scattered(_reduced(walk, op, _view(walk, each)), dim, groups, walk.devices) for each in operands]
+    return [scattered(_reduced(walk, op, each), dim, groups, walk.devices) for each in _views(walk, operands)]
 
 
 def all_to_all(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
@@ -206,12 +205,12 @@ def all_to_all(walk: Walk, op: Operation, operands: list[Relation]) -> list[Rela
     groups, split, concat = groups_of(walk, op), number(op, "split_dimension"), number(op, "concat_dimension")
     if number(op, "split_count") != len(groups[0]):
         raise NotProvedError("expected as many parts as devices in a group")
-    return [exchanged(_view(walk, each), split, concat, groups, walk.devices) for each in operands]
+    return [exchanged(each, split, concat, groups, walk.devices) for each in _views(walk, operands)]
 
 
 def collective_permute(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: a permutation gives each target the window of its source."""
-    return [permuted(_view(walk, operands[0]), pairs_of(op), walk.devices)]
+    return [permuted(_views(walk, operands)[0], pairs_of(op), walk.devices)]
 
 
 def pairs_of(op: Operation) -> list[tuple[int, int]]:

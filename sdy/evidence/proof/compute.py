@@ -39,7 +39,7 @@ def computed(work: Computation, operands: Sequence[View | Known], table: TermTab
     for factor, placement in placements.items():
         if factor not in factors.parallel and factor not in factors.reduced and not placement.is_whole:
             raise NotProvedError(f"expected a dim that is whole, got {placement}")
-    partial = _partial(work, views, placements)
+    partial = product(_linear_partial(work, views), _reduction(work, views, placements))
     order = range(len(views))
     if work.name in ("stablehlo.dot", "stablehlo.dot_general"):
         order = sorted(order, key=lambda number: views[number].term.number)
@@ -93,11 +93,9 @@ def _placements(operands: Sequence[View | Known], factors: Factors) -> dict[int,
 
 def _located(operand: View | Known, dims: Sequence[int], placements: dict[int, Placement], table: TermTable) -> View:
     """Return an operand as a view. Raises: NotProvedError if a known value has another placement than others."""
-    if isinstance(operand, View):
-        return operand
-    if operand.dim is None:
-        return as_view(operand, table)
     view = as_view(operand, table)
+    if isinstance(operand, View) or operand.dim is None:
+        return view
     found = Placement(view.term.shape[0], view.base[0], operand.shape[operand.dim])
     if placements.setdefault(dims[operand.dim], found) != found:
         raise NotProvedError(f"expected {placements[dims[operand.dim]]} along a dim, got {found}")
@@ -130,11 +128,6 @@ def _key(
             found = [(dim, names.setdefault(factor, len(names)), size) for dim, factor, size in found]
         keys.append(tuple(found))
     return tuple(keys), names
-
-
-def _partial(work: Computation, views: Sequence[View], placements: dict[int, Placement]) -> Partial | None:
-    """Return the contributions that an op computes. Raises: NotProvedError if results are not sums of contributions."""
-    return product(_linear_partial(work, views), _reduction(work, views, placements))
 
 
 def _linear_partial(work: Computation, views: Sequence[View]) -> Partial | None:

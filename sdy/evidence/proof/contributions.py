@@ -69,6 +69,7 @@ def contributions(kind: Hashable, base: Offset, extent: int, size: int, devices:
     return Partial(kind, tuple(bits.get(at(base, device), 0) for device in range(devices)), (1 << len(starts)) - 1)
 
 
+@lru_cache(maxsize=4096)
 def product(one: Partial | None, other: Partial | None) -> Partial | None:
     """Return the contributions to a reduction of contributions.
 
@@ -97,12 +98,12 @@ def together(one: Partial, other: Partial) -> Partial:
 
 
 def of_some_devices(view: View, is_kept: Sequence[bool]) -> View:
-    """Return a value that some devices keep, where others have zero. Raises: NotProvedError if it is no sum."""
+    """Return a value that some devices keep, where others have zero. Raises: NotProvedError unless it is a sum."""
     if view.partial is None and is_zero(view.term):
         return view
     whole = view.partial or Partial("add", (1,) * len(is_kept), 1)
     if whole.kind != "add":
-        raise NotProvedError("a part of a value that is no sum")
+        raise NotProvedError("expected a sum of which some devices keep their part")
     masks = tuple(mask if kept else 0 for mask, kept in zip(whole.masks, is_kept, strict=True))
     return replace(view, partial=replace(whole, masks=masks))
 

@@ -9,6 +9,7 @@ from typing import cast
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.evidence.proof.compute import Computation, computed
 from sdy.evidence.proof.factors import Factors
@@ -27,7 +28,7 @@ from sdy.evidence.proof.relations import (
     tidy,
 )
 from sdy.evidence.proof.terms import Term
-from sdy.evidence.proof.walk import UNCHANGED, Walk, element_of, known_or_view, returned_by, shape_of
+from sdy.evidence.proof.walk import UNCHANGED, Walk, element_of, known_or_view, shape_of
 
 MOST_ROUNDS = 4
 
@@ -48,8 +49,7 @@ def branches(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
     found = [walk.region(region, ()) for region in op.regions]
     if not op.results:
         return []
-    known = known_or_view(condition)
-    index = as_view(known, walk.table) if isinstance(known, Known) else known
+    index = as_view(known_or_view(condition), walk.table)
     if index.term.is_varying:
         raise NotProvedError("a branch whose condition depends on the device")
     results: list[Relation] = []
@@ -78,20 +78,23 @@ def loop(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     A value that the body returns as it is stays outside of the loop.
     """
     assert isinstance(op, WhileOp)
-    returned, arguments = returned_by(op.body), op.body.block.args
+    returned, arguments = terminator_of(op.body).operands, op.body.block.args
     kept = [number for number, each in enumerate(returned) if _unchanged(each) is arguments[number]]
     carried = [number for number in range(len(operands)) if number not in kept]
     guesses = {number: _guess(walk, operands[number]) for number in carried}
     for _ in range(MOST_ROUNDS):
         state = walk.state()
-        variables = {number: _variable(walk, position, guesses[number]) for position, number in enumerate(carried)}
+        variables = {
+            number: replace(guess, term=walk.variable(position, guess.term)) if isinstance(guess, View) else guess
+            for position, (number, guess) in enumerate(guesses.items())
+        }
         carried_in = [variables.get(number, operands[number]) for number in range(len(operands))]
         condition = walk.region(op.cond, carried_in)[0]
         found = walk.region(op.body, carried_in)
         after = {number: _placed(walk, found[number], guesses[number]) for number in carried}
         if all(_is_kept(guesses[number], after[number]) for number in carried):
             return _results(walk, operands, carried, guesses, after, condition)
-        cause = state.first_new_reason(walk)
+        cause = next((each for each in walk.reasons.items() if each[0] not in state.reasons), None)
         walk.restore(state)
         before = guesses
         guesses = {number: _next_guess(walk, guesses[number], found[number], after[number]) for number in carried}
@@ -125,17 +128,10 @@ def _guess(walk: Walk, relation: Relation) -> Relation:
     """Return the relation of a carried value before the loop, as a view if it is the same on all devices."""
     if not isinstance(relation, View | Known):
         return Unknown(relation.shape)
-    view = likeliest(as_view(relation, walk.table) if isinstance(relation, Known) else relation, walk.table)
+    view = likeliest(as_view(relation, walk.table), walk.table)
     if view.partial is not None or view.term.is_varying:
         raise NotProvedError("expected a carried value that is neither partial nor depends on the device")
     return view
-
-
-def _variable(walk: Walk, position: int, guess: Relation) -> Relation:
-    if isinstance(guess, Unknown):
-        return guess
-    assert isinstance(guess, View)
-    return replace(guess, term=walk.variable(position, guess.term))
 
 
 def _placed(walk: Walk, found: Relation, guess: Relation) -> Relation:
@@ -213,8 +209,7 @@ def _results(
     """Return the relations after the loop; the term of each is the loop on all carried values."""
     if isinstance(condition, Unknown):
         raise NotProvedError("the condition of the loop is not proved")
-    known = known_or_view(condition)
-    test = as_view(known, walk.table) if isinstance(known, Known) else known
+    test = as_view(known_or_view(condition), walk.table)
     if test.term.is_varying or test.partial is not None:
         raise NotProvedError("the condition of the loop depends on the device")
     terms: list[Term] = [test.term]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Operation
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp, DotOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.evidence.proof.contributions import IDEMPOTENT
 from sdy.evidence.proof.offsets import Offset
+from sdy.evidence.proof.walk import shape_of
 from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule
 
 Dims = tuple[int, ...]
@@ -200,14 +200,6 @@ def gather(op: GatherOp) -> Factors:
     return Factors((operand_factors, index_factors), results, parallel, attributes, linear=linear)
 
 
-def windows_of_updates(op: ScatterOp) -> dict[int, int]:
-    """Return the dims of the updates that have the windows, by dim of the input."""
-    numbers = op.scatter_dimension_numbers.data
-    excluded = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
-    dims = [dim for dim in range(len(shape_of(op.inputs[0]))) if dim not in excluded]
-    return dict(zip(dims, numbers.update_window_dims, strict=True))
-
-
 def scatter(op: ScatterOp, kind: str, body: Hashable) -> Factors:
     """Return the factors of a scatter: batching dims, and dims without indices of which updates have all elements.
 
@@ -216,9 +208,11 @@ def scatter(op: ScatterOp, kind: str, body: Hashable) -> Factors:
     """
     count, numbers = len(op.inputs), op.scatter_dimension_numbers.data
     inputs, indices, updates = shape_of(op.inputs[0]), shape_of(op.scatter_indices), shape_of(op.updates[0])
+    without = (*numbers.inserted_window_dims, *numbers.input_batching_dims)  # dims that the updates do not have
+    windows = [dim for dim in range(len(inputs)) if dim not in without]
     factor_of_update = {
         position: dim
-        for dim, position in windows_of_updates(op).items()
+        for dim, position in zip(windows, numbers.update_window_dims, strict=True)
         if updates[position] == inputs[dim] and dim not in numbers.scatter_dims_to_operand_dims
     }
     parallel = set(factor_of_update.values())
@@ -263,14 +257,6 @@ def slice_factors(whole: Sequence[int], part: Sequence[int]) -> tuple[Factors, l
     operands = (tuple(range(rank)), *((),) * len(sliced))
     parallel = frozenset(range(rank)) - frozenset(sliced)
     return Factors(operands, (kept,), parallel, attributes, linear=frozenset({(0,)})), sliced
-
-
-def sliced_update(op: Operation) -> tuple[Factors, list[int]]:
-    """Return the factors of an update of a slice, and the dims that it does not cover, whose starts are operands."""
-    found, sliced = slice_factors(shape_of(op.operands[0]), shape_of(op.operands[1]))
-    (value, *starts), (update,) = found.operands, found.results
-    operands = (value, update, *starts)
-    return replace(found, operands=operands, results=(value,), linear=frozenset({(0, 1)})), sliced
 
 
 def batched(op: Operation, batch: Sequence[int], attributes: Hashable) -> Factors:

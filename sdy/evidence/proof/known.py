@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -107,11 +107,6 @@ ARITHMETIC: dict[str, Function] = {
 }  # fmt: skip
 
 
-def moved(value: Known, shape: Shape, dim: int | None) -> Known:
-    """Return the value with its dim at another position of another shape; the value repeats along other dims."""
-    return Known(value.element, shape, dim, value.rows)
-
-
 def known_slice(value: Known, dim: int, start: Offset, size: int, stride: int = 1) -> Known:
     """Return the elements of a slice along a dim."""
     shape = (*value.shape[:dim], size, *value.shape[dim + 1 :])
@@ -132,17 +127,22 @@ def ints_of(value: Known, count: int) -> Offset | None:
     return offset(tuple(map(int, value.rows[:, 0].tolist())))
 
 
-def as_view(value: Known, table: TermTable) -> View:
-    """Return a known value that is the same on all devices as a view of a constant of its local size."""
-    if not value.is_uniform:
-        if value.dim is None and np.issubdtype(value.rows.dtype, np.floating) and not value.rows.any():
-            return _free(table.make("constant", bytes(value.rows.itemsize), (), (), value.element), value.shape)
-        if value.dim is None:
-            return _free(table.make("device", value.rows.tobytes(), (), (), value.element), value.shape)
-        return _window_of_global(value, table)
-    if value.dim is None:
-        return _free(table.make("constant", value.rows.tobytes(), (), (), value.element), value.shape)
-    return _with_dim(_table_term(value.rows, value.element, table), 0, value.shape, value.dim)
+def as_view(value: View | Known, table: TermTable) -> View:
+    """Return a known value as a view of a constant; others as they are.
+
+    Raises: NotProvedError if it varies along a dim and between devices, and is not a window of one of the program.
+    """
+    if isinstance(value, View):
+        return value
+    if value.dim is not None and value.is_uniform:
+        term = table.make("constant", value.rows.tobytes(), (), (value.rows.shape[1],), value.element)
+        return _with_dim(term, 0, value.shape, value.dim)
+    if value.dim is not None:
+        return _window_of_global(value, value.dim, table)
+    is_zero = not value.is_uniform and np.issubdtype(value.rows.dtype, np.floating) and not value.rows.any()
+    raw = bytes(value.rows.itemsize) if is_zero else value.rows.tobytes()  # of either sign
+    term = table.make("constant" if value.is_uniform or is_zero else "device", raw, (), (), value.element)
+    return View(term, (), tidy((() if size == 1 else (Digit(size, FREE, 0),)) for size in value.shape))
 
 
 def as_known(relation: Relation) -> Relation:
@@ -157,34 +157,19 @@ def as_known(relation: Relation) -> Relation:
     return Known(term.element, relation.shape, None, rows)
 
 
-def _window_of_global(value: Known, table: TermTable) -> View:
-    """Return a known value as a window of a constant of the global program. Raises: NotProvedError if it is of none."""
-    found = next(windows_of_global(value, table), None)
-    if found is None:
-        raise NotProvedError("a value that depends on the device and varies along a dim")
-    return found
+def _window_of_global(value: Known, dim: int, table: TermTable) -> View:
+    """Return a value that depends on the device as a window of a constant of the global program.
 
-
-def windows_of_global(value: Known, table: TermTable) -> Iterator[View]:
-    """Yield a known value that depends on the device as windows of constants of the global program.
-
-    There may be several: the elements of a shard of an iota are also those of a part of a longer iota. A value that
-    varies along no dim is a window of one element along a dim of size 1.
+    Raises: NotProvedError if it is a window of none.
     """
-    dims = [each for each, size in enumerate(value.shape) if size == 1] if value.dim is None else [value.dim]
     distinct = {row.tobytes(): row for row in value.rows}
-    for term in table.constants(value.element) if dims else ():
+    for term in table.constants[value.element]:
         assert isinstance(term.attributes, bytes)
         elements = np.frombuffer(term.attributes, DTYPES[value.element])
-        starts: dict[bytes, int] = {}
-        for key, row in distinct.items():
-            start = _start_of(row, elements)
-            if start is None:
-                break
-            starts[key] = start
-        else:
-            base = offset(tuple(starts[row.tobytes()] for row in value.rows))
-            yield from (_with_dim(term, base, value.shape, dim) for dim in dims)
+        starts = {key: at for key, row in distinct.items() if (at := _start_of(row, elements)) is not None}
+        if len(starts) == len(distinct):
+            return _with_dim(term, offset(tuple(starts[row.tobytes()] for row in value.rows)), value.shape, dim)
+    raise NotProvedError("a value that depends on the device and varies along a dim")
 
 
 def _start_of(row: Rows, elements: Rows) -> int | None:
@@ -193,14 +178,6 @@ def _start_of(row: Rows, elements: Rows) -> int | None:
         if have_same_bits(elements[start : start + len(row)], row[: len(elements) - start]):
             return int(start)
     return None
-
-
-def _table_term(rows: Rows, element: str, table: TermTable) -> Term:
-    return table.make("constant", rows.tobytes(), (), (rows.shape[1],), element)
-
-
-def _free(term: Term, shape: Shape) -> View:
-    return View(term, (), tidy((() if size == 1 else (Digit(size, FREE, 0),)) for size in shape))
 
 
 def _with_dim(term: Term, base: Offset, shape: Shape, dim: int) -> View:

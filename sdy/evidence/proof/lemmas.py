@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -21,14 +22,13 @@ from sdy.evidence.proof.factors import (
     ints,
     number,
     slice_factors,
-    sliced_update,
 )
-from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, moved, whole
+from sdy.evidence.proof.known import DTYPES, as_view, constant, folded, ints_of, iota, whole
 from sdy.evidence.proof.lookups import gather_elements, scatter_elements, selected
 from sdy.evidence.proof.offsets import clamped
 from sdy.evidence.proof.relations import Known, NotProvedError, Relation
 from sdy.evidence.proof.reshapes import cleaned, reshaped, reshaped_as_in_program
-from sdy.evidence.proof.structured import compute, known_operands, to_view
+from sdy.evidence.proof.structured import compute, known_operands
 from sdy.evidence.proof.views import broadcast, slice_along, transposed
 from sdy.evidence.proof.walk import UNCHANGED, Lemma, Walk, element_of, shape_of
 
@@ -86,7 +86,7 @@ def broadcast_in_dim(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     """Lemma: a value repeats along new dims, whatever their shards."""
     (value,), shape, dims = known_operands(operands), shape_of(op.results[0]), ints(op, "broadcast_dimensions")
     if isinstance(value, Known):
-        return [moved(value, shape, None if value.dim is None else dims[value.dim])]
+        return [Known(value.element, shape, None if value.dim is None else dims[value.dim], value.rows)]
     return [broadcast(value, shape, dims)]
 
 
@@ -96,7 +96,7 @@ def reshape(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relatio
     if isinstance(value, Known):
         dim = _reshaped_dim(value, shape)
         if dim is not None or value.dim is None:
-            return [moved(value, shape, dim)]
+            return [Known(value.element, shape, dim, value.rows)]
         value = as_view(value, walk.table)
     if walk.table.is_recording:
         return [cleaned(reshaped(value, shape, walk.table), walk.table)]
@@ -117,7 +117,8 @@ def transpose(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relat
     """Lemma: a transpose permutes the dims of a window."""
     (value,), permutation = known_operands(operands), ints(op, "permutation")
     if isinstance(value, Known):
-        return [moved(value, shape_of(op.results[0]), None if value.dim is None else permutation.index(value.dim))]
+        dim = None if value.dim is None else permutation.index(value.dim)
+        return [Known(value.element, shape_of(op.results[0]), dim, value.rows)]
     return [transposed(value, permutation)]
 
 
@@ -134,7 +135,10 @@ def slice_of(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relati
 def update_slice(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: an update that covers a dim may be sharded along it."""
     value, update, *starts = known_operands(operands)
-    factors, sliced = sliced_update(op)
+    found, sliced = slice_factors(value.shape, update.shape)
+    (whole_dims, *start_dims), update_dims = found.operands, found.results
+    operands_dims = (whole_dims, *update_dims, *start_dims)
+    factors = replace(found, operands=operands_dims, results=(whole_dims,), linear=frozenset({(0, 1)}))
     return compute(walk, op, factors, [value, update, *(starts[dim] for dim in sliced)])
 
 
@@ -168,7 +172,7 @@ def slice_by_index(walk: Walk, op: Operation, operands: list[Relation]) -> list[
 
 def pad(walk: Walk, op: Operation, operands: list[Relation]) -> list[Relation]:
     """Lemma: values that are unsharded along a dim are padded like the global ones."""
-    value, filling = (to_view(walk, each) for each in known_operands(operands))
+    value, filling = (as_view(each, walk.table) for each in known_operands(operands))
     low, high, interior = (ints(op, f"{each}padding{rest}") for each, rest in PADDINGS)
     dims = [dim for dim, each in enumerate(zip(low, high, interior, strict=True)) if any(each)]
     if not dims:

@@ -15,11 +15,11 @@ from xdsl.ir import Operation
 from sdy.dialects.stablehlo.gather_scatter import GatherOp, ScatterOp
 from sdy.evidence.proof.contributions import is_float, is_zero, of_some_devices
 from sdy.evidence.proof.factors import Placement, gather, ints, scatter
-from sdy.evidence.proof.known import DTYPES
+from sdy.evidence.proof.known import DTYPES, as_view
 from sdy.evidence.proof.offsets import Offset, offset, plus, spread
 from sdy.evidence.proof.readings import likeliest
 from sdy.evidence.proof.relations import FREE, Known, NotProvedError, Partial, Relation, View, dim_of, is_plain
-from sdy.evidence.proof.structured import compute, known_operands, to_view
+from sdy.evidence.proof.structured import compute, known_operands
 from sdy.evidence.proof.terms import Arguments, Term
 from sdy.evidence.proof.walk import Walk, shape_of
 
@@ -42,11 +42,11 @@ def selected(walk: Walk, mask: View | Known, kept: View | Known, other: View | K
 
     The mask is true on some devices, or where a device has the elements of a lookup.
     """
-    is_number, zero = isinstance(kept, Known) and not is_float(kept.element), to_view(walk, other)
+    is_number, zero = isinstance(kept, Known) and not is_float(kept.element), as_view(other, walk.table)
     if is_number or zero.partial is not None or not is_zero(zero.term):
         return None
     if isinstance(mask, Known):
-        value, is_of_device = to_view(walk, kept), mask.dim is None and not mask.is_uniform
+        value, is_of_device = as_view(kept, walk.table), mask.dim is None and not mask.is_uniform
         return of_some_devices(value, mask.rows[:, 0].tolist()) if is_of_device else None
     if isinstance(kept, Known) or kept.partial is None or not _selects(mask, kept, kept.partial):
         return None
@@ -123,7 +123,7 @@ def gather_elements(walk: Walk, op: Operation, operands: list[Relation]) -> list
     factors, dims = gather(op), op.dimension_numbers.data.start_index_map
     if len(dims) != 1 or ints(op, "slice_sizes")[dims[0]] != 1 or isinstance(value, Known):
         return compute(walk, op, factors, [value, indices])
-    value, indices = likeliest(value, walk.table), to_view(walk, indices)
+    value, indices = likeliest(value, walk.table), as_view(indices, walk.table)
     factor, extent, term_dim = factors.operands[0][dims[0]], value.shape[dims[0]], dim_of(value.dims[dims[0]])
     clamped, start = _unshifted(indices, extent)
     found = _unclamped(clamped, (extent if term_dim == FREE else value.term.shape[term_dim]) - 1)
@@ -144,8 +144,8 @@ def scatter_elements(walk: Walk, op: Operation, operands: list[Relation]) -> lis
     dims = numbers.scatter_dims_to_operand_dims
     if len(op.inputs) != 1 or len(dims) != 1 or dims[0] not in numbers.inserted_window_dims:
         return compute(walk, op, factors, known)
-    value, extent = likeliest(to_view(walk, known[0]), walk.table), shape_of(op.inputs[0])[dims[0]]
-    indices, start = _unshifted(to_view(walk, known[1]), extent)
+    value, extent = likeliest(as_view(known[0], walk.table), walk.table), shape_of(op.inputs[0])[dims[0]]
+    indices, start = _unshifted(as_view(known[1], walk.table), extent)
     term_dim = dim_of(value.dims[dims[0]])
     if start != 0 and (term_dim == FREE or value.base[term_dim] == start):
         placement = Placement(max(spread(start)) + extent, start, extent)

@@ -12,7 +12,7 @@ from xdsl.traits import is_side_effect_free
 
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.progress import stage
-from sdy.dialects.facts.traits import ComputesBy, is_elementwise
+from sdy.dialects.facts.traits import ComputesBy, is_elementwise, terminator_of
 from sdy.dialects.ir.op_location import span_of, user_code_error_at
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import block_of
@@ -31,7 +31,7 @@ from sdy.evidence.proof.reshapes import cleaned
 from sdy.evidence.proof.shards import argument, bases, contributions_of
 from sdy.evidence.proof.structured import compute, known_operands
 from sdy.evidence.proof.terms import Shape, TermTable
-from sdy.evidence.proof.walk import Lemma, Walk, element_of, named, returned_by, shape_of
+from sdy.evidence.proof.walk import Lemma, Walk, element_of, named, shape_of
 from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.rule import OpShardingRule
 
@@ -83,7 +83,7 @@ def prove_by_lemmas(
     with stage("proof"):
         found = walk.run(local, local_main, arguments)
     reasons: dict[str, list[int]] = {}
-    returned = returned_by(local_main.body)
+    returned = terminator_of(local_main.body).operands
     for number, (relation, wanted, placement) in enumerate(zip(found, expected, boundary.results, strict=True)):
         reason = _difference(walk, returned[number], relation, wanted, placement)
         if reason is not None:
@@ -92,11 +92,14 @@ def prove_by_lemmas(
     differences = [Diagnostic("SDY-V003", _of_results(*each), span) for each in reasons.items()]
     wrong = [returned[number] for numbers in reasons.values() for number in numbers]
     walk.unproved.update(each.owner for each in wrong if isinstance(each.owner, Operation))
-    if differences:
-        walk.name_lost()
-    failures = [_failure(op, reason) for op, reason in walk.reasons.items()]
-    for op, reason in global_walk.reasons.items():
-        failures.append(Diagnostic("SDY-V002", f"the global {op.name} is not supported: {reason}", span_of(op)))
+    if differences:  # the ops because of which loops keep no relation of a carried value are named too
+        walk.reasons = {**walk.reasons, **walk.lost, **walk.reasons}
+    texts = ("SDY-V001", "{} is not proved: {}", walk), ("SDY-V002", "the global {} is not supported: {}", global_walk)
+    failures = [
+        Diagnostic(code, text.format(op.name, reason), span_of(op))
+        for code, text, each in texts
+        for op, reason in each.reasons.items()
+    ]
     used = tuple(sorted(walk.used.items()))
     proved = len(walk.reached) - len(walk.unproved)
     proof = Proof(used, len(walk.reached), proved, (*failures, *differences))
@@ -134,18 +137,13 @@ def _local_argument(
     number: int, value: SSAValue, placement: TensorPlacement, devices: int, table: TermTable
 ) -> Relation:
     """Return the relation of an argument of the local program to the global one, unknown if it is not its shard."""
-    if not _has_elements(value):
+    shape = static_shape(value.type)
+    if shape is None or 0 in shape:  # a token, say
         return Unknown(shape_of(value))
     try:
-        return argument(number, placement, shape_of(value), element_of(value), devices, table)
+        return argument(number, placement, shape, element_of(value), devices, table)
     except NotProvedError:
         return Unknown(shape_of(value))
-
-
-def _has_elements(value: SSAValue) -> bool:
-    """Return whether a value is a tensor of static shape with elements, and not a token, say."""
-    shape = static_shape(value.type)
-    return shape is not None and 0 not in shape
 
 
 def _of_results(reason: str, numbers: Sequence[int]) -> str:
@@ -154,10 +152,6 @@ def _of_results(reason: str, numbers: Sequence[int]) -> str:
         return f"result {numbers[0]} is not proved: {reason}"
     reason = f"each{reason.removeprefix('it')}" if reason.startswith("it ") else reason
     return f"results {', '.join(map(str, numbers))} are not proved: {reason}"
-
-
-def _failure(op: Operation, reason: str) -> Diagnostic:
-    return Diagnostic("SDY-V001", f"{op.name} is not proved: {reason}", span_of(op))
 
 
 def _difference(
@@ -189,7 +183,7 @@ def _target(walk: Walk, shape: Shape, wanted: View | Known, tables: Sequence[Off
     """
     walk.table.is_recording = True
     try:
-        target = cleaned(as_view(wanted, walk.table) if isinstance(wanted, Known) else wanted, walk.table)
+        target = cleaned(as_view(wanted, walk.table), walk.table)
     finally:
         walk.table.is_recording = False
     base: list[Offset] = [0 if not isinstance(each, int) else each for each in target.base]

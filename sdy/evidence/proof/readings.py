@@ -49,7 +49,7 @@ def _unlikeliness(view: View, table: TermTable) -> tuple[int, int, bool]:
 
 def moved_readings(view: View, table: TermTable) -> list[View]:
     """Return a window as one of slices of its term."""
-    found = (as_slice(view, parts, term) for parts, term in table.slices_of(view.term).items())
+    found = (as_slice(view, parts, term) for parts, term in table.slices[view.term].items())
     return [each for each in found if each is not None]
 
 

@@ -34,7 +34,7 @@ def reshaped(view: View, shape: Shape, table: TermTable) -> View:
 def reshaped_as_in_program(view: View, shape: Shape, table: TermTable) -> View:
     """Return the reshape of a window, of a reshape of the global program that has as many dims if there is one."""
     found = reshaped(view, shape, table)
-    others = (_as_reshape(found, term) for term in table.reshapes_of(root(found.term)) if len(term.shape) == len(shape))
+    others = (_as_reshape(found, term) for term in table.reshapes[root(found.term)] if len(term.shape) == len(shape))
     return next((each for each in others if each is not None), found)
 
 
@@ -96,7 +96,8 @@ def cleaned(view: View, table: TermTable) -> View:
 
     Raises: NotProvedError if the window is none of such a term.
     """
-    if table.is_recording and not is_within_whole(view):
+    is_whole = all(base == 0 for base in view.base) and tuple(extents(view)) == view.term.shape
+    if table.is_recording and not is_whole:
         view = sliced(view, table)
     if is_plain(view):
         return view
@@ -104,11 +105,6 @@ def cleaned(view: View, table: TermTable) -> View:
         raise NotProvedError("a reshape of a window that reaches over the end of its dim")
     split = _split(view, table)
     return split if is_plain(split) else _merged(split, table)
-
-
-def is_within_whole(view: View) -> bool:
-    """Return whether the window is the whole term."""
-    return all(base == 0 for base in view.base) and tuple(extents(view)) == view.term.shape
 
 
 def sliced(view: View, table: TermTable) -> View:
@@ -156,11 +152,12 @@ def _slice_term(source: Term, parts: Parts, shape: Shape, table: TermTable) -> T
             found.append((start + inner[0] * step, inner[1], inner[2] * step))
         source, parts = source.operands[0], tuple(found)
         chain.append((source, parts))
-    term = next((known for each in chain if (known := table.slices_of(each[0]).get(each[1]))), None)
+    term = next((known for each in chain if (known := table.slices[each[0]].get(each[1]))), None)
     if term is None:
         term = table.make("slice", chain[0][1], (chain[0][0],), shape, source.element)
     for each, part in chain:
-        table.note_slice(each, part, term)
+        if table.is_recording and each is not term:
+            table.slices[each][part] = term
     return term
 
 

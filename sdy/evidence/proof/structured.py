@@ -23,7 +23,6 @@ from sdy.evidence.proof.factors import (
     number,
     reduce,
 )
-from sdy.evidence.proof.known import as_view
 from sdy.evidence.proof.offsets import plus
 from sdy.evidence.proof.relations import FREE, Known, NotProvedError, Relation, Unknown, View, dim_of
 from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
@@ -32,11 +31,6 @@ from sdy.evidence.proof.walk import Walk, element_of, known_or_view, shape_of
 def known_operands(operands: Sequence[Relation]) -> list[View | Known]:
     """Return relations that are not unknown. Raises: NotProvedError if some is."""
     return [known_or_view(each) for each in operands]
-
-
-def to_view(walk: Walk, relation: View | Known) -> View:
-    """Return a relation as a view."""
-    return as_view(relation, walk.table) if isinstance(relation, Known) else relation
 
 
 def compute(walk: Walk, op: Operation, factors: Factors, operands: Sequence[View | Known]) -> list[Relation]:

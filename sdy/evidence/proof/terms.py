@@ -5,7 +5,8 @@ A term has no dims of size 1 and no dim along which it is known to be constant; 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,9 +54,11 @@ class TermTable:
     is_recording: bool = True
     _terms: dict[Hashable, Term] = field(default_factory=dict[Hashable, Term])
     _global_terms: set[Term] = field(default_factory=set[Term])
-    _constants: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
-    _slices: dict[Term, dict[Parts, Term]] = field(default_factory=dict[Term, dict[Parts, Term]])
-    _reshapes: dict[Term, list[Term]] = field(default_factory=dict[Term, "list[Term]"])
+    # What the global program has: constants of rank 1 by type, slices of terms, or of slices of them, by their parts,
+    # and terms that have the elements of a term in the same order.
+    constants: defaultdict[str, list[Term]] = field(default_factory=lambda: defaultdict(list))
+    slices: defaultdict[Term, dict[Parts, Term]] = field(default_factory=lambda: defaultdict(dict))
+    reshapes: defaultdict[Term, list[Term]] = field(default_factory=lambda: defaultdict(list))
 
     def make(self, op: str, attributes: Hashable, operands: tuple[Term, ...], shape: Shape, element: str) -> Term:
         """Return the term of an op, the same object for the same arguments."""
@@ -67,27 +70,10 @@ class TermTable:
         if self.is_recording and term not in self._global_terms:
             self._global_terms.add(term)
             if op == "constant" and len(shape) == 1:
-                self._constants.setdefault(element, []).append(term)
+                self.constants[element].append(term)
             if op == "reshape" and attributes is None:
-                self._reshapes.setdefault(operands[0], []).append(term)
+                self.reshapes[operands[0]].append(term)
         return term
-
-    def constants(self, element: str) -> Sequence[Term]:
-        """Return the constants of rank 1 in the global program."""
-        return self._constants.get(element, ())
-
-    def note_slice(self, source: Term, parts: Parts, term: Term) -> None:
-        """Note that the global program takes a slice of a term, or a slice of a slice."""
-        if self.is_recording and source is not term:
-            self._slices.setdefault(source, {})[parts] = term
-
-    def slices_of(self, source: Term) -> Mapping[Parts, Term]:
-        """Return the terms of the global program that are slices of a term, or slices of slices, by their parts."""
-        return self._slices.get(source, {})
-
-    def reshapes_of(self, source: Term) -> Sequence[Term]:
-        """Return the terms of the global program that have the elements of a term in the same order."""
-        return self._reshapes.get(source, ())
 
     def is_global(self, term: Term) -> bool:
         """Return whether the global program computes the term."""

@@ -12,7 +12,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from sdy.diagnostics.progress import note_step
-from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_in
 from sdy.dialects.sharded_types import static_shape
@@ -45,11 +44,6 @@ class State(NamedTuple):
     reasons: dict[Operation, str]
     lost: dict[Operation, str]
     calls: int
-
-    def first_new_reason(self, walk: Walk) -> tuple[Operation, str] | None:
-        """Return the first op that the walk could not prove since, with the reason; None if it proved all."""
-        new = [each for each in walk.reasons.items() if each[0] not in self.reasons]
-        return new[0] if new else None
 
 
 @dataclass(slots=True)
@@ -121,8 +115,10 @@ class Walk:
         """Return the relations of the results of an op; unknown if no lemma applies."""
         self.reached.add(op)
         unknown: list[Relation] = [Unknown(shape_of(each)) for each in op.results]
-        if unknown and all(0 in each.shape for each in unknown) and _only_computes(op):
-            return unknown  # any two values without elements are equal
+        # Any two values without elements are equal; but regions may not end, and calls may have effects.
+        is_computed = bool(unknown) and not op.regions and op.name not in ("func.call", "stablehlo.custom_call")
+        if is_computed and all(0 in each.shape for each in unknown):
+            return unknown
         pairs = zip(op.operands, operands, strict=True)
         is_known = not any(isinstance(each, Unknown) and _needs_relation(value, each) for value, each in pairs)
         if not is_known and op.name not in PARTIALLY_KNOWN:
@@ -141,29 +137,24 @@ class Walk:
         return found
 
     def _by_lemma(self, op: Operation, operands: list[Relation]) -> list[Relation]:
-        values = (*op.operands, *op.results)
-        if any(0 in shape_of(each) for each in values):
+        types = [value.type for value in (*op.operands, *op.results)]
+        shapes = list(map(static_shape, types))
+        if any(shape is not None and 0 in shape for shape in shapes):
             raise NotProvedError(f"the proof does not support {op.name} of values without elements")
         lemma = self.lemmas.get(op.name) or self.lemma_of_others(op)
         if lemma is None:
             raise NotProvedError(f"the proof does not support {op.name}")
-        for each in values:
-            if static_shape(each.type) is None:
-                raise NotProvedError(f"expected tensors of static shape, got {each.type}")
+        if None in shapes:
+            raise NotProvedError(f"expected tensors of static shape, got {types[shapes.index(None)]}")
         if self.table.is_recording and self.devices > 1 and op.name in ON_DEVICES:
             raise NotProvedError("expected an op that needs no other devices")
         return lemma(self, op, operands)
-
-    def name_lost(self) -> None:
-        """Name the ops because of which loops keep no relation of a carried value."""
-        for op, reason in self.lost.items():
-            self.reasons.setdefault(op, reason)
 
     def call(self, op: CallOp, operands: list[Relation]) -> list[Relation]:
         """Return the relations of the results of a call; the function is proved once per tuple of relations."""
         name = op.callee.root_reference.data
         # Contributions of equal relations may still be different numbers.
-        own = tuple(id(each) for each in operands if _has_contributions(each))
+        own = tuple(id(each) for each in operands if isinstance(each, View) and each.partial is not None)
         key = (name, tuple(operands), self.level, own)
         if key not in self._calls:
             func = self.functions.get(name)
@@ -212,24 +203,9 @@ def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:
     return 0 not in unknown.shape and not isinstance(value.type, TokenType)
 
 
-def _has_contributions(relation: Relation) -> bool:
-    return isinstance(relation, View) and relation.partial is not None
-
-
-def _only_computes(op: Operation) -> bool:
-    """Return whether an op does nothing but compute its results, and that without regions, which may not end."""
-    return not op.regions and op.name not in ("func.call", "stablehlo.custom_call")
-
-
-def returned_by(region: Region) -> Sequence[SSAValue]:
-    """Return the values that a region returns."""
-    return terminator_of(region).operands
-
-
 def shape_of(value: SSAValue) -> Shape:
-    """Return the shape of a value; () if it is not a ranked tensor."""
-    tensor = as_tensor(value.type)
-    return () if tensor is None else tensor.get_shape()
+    """Return the shape of a value; () if it is not a tensor of static shape."""
+    return static_shape(value.type) or ()
 
 
 def element_of(value: SSAValue) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,8 +30,8 @@ from sdy.interpreter.ops.on_field import FUNCTIONS
 # Formulas that are equal in numbers may differ in another order: `max(x, 0)` has no other form if 0 is any number.
 KINDS_OF_DRAWS = ((UNIFORM, SMALL_NUMBERS), (EXPONENTIALS,), (LOGARITHMS,))
 DIFFERENT_COPIES = "SDY-X101"
-# Ops that depend on the order of numbers, of which a field has none of its own.
-ORDERED: set[type[Operation]] = {ops.CompareOp, ops.ClampOp}
+# Functions, and ops that depend on the order of numbers, of which a field has none of its own.
+WITHOUT_LAWS: set[type[Operation]] = {ops.CompareOp, ops.ClampOp, *FUNCTIONS} - ARITHMETIC
 
 
 def verify_against(
@@ -117,15 +117,9 @@ def _difference(what: str, expected: Sequence[Attribute], found: Sequence[Attrib
 
 def _functions_without_laws(modules: Iterable[ModuleOp]) -> list[str]:
     """Return the names of the ops on floats that exact numbers replace by functions with fewer laws."""
-    found = {op.name for module in modules for op in pre_order(module) if _lacks_laws(op)}
-    return sorted(name.partition(".")[2] for name in found)
-
-
-def _lacks_laws(op: Operation) -> bool:
-    if type(op) not in ORDERED and (type(op) not in FUNCTIONS or type(op) in ARITHMETIC):
-        return False
-    return any(is_float(dtype) or is_complex(dtype) for dtype in _operand_dtypes(op))
-
-
-def _operand_dtypes(op: Operation) -> Iterator[Any]:
-    return (dtype_of_type(operand.type) for operand in op.operands)
+    found: set[str] = set()
+    for op in (op for module in modules for op in pre_order(module)):
+        dtypes = [dtype_of_type(operand.type) for operand in op.operands if type(op) in WITHOUT_LAWS]
+        if any(is_float(dtype) or is_complex(dtype) for dtype in dtypes):
+            found.add(op.name.partition(".")[2])
+    return sorted(found)

@@ -37,6 +37,7 @@ class DeviceCopies:
         except ValueError:
             grid = grid_of_mesh(boundary.mesh)
         self._grid = grid_for(grid, groups_in(local))
+        self._all: Axes = frozenset(range(self._grid.rank))
         self._functions = functions_of(local)
         self._varying: dict[SSAValue, Axes] = {}
         self._calls: dict[tuple[str, tuple[Axes, ...]], tuple[Axes, ...]] = {}
@@ -46,10 +47,6 @@ class DeviceCopies:
     def count(self, value: SSAValue) -> int:
         """Return the number of different copies of a value."""
         return prod(self._grid.sizes[axis] for axis in self._varying.get(value, self._all))
-
-    @property
-    def _all(self) -> Axes:
-        return frozenset(range(self._grid.rank))
 
     def _of_placement(self, placement: TensorPlacement) -> Axes:
         axes: set[int] = set()

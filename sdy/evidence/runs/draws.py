@@ -199,12 +199,8 @@ def _choices(kind: ArrayType, use: ArgumentUse) -> tuple[int, ...]:
     for size in sorted(use.indexed_sizes):
         inner = range(size) if size <= ALL_PLACES else (0, size - 1, size // 2, 1, size - 2)
         found.update(dict.fromkeys((*inner, size, -1)))
-    return _representable(tuple(found), dtype)
-
-
-def _representable(numbers: Sequence[int], dtype: np.dtype[np.generic]) -> tuple[int, ...]:
     low, high = limits_of(dtype)
-    return tuple(number for number in numbers if low <= number <= high)
+    return tuple(number for number in found if low <= number <= high)
 
 
 def _integers(

@@ -158,9 +158,11 @@ def exact_outcome(
         draw = draws.draw(number)
         rounds.append(runs.round(draw, watch))
         if not rounds[-1].agrees:
-            opaque = next(_computed_in_floats(program), None)
+            opaque = next(filter(computes_floats, (*pre_order(program.written), *pre_order(program.local))), None)
             if opaque is not None:
-                raise _no_exact_form(opaque)
+                name = f"@{opaque.call_target_name.data}" if isinstance(opaque, CustomCallOp) else opaque.name
+                message = f"{name} computes floats, and has no form in exact numbers"
+                raise SdyError(Diagnostic(NO_EXACT_FORM, message, span_of(opaque)))
             found = runs.parting(draw, rounds[-1], is_rewritten=is_rewritten) if finds_parting else None
             return ExactOutcome(tuple(rounds), parting=found)
     return ExactOutcome(tuple(rounds), tuple(dict.fromkeys(_not_reached(program, runs, draws, len(rounds)))))
@@ -190,15 +192,3 @@ def _not_reached(program: Compiled[Any], runs: ExactRuns, draws: Draws, count: i
         yield f"{kernel}, and runs in interpret mode on floats" if is_interpreted(op, program) else kernel
     if count < draws.count or draws.missing:
         yield "some values of arguments that choose a path or a place"
-
-
-def _computed_in_floats(program: Compiled[Any]) -> Iterator[Operation]:
-    """Yield the ops whose results are rounded: kernels of users, and calls of routines outside of the program."""
-    for op in (*pre_order(program.written), *pre_order(program.local)):
-        if computes_floats(op):
-            yield op
-
-
-def _no_exact_form(op: Operation) -> SdyError:
-    name = f"@{op.call_target_name.data}" if isinstance(op, CustomCallOp) else op.name
-    return SdyError(Diagnostic(NO_EXACT_FORM, f"{name} computes floats, and has no form in exact numbers", span_of(op)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from sdy.cost.executions import executions
 from sdy.cost.flops import contraction_flops
@@ -80,13 +80,9 @@ def _total_seconds(module: ModuleOp, size: Callable[[SSAValue], int], copies: Ca
     seconds = 0.0
     for op, times in executions(module):
         if all(static_shape(value.type) is not None for value in (*op.operands, *op.results)):
-            seconds += times * _seconds(op, size, max(map(copies, op.results), default=1))
+            flops = contraction_flops(op) * max(map(copies, op.results), default=1) / FLOPS_PER_SECOND
+            seconds += times * (SECONDS_PER_OP + flops + sum(map(size, op.results)) / BYTES_PER_SECOND)
     return seconds
-
-
-def _seconds(op: Operation, size: Callable[[SSAValue], int], copies: int) -> float:
-    flops = contraction_flops(op) * copies / FLOPS_PER_SECOND
-    return SECONDS_PER_OP + flops + sum(map(size, op.results)) / BYTES_PER_SECOND
 
 
 def available_bytes() -> int:

@@ -140,10 +140,6 @@ def _mixed(random: Random, count: int, values: Sequence[float]) -> Array:
     return np.where(chosen, random.choice(np.array(values), count), numbers)
 
 
-def _signed_zeros(random: Random, count: int) -> Array:
-    return random.choice(np.array([0.0, -0.0, 1.0, -1.0]), count)
-
-
 def _ties(random: Random, count: int) -> Array:
     """Return every number about three times. With fewer distinct numbers, sums would cancel to rounding errors."""
     return random.choice(random.standard_normal(max(1, count // 3)), count)
@@ -164,7 +160,7 @@ def _low_integers(sizes: Sequence[int], limits: tuple[int, int]) -> Sequence[int
 
 
 _KINDS: dict[str, tuple[FloatValues, Integers]] = {
-    "signed zeros": (_signed_zeros, lambda sizes, limits: [0, 1]),
+    "signed zeros": (lambda random, count: random.choice([0.0, -0.0, 1.0, -1.0], count), lambda sizes, limits: [0, 1]),
     "negative zeros alone": (lambda random, count: np.full(count, -0.0), _low_integers),
     "infinities": (partial(_mixed, values=(np.inf, -np.inf)), _extreme_integers),
     "NaN": (partial(_mixed, values=(np.nan,)), _edge_integers),

@@ -34,7 +34,7 @@ def tie_boundary(
     main, local_main = main_function(module), main_function(local_module)
     pairs = [
         *zip(main.body.block.args, local_main.body.block.args, strict=True),
-        *zip(_results(main), _results(local_main), strict=True),
+        *zip(*(terminator_of(each.body).operands for each in (main, local_main)), strict=True),
     ]
     for (whole, shard), placement in zip(pairs, (*boundary.arguments, *boundary.results), strict=True):
         meshes = placement.mesh, local.mesh.of(placement.mesh)
@@ -117,7 +117,3 @@ def _by_line(ties: Ties) -> dict[_Key, list[Operation]]:
             if isinstance(location, FileLineColLoc) and all(as_tensor(each.type) for each in op.results):
                 found[location, op.name, len(ties.of(op.results[0]))].append(op)
     return found
-
-
-def _results(main: Operation) -> Sequence[SSAValue]:
-    return terminator_of(main.regions[0]).operands

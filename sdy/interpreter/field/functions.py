@@ -88,20 +88,18 @@ add, subtract, negate = by_part(_added), by_part(_subtracted), by_part(_negated)
 
 def multiply(field: Field, lhs: Array, rhs: Array) -> Array:
     """Return the product."""
-    (a, *b), (c, *d) = parts_of(lhs), parts_of(rhs)
-    if not b:
-        return of_parts(field.multiplied(a, c))
-    times = field.multiplied
-    real = field.reduced(times(a, c) - times(b[0], d[0]))
-    return of_parts(real, field.reduced(times(a, d[0]) + times(b[0], c)))
+    return _product(field, field.multiplied, lhs, rhs)
 
 
 def elements_product(field: Field, left: Array, right: Array) -> Array:
     """Return the products of stacks of matrices of numbers, both real or both complex."""
-    (a, *b), (c, *d) = parts_of(left), parts_of(right)
+    return _product(field, field.matrix_product, left, right)
+
+
+def _product(field: Field, times: Callable[[Residues, Residues], Residues], lhs: Array, rhs: Array) -> Array:
+    (a, *b), (c, *d) = parts_of(lhs), parts_of(rhs)
     if not b:
-        return of_parts(field.matrix_product(a, c))
-    times = field.matrix_product
+        return of_parts(times(a, c))
     real = field.reduced(times(a, c) - times(b[0], d[0]))
     return of_parts(real, field.reduced(times(a, d[0]) + times(b[0], c)))
 
@@ -216,23 +214,15 @@ def square(field: Field, operand: Array) -> Array:
     return multiply(field, operand, operand)
 
 
-def _one(field: Field, base: Array) -> Array:
-    return _constant(field, base, 1.0)
-
-
-def _cube(field: Field, base: Array) -> Array:
-    return multiply(field, base, square(field, base))
-
-
 def _unchanged(field: Field, operand: Array) -> Array:
     return operand
 
 
-_POWERS: dict[float, Function] = {
-    0.0: _one,
+_POWERS: dict[float, Callable[[Field, Array], Array]] = {
+    0.0: lambda field, base: _constant(field, base, 1.0),
     1.0: _unchanged,
     2.0: square,
-    3.0: _cube,
+    3.0: lambda field, base: multiply(field, base, square(field, base)),
     -1.0: inverse,
     0.5: partial(hashed, "sqrt"),
 }

@@ -106,26 +106,14 @@ def _tanh(ring: LawfulRing, numbers: Residues) -> Residues:
     return ring.added(ring.multiplied(_logistic(ring, ring.reduced(2.0 * numbers)), np.array(2.0)), -1.0)
 
 
-def _exponential_minus_one(ring: LawfulRing, numbers: Residues) -> Residues:
-    return ring.added(ring.exponential(numbers), -1.0)
-
-
-def _log_plus_one(ring: LawfulRing, numbers: Residues) -> Residues:
-    return ring.logarithm(ring.added(numbers, 1.0))
-
-
-def _rsqrt(ring: LawfulRing, numbers: Residues) -> Residues:
-    return ring.inverse(ring.hashed("sqrt", numbers))
-
-
 LAWS: dict[str, Law] = {
     "exponential": LawfulRing.exponential,
-    "exponential_minus_one": _exponential_minus_one,
+    "exponential_minus_one": lambda ring, numbers: ring.added(ring.exponential(numbers), -1.0),
     "log": LawfulRing.logarithm,
-    "log_plus_one": _log_plus_one,
+    "log_plus_one": lambda ring, numbers: ring.logarithm(ring.added(numbers, 1.0)),
     "logistic": _logistic,
     "tanh": _tanh,
-    "rsqrt": _rsqrt,
+    "rsqrt": lambda ring, numbers: ring.inverse(ring.hashed("sqrt", numbers)),
 }
 """The functions that have a law, by the name of the op without its dialect."""
 

@@ -18,14 +18,10 @@ def _same(op: Operation, ties: Ties) -> None:
     ties.all_same(op.operands, op.results)
 
 
-@TABLE.of(ops.AllGatherOp)
-def _all_gather(op: ops.AllGatherOp, ties: Ties) -> None:
-    _multiples(ties, op, op.all_gather_dim.value.data)
-
-
-@TABLE.of(ops.ReduceScatterOp)
-def _reduce_scatter(op: ops.ReduceScatterOp, ties: Ties) -> None:
-    _multiples(ties, op, op.scatter_dimension.value.data)
+@TABLE.of(ops.AllGatherOp, ops.ReduceScatterOp)
+def _gather_or_scatter(op: ops.AllGatherOp | ops.ReduceScatterOp, ties: Ties) -> None:
+    dim = op.all_gather_dim if isinstance(op, ops.AllGatherOp) else op.scatter_dimension
+    _multiples(ties, op, dim.value.data)
 
 
 @TABLE.of(ops.AllToAllOp)

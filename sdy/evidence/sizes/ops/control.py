@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.func import CallOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.facts.traits import terminator_of
@@ -25,19 +23,19 @@ TABLE = OpTable[None, [Ties]]()
 
 @TABLE.of(WhileOp)
 def _while(op: WhileOp, ties: Ties) -> None:
-    body = returned(op.body)
-    ties.all_same(op.operand, op.result, op.body.block.args, op.cond.block.args, body)
+    ends = terminator_of(op.body).operands
+    ties.all_same(op.operand, op.result, op.body.block.args, op.cond.block.args, ends)
 
 
 @TABLE.of(IfOp, CaseOp)
 def _branches(op: IfOp | CaseOp, ties: Ties) -> None:
-    ties.all_same(op.result, *map(returned, op.regions))
+    ties.all_same(op.result, *(terminator_of(each).operands for each in op.regions))
 
 
 @TABLE.of(ManualComputationOp, NamedComputationOp)
 def _computation(op: ManualComputationOp | NamedComputationOp, ties: Ties) -> None:
     """Tie each dim outside to the multiple of the dim inside that the manual axes make it, if there are some."""
-    inside = (*op.body.block.args, *returned(op.body))
+    inside = (*op.body.block.args, *terminator_of(op.body).operands)
     for outer, inner in zip((*op.tensors, *op.outputs), inside, strict=True):
         for whole, shard in zip(ties.of(outer), ties.of(inner), strict=True):
             ties.tie_ratio(shard, whole)
@@ -49,11 +47,6 @@ def _nothing(op: Operation, ties: Ties) -> None:
     """Tie nothing: the op around a terminator ties its operands, and the number of a device has no dims."""
 
 
-def returned(region: Region) -> Sequence[SSAValue]:
-    """Return the values that a region returns."""
-    return terminator_of(region).operands
-
-
 @TABLE.of(CallOp, CompositeOp)
 def _call(op: CallOp | CompositeOp, ties: Ties) -> None:
     name = (op.callee if isinstance(op, CallOp) else op.decomposition).string_value()
@@ -62,7 +55,7 @@ def _call(op: CallOp | CompositeOp, ties: Ties) -> None:
         message = f"a program that calls @{name}, which has no body, cannot be reduced"
         raise SdyError(Diagnostic("SDY-X152", message, span_of(op)))
     ties.all_same(op.operands, func.body.block.args)
-    ties.all_same(op.results, returned(func.body))
+    ties.all_same(op.results, terminator_of(func.body).operands)
 
 
 @TABLE.of(CustomCallOp)

@@ -13,20 +13,9 @@ from sdy.evidence.sizes.ties import Ties, by_rule
 TABLE = OpTable[None, [Ties]]()
 # Ops whose result is a position along a dim if an operand is one, as far as other ops here do not say otherwise.
 MEASURED_ALIKE = (
-    ops.AbsOp,
-    ops.AddOp,
-    ops.CeilOp,
-    ops.CompareOp,
-    ops.ConvertOp,
-    ops.FloorOp,
-    ops.MaximumOp,
-    ops.MinimumOp,
-    ops.NegateOp,
-    ops.RemainderOp,
-    ops.RoundNearestAfzOp,
-    ops.RoundNearestEvenOp,
-    ops.SubtractOp,
-)
+    ops.AbsOp, ops.AddOp, ops.CeilOp, ops.ClampOp, ops.CompareOp, ops.ConvertOp, ops.FloorOp, ops.MaximumOp,
+    ops.MinimumOp, ops.NegateOp, ops.RemainderOp, ops.RoundNearestAfzOp, ops.RoundNearestEvenOp, ops.SubtractOp,
+)  # fmt: skip
 
 
 @TABLE.of(*MEASURED_ALIKE, shape.TransposeOp, shape.ReverseOp, shape.BroadcastInDimOp)
@@ -49,12 +38,6 @@ def _divide(op: ops.DivideOp, ties: Ties) -> None:
     by_rule(op, ties)
     if not _is_float(op.result):
         ties.values.same(op.lhs, op.rhs)
-
-
-@TABLE.of(ops.ClampOp)
-def _clamp(op: ops.ClampOp, ties: Ties) -> None:
-    by_rule(op, ties)
-    ties.values.same(op.min, op.operand, op.max, op.result)
 
 
 @TABLE.of(ops.SelectOp)
