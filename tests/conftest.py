@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,11 @@ from sdy.passes.rewriting.op_order import OpOrder, OrderCache
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("sdy", deadline=None)
 settings.load_profile("sdy")
+# Tests start a hundred processes. Where Python writes no bytecode beside modules, each would compile them all again.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": sys.pycache_prefix}
 # Before anything imports JAX: how many devices it has is settled when it is first used.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
