@@ -1,10 +1,24 @@
-"""The ops that a module declares."""
+"""Declarations of ops that are like others, and the ops that a module declares."""
 
 from __future__ import annotations
 
 import sys
+from typing import TypeVar
 
 from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
+
+
+def op_like(base: type[OpT], name: str, meaning: str) -> type[OpT]:
+    """Return the class of an op whose only peculiarities are its name and its meaning, the docstring.
+
+    The class of `stablehlo.shift_left` is `ShiftLeftOp`, in the module of the base class.
+    """
+    class_name = "".join(map(str.capitalize, name.partition(".")[2].split("_"))) + "Op"
+    body = {"__doc__": meaning, "__module__": base.__module__, "name": name}
+    return irdl_op_definition(type(class_name, (base,), body))
 
 
 def declared_ops(module: str) -> tuple[type[Operation], ...]:
