@@ -88,20 +88,18 @@ add, subtract, negate = by_part(_added), by_part(_subtracted), by_part(_negated)
 
 def multiply(field: Field, lhs: Array, rhs: Array) -> Array:
     """Return the product."""
-    (a, *b), (c, *d) = parts_of(lhs), parts_of(rhs)
-    if not b:
-        return of_parts(field.multiplied(a, c))
-    times = field.multiplied
-    real = field.reduced(times(a, c) - times(b[0], d[0]))
-    return of_parts(real, field.reduced(times(a, d[0]) + times(b[0], c)))
+    return _product(field, field.multiplied, lhs, rhs)
 
 
 def elements_product(field: Field, left: Array, right: Array) -> Array:
     """Return the products of stacks of matrices of numbers, both real or both complex."""
+    return _product(field, field.matrix_product, left, right)
+
+
+def _product(field: Field, times: Callable[[Residues, Residues], Residues], left: Array, right: Array) -> Array:
     (a, *b), (c, *d) = parts_of(left), parts_of(right)
     if not b:
-        return of_parts(field.matrix_product(a, c))
-    times = field.matrix_product
+        return of_parts(times(a, c))
     real = field.reduced(times(a, c) - times(b[0], d[0]))
     return of_parts(real, field.reduced(times(a, d[0]) + times(b[0], c)))
 

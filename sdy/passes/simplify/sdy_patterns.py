@@ -50,39 +50,14 @@ from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 from sdy.model.sharding_update import fully_open
 
 
-class DropEmptyAllGather(RewritePattern):
-    """Erase an all-gather over no axes."""
+class DropEmptyCollective(RewritePattern):
+    """Erase an all-gather, an all-slice or a reduction over no axes."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllGatherOp, rewriter: PatternRewriter) -> None:
-        if not any(op.gathering_axes.data):
-            _forward(op, rewriter)
-
-
-class DropEmptyAllSlice(RewritePattern):
-    """Erase an all-slice over no axes."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter) -> None:
-        if not any(op.slicing_axes.data):
-            _forward(op, rewriter)
-
-
-class DropEmptyReduceScatter(RewritePattern):
-    """Erase a reduce-scatter over no axes."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReduceScatterOp, rewriter: PatternRewriter) -> None:
-        if not any(op.reduce_scatter_axes.data):
-            _forward(op, rewriter)
-
-
-class DropEmptyAllReduce(RewritePattern):
-    """Erase an all-reduce over no axes."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllReduceOp, rewriter: PatternRewriter) -> None:
-        if not op.reduction_axes.data:
+    def match_and_rewrite(
+        self, op: AllGatherOp | AllSliceOp | ReduceScatterOp | AllReduceOp, rewriter: PatternRewriter
+    ) -> None:
+        if not op.listed_axes:
             _forward(op, rewriter)
 
 
@@ -402,10 +377,7 @@ def _manual_devices(op: ManualComputationOp) -> int:
 
 RESHARD_PATTERNS: tuple[RewritePattern, ...] = (ReshardOfReshard(),)
 COLLECTIVE_PATTERNS: tuple[RewritePattern, ...] = (
-    DropEmptyAllGather(),
-    DropEmptyAllSlice(),
-    DropEmptyReduceScatter(),
-    DropEmptyAllReduce(),
+    DropEmptyCollective(),
     DropIdentityPermute(),
     SliceOfGather(),
     ReduceOfReplicated(),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import chain
 
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import blocks_of, pre_order
 
 
 class StructuralHash:
@@ -56,7 +55,7 @@ class StructuralHash:
 
     def _inside(self, op: Operation) -> Iterator[Hashable]:
         numbers: dict[SSAValue, int] = {}
-        for block in chain.from_iterable(region.blocks for region in op.regions):
+        for block in blocks_of(op):
             yield len(block.args)
             for argument in block.args:
                 numbers[argument] = len(numbers)
