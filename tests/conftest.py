@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -104,10 +105,16 @@ class RunLinesItem(pytest.Item):
 
 @pytest.fixture(autouse=True, scope="session")
 def garbage_is_collected_seldom() -> Iterator[None]:
-    """Collect garbage after more objects: with all that tests import and cache, a collection takes most of a second."""
+    """Collect garbage after more objects: with all that tests import and cache, a collection takes most of a second.
+
+    Python itself would collect each time that a quarter of the objects is new, which `gc_pause` makes superfluous.
+    """
+    young, middle, old = gc.get_threshold()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc_pause, "MAX_UNCOLLECTED", 4 * gc_pause.MAX_UNCOLLECTED)
+        gc.set_threshold(young, middle, 100 * old)
         yield
+        gc.set_threshold(young, middle, old)
 
 
 @pytest.fixture(autouse=True, scope="session")
