@@ -239,12 +239,15 @@ class ReuseReshard(RewritePattern):
     def match_and_rewrite(self, op: ReshardOp, rewriter: PatternRewriter) -> None:
         steps = _steps_to(op.input)
         root = steps[0].operands[0] if steps else op.input
+        others = [other for other in _reshards_of(root) if other is not op]
+        shape = _static_shape(op.result.type)
+        if not others or shape is None:
+            return
         target = _before_steps(op.sharding.data, steps)
         mesh = resolve_mesh(target.mesh, visible_meshes(op))
-        shape = _static_shape(op.result.type)
-        if mesh is None or shape is None:
+        if mesh is None:
             return
-        alike = (other for other in _reshards_of(root) if _is_same_layout(other, target, shape, mesh))
+        alike = (other for other in others if _is_same_layout(other, target, shape, mesh))
         earlier = [other for other in alike if other.is_before_in_block(op)]
         if earlier:
             block = op.parent_block()
