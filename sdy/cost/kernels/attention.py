@@ -142,15 +142,14 @@ class _Evaluator:
 
     flow: ValueFlow
     device: int
-    _scalars: dict[int, Number] = field(default_factory=dict[int, Number])
+    _known: dict[tuple[int, Index], Number] = field(default_factory=dict[tuple[int, Index], Number])
 
     def element(self, value: int, index: Index) -> Number:
         """Return an element of a value. Raises: UnknownValueError if it depends on data."""
-        if index:
-            return self._computed(value, index)
-        if value not in self._scalars:
-            self._scalars[value] = self._computed(value, index)
-        return self._scalars[value]
+        key = value, index
+        if key not in self._known:
+            self._known[key] = self._computed(value, index)
+        return self._known[key]
 
     def _computed(self, value: int, index: Index) -> Number:
         step = self.flow.producers.get(value)
