@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +24,11 @@ from sdy.passes.rewriting.op_order import OpOrder, OrderCache
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("sdy", deadline=None)
 settings.load_profile("sdy")
+# Tests start a hundred processes. Where Python writes no bytecode beside modules, each would compile them all again.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": sys.pycache_prefix}
 # Before anything imports JAX: how many devices it has is settled when it is first used.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
@@ -98,10 +105,16 @@ class RunLinesItem(pytest.Item):
 
 @pytest.fixture(autouse=True, scope="session")
 def garbage_is_collected_seldom() -> Iterator[None]:
-    """Collect garbage after more objects: with all that tests import and cache, a collection takes most of a second."""
+    """Collect garbage after more objects: with all that tests import and cache, a collection takes most of a second.
+
+    Python itself would collect each time that a quarter of the objects is new, which `gc_pause` makes superfluous.
+    """
+    young, middle, old = gc.get_threshold()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc_pause, "MAX_UNCOLLECTED", 4 * gc_pause.MAX_UNCOLLECTED)
+        gc.set_threshold(young, middle, 100 * old)
         yield
+        gc.set_threshold(young, middle, old)
 
 
 @pytest.fixture(autouse=True, scope="session")

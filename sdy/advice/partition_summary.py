@@ -111,7 +111,7 @@ class PartitionSummary(HtmlRepr):
     @cached_property
     def schedule(self) -> list[ScheduledOp]:
         """The ops of the local program with their times, one after another."""
-        return list(schedule_of(self.compiled.local, self.compiled.mesh, self.hardware))
+        return schedule_of(self.compiled.local, self.compiled.mesh, self.hardware).ops
 
 
 def axes_of_dims(sharding: TensorSharding) -> tuple[AxisList, ...]:

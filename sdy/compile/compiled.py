@@ -200,7 +200,7 @@ def compiled(
     with origin.named_lines():
         main_block(written)  # a declaration cannot be partitioned
         run_passes(context, copy, passes, verify_each=False)
-        found = partitioned(copy, context, options)
+        found = partitioned(copy, context, options, origin.checks)
     remarks = tuple(with_sources(each, origin.source_lines) for each in found.context.diagnostics)
     trace = None if traced is None else traced.found[0]
     boundary = boundary_of(found.folded)
@@ -238,19 +238,21 @@ class _Use(NamedTuple):
         return f"holds {held:,.0f} bytes" if held > 0 and (is_equal or not is_worth_it) else None
 
 
-def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT) -> Partitioned:
+def partitioned(
+    propagated: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT, checks: OpChecks | None = None
+) -> Partitioned:
     """Make the communication of a propagated module explicit, and lower it to the program of one device.
 
     With the optimizer, the module is also partitioned without it, and what sends less is returned; of two that send as
     much, the optimized one, unless the other needs less memory and no more collectives. The other one is also returned
-    if the optimized one is not worth its memory. Remarks are added to `context`. Raises: SdyError at the first op that
-    is unsupported.
+    if the optimized one is not worth its memory. Remarks are added to `context`. `checks` are of earlier verifications
+    of the module. Raises: SdyError at the first op that is unsupported.
     """
     plain = options.without_optimizer()
     alternative = None if plain is None else (plain, copy_with_regions(propagated))
     before = tuple(context.diagnostics)
     run_passes(context, propagated, options.partitions()[1], verify_each=False)
-    checks = OpChecks()
+    checks = checks or OpChecks()
     verify_module(propagated, checks)
     local = _lowered_layers(propagated, context, options, checks)
     sends = sends_of(local)
@@ -262,7 +264,7 @@ def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptio
     plain, original = alternative
     other_context = make_context()
     other_context.diagnostics += before
-    other = replace(partitioned(original, other_context, plain), textbook=textbook)
+    other = replace(partitioned(original, other_context, plain, checks), textbook=textbook)
     message = f"partitioned without the communication optimizer, so that each device {saved} less"
     remark(other_context, "SDY-L127", message, main_function(other.folded))
     return other

@@ -18,6 +18,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
 from sdy.diagnostics.wording import first_names
 from sdy.dialects.ir.func_attrs import with_single_quotes
 from sdy.dialects.ir.symbols import MAIN
+from sdy.dialects.verification.op_checks import OpChecks
 
 if TYPE_CHECKING:
     from sdy.interpreter.arrays.element_types import Array
@@ -36,7 +37,8 @@ class Origin(Generic[R]):
     the user wrote them (`params['w']`). `scopes` maps a line of `text` to the scope in which it was traced
     (`blocks.0/mlp`). `devices` are JAX devices, in the order of their numbers in the program.
     `axis_types` are the JAX axis types of the mesh axes, by name. `callbacks` are the Python functions that the program
-    calls, by number or key. `warnings` are about annotations in the text that are ignored.
+    calls, by number or key. `warnings` are about annotations in the text that are ignored. `checks` remembers which ops
+    were found valid, so that later copies of the module are verified faster.
     """
 
     text: str
@@ -50,6 +52,7 @@ class Origin(Generic[R]):
     )
     warnings: tuple[Diagnostic, ...] = ()
     scopes: Mapping[int, str] = field(default_factory=dict[int, str])
+    checks: OpChecks = field(default_factory=OpChecks, compare=False, repr=False)
 
     def host(self) -> Host:
         """Return the host side of a new run of the program."""

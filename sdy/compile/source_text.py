@@ -27,6 +27,7 @@ from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.dialects.text.debug_locations import ParsedLocations
 from sdy.dialects.text.source_lines import scopes, source_lines
+from sdy.dialects.verification.op_checks import OpChecks
 from sdy.dialects.verification.verify_module import verify_module
 from sdy.mpmd.execution.without_meshes import first_on_mesh, remove_meshes
 from sdy.passes.rewriting.insertion import erase, replace_op
@@ -159,12 +160,12 @@ def read_module(text: str, file_name: str) -> ModuleOp:
     return module
 
 
-def verify_and_normalize(module: ModuleOp, text: str) -> None:
+def verify_and_normalize(module: ModuleOp, text: str, checks: OpChecks | None = None) -> None:
     """Verify a module that was read, and express annotations and constants of other dialects by those of sdy.
 
-    Raises: SdyError with the first error.
+    `checks` will remember what is valid. Raises: SdyError with the first error.
     """
-    verify_module(module)
+    verify_module(module, checks)
     check_rules(module, sharding_rule)
     if "mpmd." in text:
         _remove_names(module)

@@ -37,7 +37,7 @@ class TrialPartitions:
             run_passes(context, copy, propagation, verify_each=False)
             text = print_module(copy)
             if text not in self._known:
-                self._known[text] = partitioned(copy, context, self._options).local
+                self._known[text] = partitioned(copy, context, self._options, self._origin.checks).local
         return self._known[text]
 
 

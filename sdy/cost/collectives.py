@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import collective_kind
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.stablehlo.calls import ragged_all_to_all_groups
 from sdy.model.collective import CollectiveKind
@@ -48,7 +49,8 @@ DeviceGroup = tuple[int, ...]  # device ids
 def groups_of(op: Operation, mesh: Mesh) -> tuple[DeviceGroup, ...]:
     """Return the device ids of each group; (source, target) pairs for a collective-permute.
 
-    Without groups in the op, all devices are one group. A -1, which pads a short group, is dropped.
+    Without groups in the op, all devices are one group, or send to the next one. A -1, which pads a short group, is
+    dropped.
 
     Raises: SdyError SDY-T210 if a device is not in the mesh.
     """
@@ -60,7 +62,9 @@ def groups_of(op: Operation, mesh: Mesh) -> tuple[DeviceGroup, ...]:
     if unknown:
         message = f"collective refers to device {min(unknown)}, but the mesh has {len(devices)} devices"
         raise SdyError(Diagnostic("SDY-T210", message, span_of(op), hint="define an sdy.mesh of all devices"))
-    return rows or (tuple(mesh.listed_devices()),)
+    listed = tuple(mesh.listed_devices())
+    is_permute = collective_kind(type(op)) is CollectiveKind.COLLECTIVE_PERMUTE
+    return rows or (tuple(zip(listed, (*listed[1:], listed[0]), strict=True)) if is_permute else (listed,))
 
 
 def group_table(op: Operation) -> DenseElementsAttr | None:

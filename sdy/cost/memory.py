@@ -44,6 +44,15 @@ def peak_bytes(local: ModuleOp) -> int:
     return peak(local, bytes_of_tensor)
 
 
+def peaks(local: ModuleOp, unstored: Values) -> tuple[int, int]:
+    """Return the peak of a local program, and the one that it has if some of its values are not stored."""
+    finder, main = PeakFinder(local, bytes_of_tensor), main_function(local)
+    most = finder.of_function(main)
+    if not unstored:
+        return most, most
+    return most, finder.resized(lambda value: 0 if value in unstored else bytes_of_tensor(value)).of_function(main)
+
+
 def bytes_of_tensor(value: SSAValue) -> int:
     """Return the bytes of a value of a local program."""
     return tensor_bytes(value.type)
@@ -63,9 +72,17 @@ class PeakFinder:
     What was requested before the module changes is of the module as it was.
     """
 
-    def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int], *, is_compiled: bool = True) -> None:
+    def __init__(
+        self,
+        module: ModuleOp,
+        bytes_of: Callable[[SSAValue], int],
+        *,
+        is_compiled: bool = True,
+        buffers: Buffers | None = None,
+    ) -> None:
+        self._module = module
         self._functions = functions_of(module)
-        self._buffers = Buffers(module, is_compiled=is_compiled)
+        self._buffers = buffers or Buffers(module, is_compiled=is_compiled)
         self._bytes_of = bytes_of
         self._known: dict[tuple[str, Values], int] = {}
         self._of_blocks: dict[tuple[Block, Values], int] = {}
@@ -74,6 +91,10 @@ class PeakFinder:
         self._elsewhere: dict[tuple[Block, Values], Values] = {}
         self._sizes: dict[SSAValue, int] = {}
         self._with_results: set[Block] = set()  # whose values may be stored in the memory of results
+
+    def resized(self, bytes_of: Callable[[SSAValue], int]) -> PeakFinder:
+        """Return a finder for the same module, unchanged, where values have other sizes."""
+        return PeakFinder(self._module, bytes_of, buffers=self._buffers)
 
     def of_function(self, func: FuncOp, elsewhere: Values = frozenset()) -> int:
         """Return the peak of a function, including its arguments, but without values that have memory elsewhere."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isclose
 
@@ -11,11 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.flops import unpriced_ops
 from sdy.cost.hardware import Hardware
-from sdy.cost.kernels.work import values_in_attention
-from sdy.cost.memory import bytes_of_tensor, peak, peak_bytes
+from sdy.cost.memory import peaks
 from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
-from sdy.cost.schedule import CollectiveRun, HostTransfer, Overlap, ScheduledOp, overlapped_seconds, schedule_of
+from sdy.cost.schedule import CollectiveRun, HostTransfer, Overlap, Schedule, overlapped_seconds, schedule_of
 from sdy.diagnostics.wording import counted
 from sdy.grammar.write import write_axis_list
 from sdy.model.html_repr import TextRepr
@@ -154,19 +152,18 @@ def cost_of(
     mesh: Mesh,
     hardware: Hardware,
     free_bytes: float | None = None,
-    schedule: Iterable[ScheduledOp] | None = None,
-    peak: int | None = None,
+    schedule: Schedule | None = None,
 ) -> ProgramCost:
     """Return the cost of a local program, as produced by `sdy-local-pipeline`, on the devices of `mesh`.
 
-    `free_bytes` is the memory of a device that the program may use, by default all of it. `schedule` and `peak`,
-    the most bytes alive at once, are those of the program, if they are known.
+    `free_bytes` is the memory of a device that the program may use, by default all of it. `schedule` is that of the
+    program, if it is known.
     Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
     compute = memory = seconds = host = attention = 0.0
     collectives: dict[tuple[CollectiveKind, str], CollectiveCost] = {}
-    slots = list(schedule_of(local, mesh, hardware) if schedule is None else schedule)
-    for scheduled in slots:
+    schedule = schedule or schedule_of(local, mesh, hardware)
+    for scheduled in schedule.ops:
         if scheduled.visit.is_left:
             continue
         match scheduled.work:
@@ -182,18 +179,11 @@ def cost_of(
                 collectives[key] = _with_runs(collectives.get(key, CollectiveCost(*key)), run, scheduled.visit.times)
     free = hardware.hbm_bytes if free_bytes is None else free_bytes
     found, axes = tuple(collectives.values()), tuple(axis.name for axis in mesh.axes)
-    most = peak_bytes(local) if peak is None else peak
-    scheduled_seconds = overlapped_seconds(slots, hardware.kernels)
-    saved = most - _peak_with_flash(local, hardware) if attention else 0
+    most, with_flash = peaks(local, schedule.in_attention)
+    scheduled_seconds = overlapped_seconds(schedule.ops, hardware.kernels)
     times = host, scheduled_seconds, attention
     unpriced = tuple(unpriced_ops(local))
-    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, *times, saved, unpriced)
-
-
-def _peak_with_flash(local: ModuleOp, hardware: Hardware) -> int:
-    """Return the most bytes alive at once if scores of attention and their masks are not stored."""
-    inside = values_in_attention(local, hardware.kernels)
-    return peak(local, lambda value: 0 if value in inside else bytes_of_tensor(value))
+    return ProgramCost(hardware, found, compute, memory, seconds, most, free, axes, *times, most - with_flash, unpriced)
 
 
 def _with_runs(so_far: CollectiveCost, run: CollectiveRun, times: int) -> CollectiveCost:

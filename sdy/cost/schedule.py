@@ -14,20 +14,22 @@ computation via decomposition in large deep learning models", ASPLOS 2023.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from sdy.cost.collectives import CollectiveKind, bytes_sent, groups_of
+from sdy.cost.collectives import CollectiveKind, bytes_sent, group_table, groups_of
 from sdy.cost.executions import Visit, runs_of_regions, visits
 from sdy.cost.hardware import Hardware, Kernels
 from sdy.cost.kernels.work import Work, work_of
 from sdy.cost.machine_layout import MachineLayout
 from sdy.cost.roofline import NO_TIME, OpTime, op_time
 from sdy.cost.traffic import group_size, kind_of, result_bytes
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.calls import moves_to_other_memory
 from sdy.model.axis import AxisList
@@ -80,43 +82,50 @@ class ScheduledOp:
         return self.start + self.seconds
 
 
-def schedule_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Iterator[ScheduledOp]:
-    """Yield the ops of a local program on the devices of `mesh`, in program order, one after another.
+class Schedule(NamedTuple):
+    """The ops of a program with their times, and the values that kernels of flash attention do not store."""
 
-    An op with inner ops takes no time itself, and is yielded before and after them.
+    ops: list[ScheduledOp]
+    in_attention: frozenset[SSAValue]
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of all ops, one after another."""
+        return self.ops[-1].end if self.ops else 0.0
+
+
+def schedule_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Schedule:
+    """Return the ops of a local program on the devices of `mesh`, in program order, one after another.
+
+    An op with inner ops takes no time itself, and is there before and after them.
     Raises: SdyError SDY-T210 if a collective refers to a device that is not in the mesh.
     """
     costs = _OpCosts(mesh, hardware)
+    ops: list[ScheduledOp] = []
     now = 0.0
     works = work_of(local, hardware.kernels)
-    for visit, found in zip(visits(local), works, strict=True):
+    for visit, found in zip(visits(local), works.visits, strict=True):
         if found is None:
             scheduled = ScheduledOp(visit, now, costs.of(visit.op, None))
         else:
             step, work = found
             scheduled = ScheduledOp(visit, now, costs.of(visit.op, work), step.operands, step.results, step.carried)
-        yield scheduled
+        ops.append(scheduled)
         now = scheduled.end
+    return Schedule(ops, works.in_attention)
 
 
 class _OpCosts:
-    """A cache of the cost of one run of each op."""
+    """The cost of one run of each op. Collectives of the same kind and size among the same groups are priced once."""
 
     def __init__(self, mesh: Mesh, hardware: Hardware) -> None:
         self._mesh = mesh
         self._hardware = hardware
         self._layout = MachineLayout(mesh, hardware.network)
-        self._known: dict[tuple[Operation, Work | None], OpTime | CollectiveRun | HostTransfer] = {}
+        self._collectives: dict[tuple[CollectiveKind, float, DenseElementsAttr | None], CollectiveRun] = {}
 
     def of(self, op: Operation, work: Work | None) -> OpTime | CollectiveRun | HostTransfer:
         """Return the cost of an op; of one without work, only if it is a collective."""
-        key = op, work
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._compute(op, work)
-        return found
-
-    def _compute(self, op: Operation, work: Work | None) -> OpTime | CollectiveRun | HostTransfer:
         kind = kind_of(op)
         if kind is not None:
             return self._collective_run(op, kind)
@@ -128,10 +137,15 @@ class _OpCosts:
         return op_time(op, self._hardware, work)
 
     def _collective_run(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
-        groups = groups_of(op, self._mesh)
-        total = result_bytes(op)
+        key = kind, result_bytes(op), group_table(op)
+        found = self._collectives.get(key)
+        if found is None:
+            found = self._collectives[key] = self._compute_collective(op, kind)
+        return found
+
+    def _compute_collective(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
+        groups, total, size = groups_of(op, self._mesh), result_bytes(op), group_size(op)
         time = self._layout.time_of(kind, total, groups)
-        size = group_size(op)
         sent = bytes_sent(kind, size, total)
         return CollectiveRun(kind, self._layout.axes_of(groups), sent, time.seconds, time.is_latency_bound, size)
 

@@ -77,7 +77,7 @@ class Config:
         given = {"mpmd_merge_inferred_after_scheduling": merges_late(self.schedule)} | dict(self.partitioning_options)
         given["mpmd_split_bwd_fragments"] = given.get("mpmd_split_bwd_fragments") or splits_backward(self.schedule)
         options = ((OPTIONS[key], value) for key, value in given.items() if key in OPTIONS)
-        return {option: bool(value) for (homes, option), value in options if pipeline in homes}
+        return {option: bool(value) for (homes, option), value in options if pipeline in homes.split(", ")}
 
 
 def make_config(

@@ -67,7 +67,7 @@ class Program(WrittenProgram[R]):
         module, locations = parse_module_with_locations(text, file_name)
         origin = text_origin(text, module, locations)
         with origin.named_lines():
-            verify_and_normalize(module, text)
+            verify_and_normalize(module, text, origin.checks)
         return Program(module, replace(origin, warnings=tuple(ignored_annotations(module))))
 
     @staticmethod
@@ -82,7 +82,7 @@ class Program(WrittenProgram[R]):
         text, copy, locations = printed_copy(module, "<module>")
         origin = text_origin(text, copy, locations)
         with origin.named_lines():
-            verify_and_normalize(copy, text)
+            verify_and_normalize(copy, text, origin.checks)
         return Program(copy, replace(origin, warnings=tuple(ignored_annotations(copy))))
 
     @cached_property

@@ -17,6 +17,7 @@ from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.dialects.verification.ignored_annotations import ignored_annotations
+from sdy.dialects.verification.op_checks import OpChecks
 from sdy.interpreter.arrays.element_types import Array
 from sdy.jax.optional_jax import require_jax
 from sdy.program.program import Program
@@ -55,7 +56,8 @@ def read_lowered(lowered: Lowered[R]) -> tuple[ModuleOp, Origin[R]]:
     """Return the module of what JAX lowered, and its origin. Raises: SdyError with the first error in its text."""
     module = parse_module(lowered.text, lowered.name)
     source_lines, scopes = _source_lines_and_scopes(module, lowered.op_sources)
-    verify_and_normalize(module, lowered.text)
+    checks = OpChecks()
+    verify_and_normalize(module, lowered.text, checks)
     return module, Origin(
         lowered.text,
         lowered.signature,
@@ -66,6 +68,7 @@ def read_lowered(lowered: Lowered[R]) -> tuple[ModuleOp, Origin[R]]:
         lowered.callbacks,
         tuple(ignored_annotations(module)),
         scopes,
+        checks,
     )
 
 

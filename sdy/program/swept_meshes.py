@@ -94,18 +94,14 @@ def _fixed_sizes(program: Program[Any], mesh: Mesh) -> _FixedSizes | None:
         names: tuple[str, ...] = ()
         if isinstance(op, ManualComputationOp):
             names = op.manual_axes.data
-        elif _has_device_numbers(op):
+        elif isinstance(op, DeviceIdOp) or any(
+            isinstance(op.properties.get(name), DenseElementsAttr) for name in _DEVICE_NUMBERS
+        ):
             names = tuple(axis.name for axis in mesh.axes)
         for name in names:
             found.setdefault(name, op)
     axes = tuple(axis for axis in mesh.axes if axis.name in found)
     return _FixedSizes(next(iter(found.values())), axes) if axes else None
-
-
-def _has_device_numbers(op: Operation) -> bool:
-    return isinstance(op, DeviceIdOp) or any(
-        isinstance(op.properties.get(name), DenseElementsAttr) for name in _DEVICE_NUMBERS
-    )
 
 
 def _annotated_mesh(program: Program[Any]) -> Mesh | None:

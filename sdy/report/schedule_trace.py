@@ -43,7 +43,8 @@ class Tracks:
 def schedule_trace(program: Compiled[Any], hardware: Hardware) -> dict[str, object]:
     """Return the trace of a program on a machine as data for `json.dump`."""
     mesh, source_lines = program.mesh, program.origin.source_lines
-    slots, curve = list(schedule_of(program.local, mesh, hardware)), memory_curve(program.local)
+    schedule, curve = schedule_of(program.local, mesh, hardware), memory_curve(program.local)
+    slots = schedule.ops
     tracks = _tracks(slots, mesh)
     named = [_metadata("process_name", _PROCESS, f"one device of {hardware.name}")]
     named += [_metadata("thread_name", number, name) for number, name in enumerate(tracks.names)]
@@ -52,7 +53,7 @@ def schedule_trace(program: Compiled[Any], hardware: Hardware) -> dict[str, obje
     events = [*reversed(list(_loops(slots, tracks, source_lines))), *slices, *_counter(slots, curve)]
     return {
         "displayTimeUnit": "ns",
-        "otherData": {"machine": hardware.name, "seconds": slots[-1].end if slots else 0.0},
+        "otherData": {"machine": hardware.name, "seconds": schedule.seconds},
         "traceEvents": [*named, *sorted(events, key=_start)],
     }
 

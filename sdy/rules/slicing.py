@@ -5,8 +5,6 @@ Source: docs/spec/03, 5.9, 5.13, 5.14 and 5.18; conservative mode: docs/spec/03,
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
-
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import slicing as ops
@@ -61,7 +59,7 @@ def dynamic_slice(op: ops.DynamicSliceOp) -> OpShardingRule:
 def dynamic_update_slice(op: ops.DynamicUpdateSliceOp) -> OpShardingRule:
     """`([i, j], [i, k], [], []) -> ([i, j])`; the update needs replication along k unless all starts are constants."""
     builder = RuleBuilder(*operand_and_result_ranks(op))
-    is_fixed = all(_is_constant(start) for start in op.start_indices)
+    is_fixed = all(isinstance(start.owner, ConstantOp | ShardedConstantOp) for start in op.start_indices)
     kind = FactorKind.PASS_THROUGH if is_fixed else FactorKind.NEED_REPLICATION
     scalars = (None,) * len(op.start_indices)
     for dim, (size, update) in enumerate(zip(shape_or_empty(op.operand), shape_or_empty(op.update), strict=True)):
@@ -71,10 +69,6 @@ def dynamic_update_slice(op: ops.DynamicUpdateSliceOp) -> OpShardingRule:
             builder.factor(size, operands=(dim, None, *scalars), results=(dim,))
             builder.factor(update, operands=(None, dim, *scalars), results=(None,), kind=kind)
     return builder.build()
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp | ShardedConstantOp)
 
 
 @BY_MODE.of(ops.ConcatenateOp)

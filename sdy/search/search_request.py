@@ -128,16 +128,16 @@ def search_request(
     the notation of meshes.
     """
     if mesh is not None and devices is not None:
-        raise _wrong("mesh and devices exclude each other")
+        raise wrong_request("mesh and devices exclude each other")
     goals = {goal.value: goal for goal in Goal}
     if constraints is not None and constraints < 0:
-        raise _wrong(f"constraints: expected a number from 0 on, got {constraints}")
+        raise wrong_request(f"constraints: expected a number from 0 on, got {constraints}")
     if minimize not in goals:
-        raise _wrong(f"minimize: expected one of {', '.join(goals)}, got {minimize!r}")
+        raise wrong_request(f"minimize: expected one of {', '.join(goals)}, got {minimize!r}")
     try:
         free_bytes = hardware.hbm_bytes if memory is None else byte_count(memory)
     except ValueError as error:
-        raise _wrong(f"memory: {error}") from None
+        raise wrong_request(f"memory: {error}") from None
     meshes = (_mesh(mesh),) if mesh is not None else ()
     if devices is not None:
         meshes = tuple(meshes_of_devices(devices, axis_names))
@@ -149,7 +149,7 @@ def search_request(
 def _mesh(text: str) -> Mesh:
     found = read_mesh(text)
     if not found.axes:
-        raise _wrong(f"mesh: expected at least one axis, got {text!r}")
+        raise wrong_request(f"mesh: expected at least one axis, got {text!r}")
     return found
 
 
@@ -164,7 +164,7 @@ def meshes_of_devices(count: int, axis_names: Sequence[str] = ()) -> Iterator[Me
     Raises: SdyError SDY-T252 if there are fewer than two devices.
     """
     if count < 2:
-        raise _wrong(f"devices: expected at least 2, got {count}")
+        raise wrong_request(f"devices: expected at least 2, got {count}")
     names = list(dict.fromkeys((*axis_names, *AXIS_NAMES)))
     for length in range(1, len(AXIS_NAMES) + 1):
         for sizes in _factorizations(count, length, count):
@@ -196,5 +196,6 @@ def _factorizations(count: int, length: int, largest: int) -> Iterator[tuple[int
             yield from ((first, *rest) for rest in _factorizations(count // first, length - 1, first))
 
 
-def _wrong(message: str) -> SdyError:
+def wrong_request(message: str) -> SdyError:
+    """Return the error about a request that cannot be searched."""
     return SdyError(Diagnostic("SDY-T252", message, hint="see sdy search --help"))

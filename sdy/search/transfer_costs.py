@@ -173,7 +173,7 @@ class TransferCosts:
     def _reshard(self, dims: DigitsPerDim, target: DigitsPerDim) -> Iterator[TransferRates]:
         sharding, mesh = self._sharding(dims), self._digits.mesh
         for step in plan(sharding, self._sharding(target), self._shape(dims), mesh):
-            share = 1 / self._shards(step.sharding)
+            share = 1 / sharded_size([axis for dim in step.sharding.dims for axis in dim.axes], self._digits.mesh)
             match step.action:
                 case AllGather(axes=axes):
                     groups = self._groups(tuple(axis for of_dim in axes for axis in of_dim))
@@ -216,9 +216,6 @@ class TransferCosts:
 
     def _sharding(self, dims: DigitsPerDim) -> TensorSharding:
         return TensorSharding(MESH, tuple(DimSharding(self._digits.join(digits)) for digits in dims))
-
-    def _shards(self, sharding: TensorSharding) -> int:
-        return sharded_size([axis for dim in sharding.dims for axis in dim.axes], self._digits.mesh)
 
 
 def _kinds_of_transfers(

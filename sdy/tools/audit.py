@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.evidence.audit.audit_rule import RuleAudit
 from sdy.evidence.audit.catalogue.all import programs
 from sdy.evidence.audit.program_audit import OpAudit, audit_program
@@ -121,15 +121,11 @@ def _print_catalogue(summaries: list[OpSummary], *, verbose: bool) -> None:
 def _op_to_json(found: OpAudit) -> dict[str, object]:
     return {
         "op": found.name,
-        "line": _line(found.span),
+        "line": None if found.span is None else found.span.line,
         "reason": found.reason,
         "audit": None if found.audit is None else _audit_to_json(found.audit),
         "proposal": None if found.proposal is None else write_rule(found.proposal),
     }
-
-
-def _line(span: Span | None) -> int | None:
-    return None if span is None else span.line
 
 
 def _audit_to_json(audit: RuleAudit) -> dict[str, object]:

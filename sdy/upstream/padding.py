@@ -111,7 +111,7 @@ def _gather_and_slice(
 def _reduced(op: ops.ReduceScatterOp, emit: Emitter, padder: Padder) -> SSAValue:
     """Return the operand after an all-reduce of its partial values."""
     sharding: TensorSharding = sharding_of(op.tensor) or fully_closed_like(op.out_sharding.data)
-    axes = tuple(ref for own in op.reduce_scatter_axes.data for ref in own)
+    axes = op.listed_axes
     mesh = padder.facts.mesh(sharding)
     assert mesh is not None  # verified
     sharding = replace(sharding, unreduced=set_difference(sharding.unreduced, axes, mesh))

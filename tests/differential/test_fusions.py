@@ -80,7 +80,7 @@ def stored_by_xla(hlo: str) -> Iterator[int]:
 
 def stored_by_us(program: sdy.Program[object]) -> Iterator[int]:
     """Yield the sizes of the results of elementwise ops and reductions that a kernel writes, predicted for the CPU."""
-    for each in work_of(program.partition().local, Kernels("cpu")):
+    for each in work_of(program.partition().local, Kernels("cpu")).visits:
         step, work = each or (None, None)
         if step and work and (is_elementwise(step.op) or isinstance(step.op, ReduceOp)):
             results = zip(step.op.results, work.writes, strict=True)

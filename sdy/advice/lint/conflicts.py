@@ -21,7 +21,7 @@ from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open
 from sdy.propagation.conflicts import Conflict, Obstacle
-from sdy.propagation.graph import Value
+from sdy.propagation.graph import Node, Value
 from sdy.propagation.trace import holders_of
 from sdy.report.explanation.causes import REDUCTIONS
 
@@ -156,15 +156,14 @@ def _losses(linted: LintedProgram, axis: AxisRef) -> Iterator[_Loss]:
     by_line = linted.explainer.descriptions.line_number
     found = [(line, each) for each in linted.conflicts if (line := by_line(each.site)) is not None]
     for line, conflict in sorted(found, key=lambda each: each[0]):
-        count = len(holders_of(conflict.site))
-        results = [each for each in linted.explainer.names.defined_on(line) if isinstance(each, OpResult)]
-        place = conflict.target - (count - len(results))
-        if not 0 <= place < len(results) or conflict.source >= count - len(results):
-            continue
+        holders, site = holders_of(conflict.site), conflict.site
+        operands = len(holders) - (len(site.results) if isinstance(site, Node) else 1)
+        holder = holders[conflict.target] if conflict.source < operands <= conflict.target else None
+        value = None if holder is None else linted.explainer.values.written(holder)
         dim, rival = (_target_dim(linted, conflict, factor) for factor in (conflict.factor, conflict.rival))
         is_lost = conflict.obstacle is Obstacle.OTHER_DIM and overlaps(conflict.axis, axis)
-        if is_lost and dim is not None and rival is not None:
-            yield _Loss(results[place], dim, rival, sites[line].sentences if line in sites else ())
+        if is_lost and isinstance(value, OpResult) and dim is not None and rival is not None:
+            yield _Loss(value, dim, rival, sites[line].sentences if line in sites else ())
 
 
 # SDY-S410

@@ -29,7 +29,7 @@ def repeated_gathers(linted: LintedProgram) -> Iterator[Candidate]:
             root = _root(op.tensor)
             written = linted.written.written(root)
             if isinstance(root, BlockArgument) and root.owner is linted.final_main.body.block and written is not None:
-                axes = frozenset(axis.name for dim in op.gathering_axes.data for axis in dim)
+                axes = frozenset(axis.name for axis in op.listed_axes)
                 gathers.setdefault((written, axes), []).append(op)
     for (written, axes), ops in gathers.items():
         if len(ops) > 1:

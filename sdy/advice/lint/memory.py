@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 
 from sdy.advice.edits import Edit, with_axis
 from sdy.advice.lint.finding import Candidate, Fix, and_others
@@ -187,8 +187,4 @@ def _elementwise_sources(main: FuncOp) -> list[frozenset[int]]:
             for result in op.results:
                 known[result] = frozenset[int]().union(*map(of, op.operands))
     returned = block.last_op.operands if block.last_op is not None else ()
-    return [_of_type(block.args, of(value), value) for value in returned]
-
-
-def _of_type(arguments: Sequence[BlockArgument], indices: frozenset[int], value: SSAValue) -> frozenset[int]:
-    return frozenset(index for index in indices if arguments[index].type == value.type)
+    return [frozenset(index for index in of(value) if block.args[index].type == value.type) for value in returned]

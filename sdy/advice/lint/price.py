@@ -99,12 +99,11 @@ class Price:
 
 def price_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Price:
     """Return the price of a local program on the devices of a mesh."""
-    sent = seconds = 0.0
-    for slot in schedule_of(local, mesh, hardware):
-        seconds = slot.end
+    sent, schedule = 0.0, schedule_of(local, mesh, hardware)
+    for slot in schedule.ops:
         if isinstance(slot.work, CollectiveRun) and not slot.visit.is_left:
             sent += slot.visit.times * slot.work.bytes_sent
-    return Price(sent, seconds, peak_bytes(local), _boundary_bytes(main_function(local)))
+    return Price(sent, schedule.seconds, peak_bytes(local), _boundary_bytes(main_function(local)))
 
 
 def _boundary_bytes(func: FuncOp) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from sdy.advice.edits import Edit, with_axis
 from sdy.advice.lint.finding import Candidate, Fix
@@ -40,7 +40,7 @@ def replicated_boundary(linted: LintedProgram) -> Iterator[Candidate]:
             continue
         found = [each for target in linted.boundary_axes for each in _replicated(linted, target, axis)]
         yield from found
-        results = [each for each in found if isinstance(_target(each), int)]
+        results = [each for each in found if isinstance(each.fixes[0].changes[0].target, int)]
         if len(results) > 1:
             yield _together(results, axis)
 
@@ -94,10 +94,6 @@ def _combined(fixes: Sequence[Fix]) -> Fix:
     """Return one fix of all changes."""
     parts = tuple(part for fix in fixes for part in fix.parts)
     return Fix(parts, tuple(change for fix in fixes for change in fix.changes))
-
-
-def _target(candidate: Candidate) -> SSAValue | int:
-    return candidate.fixes[0].changes[0].target
 
 
 # SDY-S402

@@ -21,8 +21,7 @@ def gathered_then_sliced(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the all-gathers of which every device uses a slice alone."""
     for op in linted.final_ops:
         if isinstance(op, AllGatherOp):
-            axes = tuple(axis for dim in op.gathering_axes.data for axis in dim)
-            yield from _candidates(linted, op, axes, "SDY-S404", 1.0)
+            yield from _candidates(linted, op, op.listed_axes, "SDY-S404", 1.0)
 
 
 def reduced_then_sliced(linted: LintedProgram) -> Iterator[Candidate]:
@@ -55,7 +54,7 @@ def _candidates(
 def _slices_along(op: Operation, axes: AxisList) -> bool:
     if not isinstance(op, AllSliceOp):
         return False
-    return any(overlaps(axis, own) for dim in op.slicing_axes.data for axis in dim for own in axes)
+    return any(overlaps(axis, own) for axis in op.listed_axes for own in axes)
 
 
 def _fixes(linted: LintedProgram, op: AllGatherOp | AllReduceOp, found: Uses) -> Iterator[Fix]:

@@ -142,15 +142,14 @@ class _Evaluator:
 
     flow: ValueFlow
     device: int
-    _scalars: dict[int, Number] = field(default_factory=dict[int, Number])
+    _known: dict[tuple[int, Index], Number] = field(default_factory=dict[tuple[int, Index], Number])
 
     def element(self, value: int, index: Index) -> Number:
         """Return an element of a value. Raises: UnknownValueError if it depends on data."""
-        if index:
-            return self._computed(value, index)
-        if value not in self._scalars:
-            self._scalars[value] = self._computed(value, index)
-        return self._scalars[value]
+        key = value, index
+        if key not in self._known:
+            self._known[key] = self._computed(value, index)
+        return self._known[key]
 
     def _computed(self, value: int, index: Index) -> Number:
         step = self.flow.producers.get(value)
@@ -235,7 +234,6 @@ def _reshaped(index: Index, shape: Sequence[int], other: Sequence[int]) -> Index
 
 
 FORWARD, BACKWARD = 1, 2
-PRODUCTS_OF_BOTH = 7 / 6  # a kernel for each direction computes the scores; a program of both needs them once
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +331,5 @@ def _kernel(
         return None
     direction = FORWARD if len(entries) == 1 else BACKWARD
     share = min((share_of(step, scores) for step in steps if isinstance(step.op, SelectOp)), default=1.0)
-    if direction == BACKWARD and len(entries) + len(exits) > 5:
-        share *= PRODUCTS_OF_BOTH
     first = min(steps, key=lambda step: step.number)
     return AttentionKernel(frozenset(steps), scores, first, direction, share)

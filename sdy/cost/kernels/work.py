@@ -49,44 +49,38 @@ def unfused_work(op: Operation) -> Work:
     return Work((1,) * len(op.operands), (1,) * len(op.results))
 
 
-def work_of(module: ModuleOp, kernels: Kernels) -> list[tuple[Step, Work] | None]:
-    """Return the work of the op of each visit of a module; None for ops that move no tensors, such as calls.
+class ModuleWork(NamedTuple):
+    """The work of the op of each visit of a module; None for ops that move no tensors, such as calls.
+
+    `in_attention` are the scores that kernels of flash attention keep in fast memory, with what depends on no data,
+    like masks. There are none if no such kernel runs.
+    """
+
+    visits: list[tuple[Step, Work] | None]
+    in_attention: frozenset[SSAValue] = frozenset()
+
+
+def work_of(module: ModuleOp, kernels: Kernels) -> ModuleWork:
+    """Return the work of a module in the kernels of a machine.
 
     Raises: SdyError SDY-T115 if a function calls itself.
     """
-    flow, rules = value_flow(module), _rules_of(kernels)
-    found = (
-        _Kernels(flow, rules, kernels.unrolls_loops).work()
-        if rules != UNFUSED
-        else {step: unfused_work(step.op) for step in flow.steps}
-    )
+    flow, rules = value_flow(module), FUSION_RULES[kernels.fusion]
     works: list[tuple[Step, Work] | None] = [None] * flow.visit_count
-    for step, work in found.items():
+    if rules == UNFUSED:
+        for step in flow.steps:
+            works[step.number] = step, unfused_work(step.op)
+        return ModuleWork(works)
+    made = _Kernels(flow, rules if any(kernels.attention) else replace(rules, attention=False), kernels.unrolls_loops)
+    for step, work in made.work().items():
         works[step.number] = step, work
-    return works
-
-
-def values_in_attention(module: ModuleOp, kernels: Kernels) -> frozenset[SSAValue]:
-    """Return the scores that kernels of flash attention keep in fast memory, and what depends on no data, like masks.
-
-    There are none if the machine has no such kernels.
-    """
-    if not _rules_of(kernels).attention:
-        return frozenset()
-    flow = value_flow(module)
-    free = _free_values(flow)
-    return flow.values_with(free.union(*(kernel.scores for kernel in attention_kernels(flow, free))))
-
-
-def _rules_of(kernels: Kernels) -> FusionRules:
-    rules = FUSION_RULES[kernels.fusion]
-    return rules if any(kernels.attention) else replace(rules, attention=False)
+    return ModuleWork(works, made.values_in_attention())
 
 
 def work_by_op(module: ModuleOp, kernels: Kernels) -> dict[Operation, Work]:
     """Return the work of each op of a module; of an op that several calls run, the one of the first call."""
     found: dict[Operation, Work] = {}
-    for each in work_of(module, kernels):
+    for each in work_of(module, kernels).visits:
         if each is not None:
             found.setdefault(each[0].op, each[1])
     return found
@@ -105,10 +99,11 @@ class _Kernels:
     _inside: set[tuple[int, Step]] = field(default_factory=set[tuple[int, Step]])  # values that a kernel has computed
     _with_product: set[Step] = field(default_factory=set[Step])  # the kernels that a product was fused into
     _attention: dict[Step, AttentionKernel] = field(default_factory=dict[Step, AttentionKernel])
+    _free: set[int] = field(default_factory=set[int])  # values that depend on no data
 
     def work(self) -> dict[Step, Work]:
         """Return the work of each step."""
-        free = _free_values(self.flow)
+        free = self._free = _free_values(self.flow)
         self._unstored |= free
         if self.rules.attention:
             for kernel in attention_kernels(self.flow, free):
@@ -117,6 +112,11 @@ class _Kernels:
         for step in reversed(self.flow.steps):
             self._add(step)
         return self._accounts(free)
+
+    def values_in_attention(self) -> frozenset[SSAValue]:
+        """Return the values that kernels of attention do not store; none without such kernels."""
+        kernels = self._attention.values()
+        return self.flow.values_with(self._free.union(*(each.scores for each in kernels))) if kernels else frozenset()
 
     def _add(self, step: Step) -> None:
         attention = self._attention.get(step)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xdsl.irdl import irdl_attr_definition
 
 from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, StructAttr
-from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType, EnumDataAttr, Precision
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType, Precision, enum_attribute
 
 
 class RaggedDotDimensionNumbers(NamedTuple):
@@ -45,25 +45,6 @@ class RaggedDotDimensionNumbersAttr(StructAttr[RaggedDotDimensionNumbers]):
     VALUE = RaggedDotDimensionNumbers
 
 
-@irdl_attr_definition
-class ComparisonDirectionAttr(EnumDataAttr[ComparisonDirection]):
-    """`#chlo<comparison_direction EQ>`."""
-
-    name = "chlo.comparison_direction"
-    ENUM = ComparisonDirection
-
-
-@irdl_attr_definition
-class ComparisonTypeAttr(EnumDataAttr[ComparisonType]):
-    """`#chlo<comparison_type FLOAT>`."""
-
-    name = "chlo.comparison_type"
-    ENUM = ComparisonType
-
-
-@irdl_attr_definition
-class PrecisionAttr(EnumDataAttr[Precision]):
-    """`#chlo<precision HIGHEST>`."""
-
-    name = "chlo.precision"
-    ENUM = Precision
+ComparisonDirectionAttr = enum_attribute(__name__, ComparisonDirection, "#chlo<comparison_direction EQ>")
+ComparisonTypeAttr = enum_attribute(__name__, ComparisonType, "#chlo<comparison_type FLOAT>")
+PrecisionAttr = enum_attribute(__name__, Precision, "#chlo<precision HIGHEST>")

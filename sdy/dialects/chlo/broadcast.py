@@ -16,7 +16,7 @@ from sdy.dialects.chlo.checks import (
     check_broadcast_complex,
     check_broadcast_select,
 )
-from sdy.dialects.ir.declared_ops import declared_ops
+from sdy.dialects.ir.declared_ops import declared_ops, op_like
 from sdy.dialects.stablehlo import families
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
@@ -38,10 +38,7 @@ class BroadcastBinaryOp(FormattedOp):
 
 def _broadcast(plain: str) -> type[BroadcastBinaryOp]:
     """Return the class of an op whose only peculiarity is its name, `chlo.broadcast_PLAIN`."""
-    class_name = f"Broadcast{plain.title().replace('_', '')}Op"
-    doc = f"`{plain}` of operands broadcast to a common shape."
-    body = {"__doc__": doc, "__module__": __name__, "name": f"chlo.broadcast_{plain}"}
-    return irdl_op_definition(type(class_name, (BroadcastBinaryOp,), body))
+    return op_like(BroadcastBinaryOp, f"chlo.broadcast_{plain}", f"`{plain}` of operands broadcast to a common shape.")
 
 
 BroadcastAddOp = _broadcast("add")

@@ -5,14 +5,6 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from sdy.dialects.chlo import attrs, broadcast, elementwise, structured
+from sdy.dialects.ir.declared_ops import declared_attributes
 
-CHLO = Dialect(
-    "chlo",
-    [*elementwise.OPS, *broadcast.OPS, *structured.OPS],
-    [
-        attrs.ComparisonDirectionAttr,
-        attrs.ComparisonTypeAttr,
-        attrs.PrecisionAttr,
-        attrs.RaggedDotDimensionNumbersAttr,
-    ],
-)
+CHLO = Dialect("chlo", [*elementwise.OPS, *broadcast.OPS, *structured.OPS], declared_attributes(attrs.__name__))

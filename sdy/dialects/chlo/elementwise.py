@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from sdy.dialects.facts.traits import Elementwise
-from sdy.dialects.ir.declared_ops import declared_ops
+from sdy.dialects.ir.declared_ops import declared_ops, op_like
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.elementwise import check_all_same_type, check_boolean_result
 from sdy.dialects.stablehlo.checks.requirements import (
@@ -36,159 +36,41 @@ class ChloUnaryOp(ChloOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_or_complex_operand)
 
 
-@irdl_op_definition
-class AcosOp(ChloUnaryOp):
-    """Arc cosine."""
+class RealFunctionOp(ChloUnaryOp):
+    """Base class of functions of real numbers."""
 
-    name = "chlo.acos"
-
-
-@irdl_op_definition
-class AcoshOp(ChloUnaryOp):
-    """Inverse hyperbolic cosine."""
-
-    name = "chlo.acosh"
-
-
-@irdl_op_definition
-class AsinOp(ChloUnaryOp):
-    """Arc sine."""
-
-    name = "chlo.asin"
-
-
-@irdl_op_definition
-class AsinhOp(ChloUnaryOp):
-    """Inverse hyperbolic sine."""
-
-    name = "chlo.asinh"
-
-
-@irdl_op_definition
-class AtanOp(ChloUnaryOp):
-    """Arc tangent."""
-
-    name = "chlo.atan"
-
-
-@irdl_op_definition
-class AtanhOp(ChloUnaryOp):
-    """Inverse hyperbolic tangent."""
-
-    name = "chlo.atanh"
-
-
-@irdl_op_definition
-class BesselI1eOp(ChloUnaryOp):
-    """The modified Bessel function of order one, scaled by exp(-|x|)."""
-
-    name = "chlo.bessel_i1e"
-
-
-@irdl_op_definition
-class ConjOp(ChloUnaryOp):
-    """Complex conjugate."""
-
-    name = "chlo.conj"
-
-
-@irdl_op_definition
-class CoshOp(ChloUnaryOp):
-    """Hyperbolic cosine."""
-
-    name = "chlo.cosh"
-
-
-@irdl_op_definition
-class DigammaOp(ChloUnaryOp):
-    """The derivative of log-gamma."""
-
-    name = "chlo.digamma"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
 
 
-@irdl_op_definition
-class ErfOp(ChloUnaryOp):
-    """The error function."""
+class FloatTestOp(ChloUnaryOp):
+    """Base class of tests of floats."""
 
-    name = "chlo.erf"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-
-
-@irdl_op_definition
-class ErfInvOp(ChloUnaryOp):
-    """The inverse of the error function."""
-
-    name = "chlo.erf_inv"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-
-
-@irdl_op_definition
-class ErfcOp(ChloUnaryOp):
-    """The complementary error function, one minus the error function."""
-
-    name = "chlo.erfc"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-
-
-@irdl_op_definition
-class IsInfOp(ChloUnaryOp):
-    """Test whether an element is infinite."""
-
-    name = "chlo.is_inf"
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
 
 
-@irdl_op_definition
-class IsNegInfOp(ChloUnaryOp):
-    """Test whether an element is negative infinity."""
-
-    name = "chlo.is_neg_inf"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
-
-
-@irdl_op_definition
-class IsPosInfOp(ChloUnaryOp):
-    """Test whether an element is positive infinity."""
-
-    name = "chlo.is_pos_inf"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
-
-
-@irdl_op_definition
-class LgammaOp(ChloUnaryOp):
-    """The logarithm of the magnitude of the gamma function."""
-
-    name = "chlo.lgamma"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-
-
-@irdl_op_definition
-class SinhOp(ChloUnaryOp):
-    """Hyperbolic sine."""
-
-    name = "chlo.sinh"
-
-
-@irdl_op_definition
-class SquareOp(ChloUnaryOp):
-    """The square."""
-
-    name = "chlo.square"
-
-
-@irdl_op_definition
-class TanOp(ChloUnaryOp):
-    """Tangent."""
-
-    name = "chlo.tan"
-
-
-@irdl_op_definition
-class AsinAcosKernelOp(ChloUnaryOp):
-    """The common part of arc sine and arc cosine of complex numbers."""
-
-    name = "chlo._asin_acos_kernel"
+AcosOp = op_like(ChloUnaryOp, "chlo.acos", "Arc cosine.")
+AcoshOp = op_like(ChloUnaryOp, "chlo.acosh", "Inverse hyperbolic cosine.")
+AsinOp = op_like(ChloUnaryOp, "chlo.asin", "Arc sine.")
+AsinhOp = op_like(ChloUnaryOp, "chlo.asinh", "Inverse hyperbolic sine.")
+AtanOp = op_like(ChloUnaryOp, "chlo.atan", "Arc tangent.")
+AtanhOp = op_like(ChloUnaryOp, "chlo.atanh", "Inverse hyperbolic tangent.")
+BesselI1eOp = op_like(ChloUnaryOp, "chlo.bessel_i1e", "The modified Bessel function of order one, scaled by exp(-|x|).")
+ConjOp = op_like(ChloUnaryOp, "chlo.conj", "Complex conjugate.")
+CoshOp = op_like(ChloUnaryOp, "chlo.cosh", "Hyperbolic cosine.")
+DigammaOp = op_like(RealFunctionOp, "chlo.digamma", "The derivative of log-gamma.")
+ErfOp = op_like(RealFunctionOp, "chlo.erf", "The error function.")
+ErfInvOp = op_like(RealFunctionOp, "chlo.erf_inv", "The inverse of the error function.")
+ErfcOp = op_like(RealFunctionOp, "chlo.erfc", "The complementary error function, one minus the error function.")
+IsInfOp = op_like(FloatTestOp, "chlo.is_inf", "Test whether an element is infinite.")
+IsNegInfOp = op_like(FloatTestOp, "chlo.is_neg_inf", "Test whether an element is negative infinity.")
+IsPosInfOp = op_like(FloatTestOp, "chlo.is_pos_inf", "Test whether an element is positive infinity.")
+LgammaOp = op_like(RealFunctionOp, "chlo.lgamma", "The logarithm of the magnitude of the gamma function.")
+SinhOp = op_like(ChloUnaryOp, "chlo.sinh", "Hyperbolic sine.")
+SquareOp = op_like(ChloUnaryOp, "chlo.square", "The square.")
+TanOp = op_like(ChloUnaryOp, "chlo.tan", "Tangent.")
+AsinAcosKernelOp = op_like(
+    ChloUnaryOp, "chlo._asin_acos_kernel", "The common part of arc sine and arc cosine of complex numbers."
+)
 
 
 @irdl_op_definition

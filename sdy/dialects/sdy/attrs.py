@@ -7,25 +7,27 @@ are parsed. Inside op syntax the prefix is omitted. Source: docs/spec/01, 1.3.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
+from xdsl.ir import Data, OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.declared_ops import declared_attributes
 from sdy.dialects.sdy.notation import is_at_attribute, read_attribute, read_bracketed, read_rest
 from sdy.grammar import parse, write
-from sdy.model.axis import AxisList, AxisRef, SubAxis
+from sdy.model.axis import AxisList
 from sdy.model.checks.check_edges import check_propagation_edges
 from sdy.model.checks.check_mesh import check_mesh, check_mesh_axis
 from sdy.model.collective import AllToAllParam, AxesPerDim
-from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
-from sdy.model.rule import OpShardingRule, TensorMapping
-from sdy.model.sharding import DimSharding, TensorSharding
+from sdy.model.mesh import Mesh
+from sdy.model.propagation_edges import PropagationEdges
+from sdy.model.rule import OpShardingRule
+from sdy.model.sharding import TensorSharding
 
 T = TypeVar("T")
 
@@ -45,8 +47,13 @@ class NotationAttr(Data[T]):
             return read_attribute(parser, cls).data
         return read_bracketed(parser, cls.NOTATION)
 
+    @property
+    def text(self) -> str:
+        """The value in the sharding notation."""
+        return type(self).WRITE(self.data)
+
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(type(self).WRITE(self.data))
+        printer.print_string(self.text)
 
 
 class PartAttr(NotationAttr[T], OpaqueSyntaxAttribute):
@@ -155,98 +162,36 @@ class AllToAllParamsAttr(NotationAttr[tuple[AllToAllParam, ...]], OpaqueSyntaxAt
     WRITE = staticmethod(write.write_all_to_all_params)
 
 
-@irdl_attr_definition
-class AllToAllParamAttr(PartAttr[AllToAllParam]):
-    """`#sdy<all_to_all_param{"x"}: 0->1>`"""
-
-    name = "sdy.all_to_all_param"
-    NOTATION = parse.ALL_TO_ALL_PARAM
-    WRITE = staticmethod(write.write_all_to_all_param)
-
-
-@irdl_attr_definition
-class MeshAxisAttr(PartAttr[MeshAxis]):
-    """`#sdy<mesh_axis"x"=2>`"""
-
-    name = "sdy.mesh_axis"
-    NOTATION = parse.MESH_AXIS
-    WRITE = staticmethod(write.write_mesh_axis)
+def _part(
+    base: type[NotationAttr[Any]], example: str, notation: parse.Notation[Any], write: Callable[[Any], str]
+) -> type[NotationAttr[Any]]:
+    name = re.split("[^a-z_]", example, maxsplit=1)[0]
+    body = {"__module__": __name__, "__doc__": f"`#sdy<{example}>`", "NOTATION": notation, "WRITE": staticmethod(write)}
+    return irdl_attr_definition(type(name, (base,), {**body, "name": f"sdy.{name}"}))
 
 
-@irdl_attr_definition
-class AxisRefAttr(PartAttr[AxisRef]):
-    """`#sdy<axis_ref"x":(1)2>`"""
-
-    name = "sdy.axis_ref"
-    NOTATION = parse.AXIS_REF
-    WRITE = staticmethod(write.write_axis_ref)
-
-
-@irdl_attr_definition
-class SubAxisAttr(PartAttr[SubAxis]):
-    """`#sdy<sub_axis_info(1)2>`"""
-
-    name = "sdy.sub_axis_info"
-    NOTATION = parse.SUB_AXIS
-    WRITE = staticmethod(write.write_sub_axis)
-
-
-@irdl_attr_definition
-class DimShardingAttr(PartAttr[DimSharding]):
-    """`#sdy<dimension_sharding{"x", ?}p1>`"""
-
-    name = "sdy.dimension_sharding"
-    NOTATION = parse.DIM_SHARDING
-    WRITE = staticmethod(write.write_dim_sharding)
-
-
-@irdl_attr_definition
-class TensorMappingAttr(BracketedPartAttr[TensorMapping]):
-    """`#sdy<tensor_mapping[i, jk]>`"""
-
-    name = "sdy.tensor_mapping"
-    NOTATION = parse.TENSOR_MAPPING
-    WRITE = staticmethod(write.write_tensor_mapping)
-
-
-@irdl_attr_definition
-class PropagationStepAttr(BracketedPartAttr[PropagationStep]):
-    """`#sdy<propagation_one_step{step-0 = [{"x" = operand-0 -> [result-0]}]}>`"""
-
-    name = "sdy.propagation_one_step"
-    NOTATION = parse.PROPAGATION_STEP
-    WRITE = staticmethod(write.write_propagation_step)
-
-
-@irdl_attr_definition
-class AxisFlowAttr(BracketedPartAttr[AxisFlow]):
-    """`#sdy<axis_to_propagation_details{"x" = operand-0 -> [result-0]}>`"""
-
-    name = "sdy.axis_to_propagation_details"
-    NOTATION = parse.AXIS_FLOW
-    WRITE = staticmethod(write.write_axis_flow)
-
-
-ATTRIBUTES: list[type[Attribute]] = [
-    AllToAllParamAttr,
-    AllToAllParamsAttr,
-    AxesPerDimAttr,
-    AxisFlowAttr,
-    AxisListAttr,
-    AxisRefAttr,
-    DimShardingAttr,
-    ManualAxesAttr,
-    MeshAttr,
-    MeshAxisAttr,
-    OpShardingRuleAttr,
-    PropagationEdgesAttr,
-    PropagationStepAttr,
-    SubAxisAttr,
-    TensorMappingAttr,
-    TensorShardingAttr,
-    TensorShardingPerValueAttr,
-]
-
+# Parts of other attributes. One may also stand alone, as an attribute that nothing reads.
+PARTS = (
+    _part(PartAttr, 'all_to_all_param{"x"}: 0->1', parse.ALL_TO_ALL_PARAM, write.write_all_to_all_param),
+    _part(PartAttr, 'mesh_axis"x"=2', parse.MESH_AXIS, write.write_mesh_axis),
+    _part(PartAttr, 'axis_ref"x":(1)2', parse.AXIS_REF, write.write_axis_ref),
+    _part(PartAttr, "sub_axis_info(1)2", parse.SUB_AXIS, write.write_sub_axis),
+    _part(PartAttr, 'dimension_sharding{"x", ?}p1', parse.DIM_SHARDING, write.write_dim_sharding),
+    _part(BracketedPartAttr, "tensor_mapping[i, jk]", parse.TENSOR_MAPPING, write.write_tensor_mapping),
+    _part(
+        BracketedPartAttr,
+        'propagation_one_step{step-0 = [{"x" = operand-0 -> [result-0]}]}',
+        parse.PROPAGATION_STEP,
+        write.write_propagation_step,
+    ),
+    _part(
+        BracketedPartAttr,
+        'axis_to_propagation_details{"x" = operand-0 -> [result-0]}',
+        parse.AXIS_FLOW,
+        write.write_axis_flow,
+    ),
+)
+ATTRIBUTES = [*declared_attributes(__name__), *PARTS]
 
 EDGES = "sdy.propagation_edges"
 BLOCK_ARG_EDGES = "sdy.block_arg_propagation_edges"

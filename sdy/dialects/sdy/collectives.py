@@ -7,6 +7,7 @@ Source: docs/spec/01, 5.12 to 5.20.
 from __future__ import annotations
 
 from abc import ABC
+from itertools import chain
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -47,6 +48,27 @@ class CollectiveOp(DeclaredSyntaxOp, ABC):
             result_types=[tensor.type],
             properties={**properties, "out_sharding": TensorShardingAttr(out_sharding)},
         )
+
+    @property
+    def axes_attribute(self) -> AxisListAttr | AxesPerDimAttr | AllToAllParamsAttr | None:
+        """The attribute with the axes of the op; None for a permute, which names none."""
+        for each in self.properties.values():
+            if isinstance(each, AxisListAttr | AxesPerDimAttr | AllToAllParamsAttr):
+                return each
+        return None
+
+    @property
+    def listed_axes(self) -> AxisList:
+        """The axes that the op names, in order, of all dims together."""
+        match self.axes_attribute:
+            case None:
+                return ()
+            case AxisListAttr(data=axes):
+                return axes
+            case AllToAllParamsAttr(data=params):
+                return tuple(axis for param in params for axis in param.axes)
+            case AxesPerDimAttr(data=per_dim):
+                return tuple(chain.from_iterable(per_dim))
 
 
 class ReducingOp(CollectiveOp, ABC):

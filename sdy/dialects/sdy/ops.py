@@ -6,6 +6,7 @@ Source: docs/spec/01, 5.
 
 from __future__ import annotations
 
+from abc import ABC
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint, TensorType, i32, i64
@@ -55,14 +56,9 @@ class MeshOp(DeclaredSyntaxOp):
         super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
 
 
-@irdl_op_definition
-class ShardingConstraintOp(DeclaredSyntaxOp):
-    """Require a sharding of `input`: at the uses of the result, or everywhere if the result has no uses.
+class AnnotatingOp(DeclaredSyntaxOp, ABC):
+    """Base class of ops that give a sharding to their result, which has the value of `input`."""
 
-    `%1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]> : tensor<8x8xf32>`
-    """
-
-    name = "sdy.sharding_constraint"
     T: ClassVar = VarConstraint("T", AnyAttr())
     input = operand_def(T)
     sharding = prop_def(TensorShardingAttr)
@@ -77,24 +73,24 @@ class ShardingConstraintOp(DeclaredSyntaxOp):
 
 
 @irdl_op_definition
-class ReshardOp(DeclaredSyntaxOp):
+class ShardingConstraintOp(AnnotatingOp):
+    """Require a sharding of `input`: at the uses of the result, or everywhere if the result has no uses.
+
+    `%1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]> : tensor<8x8xf32>`
+    """
+
+    name = "sdy.sharding_constraint"
+
+
+@irdl_op_definition
+class ReshardOp(AnnotatingOp):
     """Change the sharding of `input`; the global value does not change.
 
     `%1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`
     """
 
     name = "sdy.reshard"
-    T: ClassVar = VarConstraint("T", AnyAttr())
-    input = operand_def(T)
-    sharding = prop_def(TensorShardingAttr)
-    result = result_def(T)
-    traits = traits_def(Pure(), PassesThrough(), StoresShardings(("sharding",)))
-    SYNTAX: ClassVar[str] = "$input $sharding attr-dict `:` type($result)"
-
-    def __init__(self, value: SSAValue, sharding: TensorSharding) -> None:
-        super().__init__(
-            operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
-        )
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from sdy.dialects.facts.traits import Combiner, Elementwise, Identity, LinearIn, Linearity, MovesElements
-from sdy.dialects.ir.declared_ops import declared_ops
+from sdy.dialects.ir.declared_ops import declared_ops, op_like
 from sdy.dialects.stablehlo.attributes.attrs import DEFAULT_ACCURACY, ResultAccuracyAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirectionAttr, ComparisonTypeAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
@@ -55,6 +55,24 @@ class AccuracyOp(UnaryOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_or_complex_operand, check_result_accuracy)
 
 
+class FloatUnaryOp(UnaryOp):
+    """Base class of unary ops on floats."""
+
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
+
+
+class IntegerUnaryOp(UnaryOp):
+    """Base class of unary ops on integers."""
+
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
+
+
+class ComplexPartOp(UnaryOp):
+    """Base class of ops that return a part of a complex number."""
+
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_float_or_complex_operand)
+
+
 class BinaryOp(FormattedOp):
     """Base class of ops with two operands: `stablehlo.add %0, %1 : tensor<2xf32>`."""
 
@@ -66,6 +84,18 @@ class BinaryOp(FormattedOp):
     FORM: ClassVar[Form] = Form(signature=SAME)
 
 
+class NumericBinaryOp(BinaryOp):
+    """Base class of binary ops on numbers."""
+
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
+
+
+class ShiftOp(BinaryOp):
+    """Base class of shifts of bits."""
+
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
+
+
 @irdl_op_definition
 class AbsOp(UnaryOp):
     """Absolute value; for a complex element, its modulus as a real number."""
@@ -74,19 +104,8 @@ class AbsOp(UnaryOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_signed_operand)
 
 
-@irdl_op_definition
-class CbrtOp(AccuracyOp):
-    """Cube root."""
-
-    name = "stablehlo.cbrt"
-
-
-@irdl_op_definition
-class CeilOp(UnaryOp):
-    """Round up to an integer."""
-
-    name = "stablehlo.ceil"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
+CbrtOp = op_like(AccuracyOp, "stablehlo.cbrt", "Cube root.")
+CeilOp = op_like(FloatUnaryOp, "stablehlo.ceil", "Round up to an integer.")
 
 
 @irdl_op_definition
@@ -97,70 +116,19 @@ class ConvertOp(UnaryOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
 
 
-@irdl_op_definition
-class CosineOp(AccuracyOp):
-    """Cosine."""
-
-    name = "stablehlo.cosine"
-
-
-@irdl_op_definition
-class CountLeadingZerosOp(UnaryOp):
-    """Number of leading zero bits."""
-
-    name = "stablehlo.count_leading_zeros"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
-
-
-@irdl_op_definition
-class ExponentialOp(AccuracyOp):
-    """Exponential."""
-
-    name = "stablehlo.exponential"
-
-
-@irdl_op_definition
-class ExponentialMinusOneOp(AccuracyOp):
-    """Exponential minus one, accurate near zero."""
-
-    name = "stablehlo.exponential_minus_one"
-
-
-@irdl_op_definition
-class FloorOp(UnaryOp):
-    """Round down to an integer."""
-
-    name = "stablehlo.floor"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-
-
-@irdl_op_definition
-class ImagOp(UnaryOp):
-    """Imaginary part."""
-
-    name = "stablehlo.imag"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_float_or_complex_operand)
-
-
-@irdl_op_definition
-class LogOp(AccuracyOp):
-    """Natural logarithm."""
-
-    name = "stablehlo.log"
-
-
-@irdl_op_definition
-class LogPlusOneOp(AccuracyOp):
-    """Natural logarithm of one plus the operand, accurate near zero."""
-
-    name = "stablehlo.log_plus_one"
-
-
-@irdl_op_definition
-class LogisticOp(AccuracyOp):
-    """Logistic function, 1 / (1 + exp(-x))."""
-
-    name = "stablehlo.logistic"
+CosineOp = op_like(AccuracyOp, "stablehlo.cosine", "Cosine.")
+CountLeadingZerosOp = op_like(IntegerUnaryOp, "stablehlo.count_leading_zeros", "Number of leading zero bits.")
+ExponentialOp = op_like(AccuracyOp, "stablehlo.exponential", "Exponential.")
+ExponentialMinusOneOp = op_like(
+    AccuracyOp, "stablehlo.exponential_minus_one", "Exponential minus one, accurate near zero."
+)
+FloorOp = op_like(FloatUnaryOp, "stablehlo.floor", "Round down to an integer.")
+ImagOp = op_like(ComplexPartOp, "stablehlo.imag", "Imaginary part.")
+LogOp = op_like(AccuracyOp, "stablehlo.log", "Natural logarithm.")
+LogPlusOneOp = op_like(
+    AccuracyOp, "stablehlo.log_plus_one", "Natural logarithm of one plus the operand, accurate near zero."
+)
+LogisticOp = op_like(AccuracyOp, "stablehlo.logistic", "Logistic function, 1 / (1 + exp(-x)).")
 
 
 @irdl_op_definition
@@ -180,43 +148,15 @@ class NotOp(UnaryOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
-@irdl_op_definition
-class PopcntOp(UnaryOp):
-    """Number of bits that are one."""
-
-    name = "stablehlo.popcnt"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
-
-
-@irdl_op_definition
-class RealOp(UnaryOp):
-    """Real part."""
-
-    name = "stablehlo.real"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_real_result, check_float_or_complex_operand)
-
-
-@irdl_op_definition
-class RoundNearestAfzOp(UnaryOp):
-    """Round to the nearest integer, ties away from zero."""
-
-    name = "stablehlo.round_nearest_afz"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-
-
-@irdl_op_definition
-class RoundNearestEvenOp(UnaryOp):
-    """Round to the nearest integer, ties to even."""
-
-    name = "stablehlo.round_nearest_even"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_float_operand)
-
-
-@irdl_op_definition
-class RsqrtOp(AccuracyOp):
-    """Reciprocal square root."""
-
-    name = "stablehlo.rsqrt"
+PopcntOp = op_like(IntegerUnaryOp, "stablehlo.popcnt", "Number of bits that are one.")
+RealOp = op_like(ComplexPartOp, "stablehlo.real", "Real part.")
+RoundNearestAfzOp = op_like(
+    FloatUnaryOp, "stablehlo.round_nearest_afz", "Round to the nearest integer, ties away from zero."
+)
+RoundNearestEvenOp = op_like(
+    FloatUnaryOp, "stablehlo.round_nearest_even", "Round to the nearest integer, ties to even."
+)
+RsqrtOp = op_like(AccuracyOp, "stablehlo.rsqrt", "Reciprocal square root.")
 
 
 @irdl_op_definition
@@ -227,32 +167,10 @@ class SignOp(UnaryOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_signed_operand)
 
 
-@irdl_op_definition
-class SineOp(AccuracyOp):
-    """Sine."""
-
-    name = "stablehlo.sine"
-
-
-@irdl_op_definition
-class SqrtOp(AccuracyOp):
-    """Square root."""
-
-    name = "stablehlo.sqrt"
-
-
-@irdl_op_definition
-class TanOp(AccuracyOp):
-    """Tangent."""
-
-    name = "stablehlo.tan"
-
-
-@irdl_op_definition
-class TanhOp(AccuracyOp):
-    """Hyperbolic tangent."""
-
-    name = "stablehlo.tanh"
+SineOp = op_like(AccuracyOp, "stablehlo.sine", "Sine.")
+SqrtOp = op_like(AccuracyOp, "stablehlo.sqrt", "Square root.")
+TanOp = op_like(AccuracyOp, "stablehlo.tan", "Tangent.")
+TanhOp = op_like(AccuracyOp, "stablehlo.tanh", "Hyperbolic tangent.")
 
 
 @irdl_op_definition
@@ -281,11 +199,10 @@ class Atan2Op(BinaryOp):
 
 
 @irdl_op_definition
-class DivideOp(BinaryOp):
+class DivideOp(NumericBinaryOp):
     """Quotient; rounded towards zero for integers."""
 
     name = "stablehlo.divide"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
 
 
 @irdl_op_definition
@@ -321,44 +238,17 @@ class OrOp(BinaryOp):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_boolean_or_integer_operand)
 
 
-@irdl_op_definition
-class PowerOp(BinaryOp):
-    """Power: lhs to the rhs."""
-
-    name = "stablehlo.power"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
-
-
-@irdl_op_definition
-class RemainderOp(BinaryOp):
-    """Remainder of the division of lhs by rhs, with the sign of lhs."""
-
-    name = "stablehlo.remainder"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_numeric_operand)
-
-
-@irdl_op_definition
-class ShiftLeftOp(BinaryOp):
-    """Shift lhs left by rhs bits."""
-
-    name = "stablehlo.shift_left"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
-
-
-@irdl_op_definition
-class ShiftRightArithmeticOp(BinaryOp):
-    """Shift lhs right by rhs bits, and fill with the sign bit."""
-
-    name = "stablehlo.shift_right_arithmetic"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
-
-
-@irdl_op_definition
-class ShiftRightLogicalOp(BinaryOp):
-    """Shift lhs right by rhs bits, and fill with zeros."""
-
-    name = "stablehlo.shift_right_logical"
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_type, check_integer_operand)
+PowerOp = op_like(NumericBinaryOp, "stablehlo.power", "Power: lhs to the rhs.")
+RemainderOp = op_like(
+    NumericBinaryOp, "stablehlo.remainder", "Remainder of the division of lhs by rhs, with the sign of lhs."
+)
+ShiftLeftOp = op_like(ShiftOp, "stablehlo.shift_left", "Shift lhs left by rhs bits.")
+ShiftRightArithmeticOp = op_like(
+    ShiftOp, "stablehlo.shift_right_arithmetic", "Shift lhs right by rhs bits, and fill with the sign bit."
+)
+ShiftRightLogicalOp = op_like(
+    ShiftOp, "stablehlo.shift_right_logical", "Shift lhs right by rhs bits, and fill with zeros."
+)
 
 
 @irdl_op_definition

@@ -33,7 +33,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from sdy.dialects.facts.traits import RegionOnElements
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.stablehlo.attributes.enums import FftType, FftTypeAttr, TransposeAttr
+from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, FftType, FftTypeAttr, TransposeAttr
 from sdy.dialects.stablehlo.attributes.types import scalar_of
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.regions import check_results_like_operands, require_region
@@ -84,7 +84,7 @@ def check_fft(op: Operation) -> None:
 
     For a real transform, the last dim of the spectrum has n / 2 + 1 elements.
     """
-    kind = cast(FftTypeAttr, op.properties["fft_type"]).data
+    kind = cast("EnumDataAttr[FftType]", op.properties["fft_type"]).data
     lengths = ints(op, "fft_length")
     operand = shape(op, op.operands[0])
     if not 1 <= len(lengths) <= min(MAX_FFT_RANK, len(operand)):

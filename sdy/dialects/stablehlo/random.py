@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.stablehlo.attributes.enums import RngAlgorithmAttr, RngDistribution, RngDistributionAttr
+from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, RngAlgorithmAttr, RngDistribution, RngDistributionAttr
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
 from sdy.dialects.stablehlo.checks.requirements import (
     check_float_operand,
@@ -39,7 +39,7 @@ def check_rng(op: Operation) -> None:
     a, b, sizes = op.operands
     result = op.results[0]
     require_same_element_type(op, (a, b, result))
-    is_normal = cast(RngDistributionAttr, op.properties["rng_distribution"]).data is RngDistribution.NORMAL
+    is_normal = cast("EnumDataAttr[RngDistribution]", op.properties["rng_distribution"]).data is RngDistribution.NORMAL
     (check_float_operand if is_normal else check_real_operand)(op)
     for parameter in (a, b):
         require_shape(op, parameter, (), "a parameter of the distribution")

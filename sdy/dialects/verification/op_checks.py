@@ -56,6 +56,10 @@ class OpChecks:
         self._parts: list[tuple[object, ...]] = []
         self.numbers: dict[int, int] = {}
 
+    def __reduce__(self) -> tuple[type[OpChecks], tuple[()]]:
+        """Remember nothing in another process, where ids are of other objects."""
+        return OpChecks, ()
+
     def check(self, op: Operation) -> None:
         """Verify `op`, without the ops inside. Raises: SdyError."""
         if is_verified_by_signature(type(op)):

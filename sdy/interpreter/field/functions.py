@@ -96,8 +96,8 @@ def elements_product(field: Field, left: Array, right: Array) -> Array:
     return _product(field, field.matrix_product, left, right)
 
 
-def _product(field: Field, times: Callable[[Residues, Residues], Residues], lhs: Array, rhs: Array) -> Array:
-    (a, *b), (c, *d) = parts_of(lhs), parts_of(rhs)
+def _product(field: Field, times: Callable[[Residues, Residues], Residues], left: Array, right: Array) -> Array:
+    (a, *b), (c, *d) = parts_of(left), parts_of(right)
     if not b:
         return of_parts(times(a, c))
     real = field.reduced(times(a, c) - times(b[0], d[0]))

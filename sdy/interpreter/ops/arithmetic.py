@@ -28,23 +28,18 @@ Compute = Callable[..., Array]
 
 def in_compute_dtype(function: Compute) -> Compute:
     """Return `function` computed in the compute dtype, with results rounded or wrapped back."""
-
-    def compute(*arrays: Array) -> Array:
-        dtype = arrays[0].dtype
-        wide = compute_dtype(dtype)
-        if wide == dtype:
-            return function(*arrays)
-        return function(*[array.astype(wide) for array in arrays]).astype(dtype)
-
-    return compute
+    return _in_wide_dtype(function, compute_dtype)
 
 
 def in_exact_dtype(function: Compute) -> Compute:
     """Return `function` computed in a dtype so wide that results are rounded once; integers keep their dtype."""
+    return _in_wide_dtype(function, exact_dtype)
 
+
+def _in_wide_dtype(function: Compute, wide_dtype: Callable[[DType], DType]) -> Compute:
     def compute(*arrays: Array) -> Array:
         dtype = arrays[0].dtype
-        wide = exact_dtype(dtype)
+        wide = wide_dtype(dtype)
         if wide == dtype:
             return function(*arrays)
         return function(*[array.astype(wide) for array in arrays]).astype(dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from xdsl.ir import Operation
 
@@ -68,12 +70,7 @@ def function_of_elements(op: Operation) -> Kernel:
 @KERNELS.of(ops.ConvertOp)
 def convert(op: ops.ConvertOp) -> Kernel:
     """Convert the values to the element type of the result."""
-    dtype = dtype_of_type(op.result.type)
-
-    def compute(operand: Array) -> Array:
-        return converted(operand, dtype)
-
-    return pointwise(compute)
+    return pointwise(partial(converted, dtype=dtype_of_type(op.result.type)))
 
 
 @KERNELS.of(ops.ComplexOp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -133,12 +134,7 @@ def reverse(op: ops.ReverseOp) -> Kernel:
 @KERNELS.of(ops.BitcastConvertOp)
 def bitcast_convert(op: ops.BitcastConvertOp) -> Kernel:
     """Reinterpret the bits as another element type."""
-    dtype = dtype_of_type(op.result.type)
-
-    def compute(operand: Array) -> Array:
-        return bitcast(operand, dtype)
-
-    return pointwise(compute)
+    return pointwise(partial(bitcast, dtype=dtype_of_type(op.result.type)))
 
 
 @KERNELS.of(ops.GetDimensionSizeOp)

@@ -142,7 +142,7 @@ def function_on_devices(local: ModuleOp, boundary: ProgramPlacement, devices: Se
         return [_reduced(result, placement.sharding, digits) for result, placement in results]
 
     mesh_of_devices = jax_mesh(split, devices)
-    result_specs = [partition_spec(_without_unreduced(placement.sharding), digits) for placement in boundary.results]
+    result_specs = [partition_spec(replace(placement.sharding, unreduced=()), digits) for placement in boundary.results]
     mapped = jax.shard_map(
         on_each_device,
         mesh=mesh_of_devices,
@@ -231,10 +231,6 @@ def _shape_dtype(tensor: Attribute) -> jax.ShapeDtypeStruct:
 def _reduced(result: jax.Array, sharding: TensorSharding, digits: AxisList) -> jax.Array:
     names = tuple(name for ref in sharding.unreduced for name in names_on_split_mesh(ref, digits))
     return _REDUCTIONS[sharding.unreduced_kind](result, names) if names else result
-
-
-def _without_unreduced(sharding: TensorSharding) -> TensorSharding:
-    return replace(sharding, unreduced=())
 
 
 def named_sharding(

@@ -72,15 +72,11 @@ def _shortened(lines: Iterable[str]) -> Iterator[str]:
 
 def op_hover(op: Operation) -> str:
     """Return the meaning of an op, and its sharding rule."""
-    parts = [f"**{op.name}**", _summary(type(op))]
+    parts = [f"**{op.name}**", (inspect.getdoc(type(op)) or "").partition("\n\n")[0]]
     rule = sharding_rule(op)
     if rule is not None:
         parts += ["Sharding rule:", _code(write_rule(rule))]
     return "\n\n".join(filter(None, parts))
-
-
-def _summary(op_class: type[Operation]) -> str:
-    return (inspect.getdoc(op_class) or "").partition("\n\n")[0]
 
 
 def symbol_hover(analysis: AnalysedText, name: str) -> str | None:

@@ -11,12 +11,13 @@ from enum import Enum
 from functools import cmp_to_key
 from typing import NamedTuple
 
-from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
+from xdsl.ir import Data, OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from sdy.dialects.ir.declared_ops import declared_attributes
 from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.grammar.write import write_mesh
 from sdy.model.mesh import Mesh
@@ -244,12 +245,4 @@ def _optional_kind(parser: AttrParser) -> str | None:
     return next((kind.value for kind in Reduction if parser.parse_optional_keyword(kind.value)), None)
 
 
-ATTRIBUTES: list[type[Attribute]] = [
-    MeshesWithOriginsAttr,
-    MeshWithOriginsAttr,
-    NamedMeshAttr,
-    OriginAttr,
-    ReductionAttr,
-    TopologyAttr,
-    UserOriginAttr,
-]
+ATTRIBUTES = declared_attributes(__name__)

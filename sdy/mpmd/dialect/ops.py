@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, Signedness, StringAttr, TensorType
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -35,7 +35,7 @@ from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.text.func_syntax import create_with_signature
-from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr, UserOrigin, UserOriginAttr
+from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr
 from sdy.mpmd.dialect.functions import (
     callee_of,
     check_fragment_values,
@@ -51,6 +51,7 @@ from sdy.mpmd.dialect.functions import (
 from sdy.mpmd.dialect.syntax import (
     CalleeOp,
     CastOp,
+    OnMeshOp,
     fragment_header,
     parse_fragment_header,
     print_operand_list,
@@ -312,24 +313,12 @@ class CallOp(CalleeOp):
 
 
 @irdl_op_definition
-class FragmentCallOp(CalleeOp):
+class FragmentCallOp(CalleeOp, OnMeshOp):
     """Call a function on one mesh: `mpmd.fragment_call<mesh="m1", origin=["f"]> @f(%0) : ...`."""
 
     name = "mpmd.fragment_call"
-    origin = prop_def(ArrayAttr[UserOriginAttr])
-    mesh_name = prop_def(StringAttr)
     tensors = var_operand_def(MeshTensorType)
     outputs = var_result_def(MeshTensorType)
-
-    @property
-    def mesh(self) -> str:
-        """The name of the mesh."""
-        return self.mesh_name.data
-
-    @property
-    def origins(self) -> list[UserOrigin]:
-        """The named computations that the function contains."""
-        return [origin.data for origin in self.origin]
 
     def verify_(self) -> None:
         super().verify_()

@@ -31,7 +31,7 @@ from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 from sdy.mpmd.dialect.attrs import UserOrigin, UserOriginAttr
 from sdy.mpmd.dialect.functions import check_body_values, check_count, check_fragment_values, failure
 from sdy.mpmd.dialect.ops import CALL_COUNTER, CanonicalizedByMpmd, ui32
-from sdy.mpmd.dialect.syntax import RegionOp, fragment_header, parse_fragment_header
+from sdy.mpmd.dialect.syntax import OnMeshOp, RegionOp, fragment_header, parse_fragment_header
 from sdy.mpmd.dialect.types import MeshTensorType
 
 CONTROL_START = "mpmd.control_operand_start_idx"
@@ -74,7 +74,7 @@ class NamedComputationOp(RegionOp):
 
 
 @irdl_op_definition
-class FragmentOp(RegionOp, ShardedBodyOp):
+class FragmentOp(RegionOp, OnMeshOp, ShardedBodyOp):
     """A part of the program that runs on one mesh. Its body computes on global tensors.
 
     ```
@@ -86,8 +86,6 @@ class FragmentOp(RegionOp, ShardedBodyOp):
 
     name = "mpmd.fragment"
     inputs = var_operand_def(_MESH_OR_TOKEN)
-    origin = prop_def(ArrayAttr[UserOriginAttr])
-    mesh_name = prop_def(StringAttr)
     stage_id = opt_prop_def(IntegerAttr.constr(i64))
     outputs = var_result_def(_MESH_OR_TOKEN)
     traits = traits_def(
@@ -127,16 +125,6 @@ class FragmentOp(RegionOp, ShardedBodyOp):
             attributes=attributes or {},
             regions=[body],
         )
-
-    @property
-    def mesh(self) -> str:
-        """The name of the mesh."""
-        return self.mesh_name.data
-
-    @property
-    def origins(self) -> list[UserOrigin]:
-        """The named computations that the fragment contains."""
-        return [origin.data for origin in self.origin]
 
     @property
     def is_user_fragment(self) -> bool:

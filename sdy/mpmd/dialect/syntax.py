@@ -19,7 +19,7 @@ from sdy.dialects.text.func_syntax import create_with_signature
 from sdy.dialects.text.location_parser import parse_located_argument
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
-from sdy.mpmd.dialect.attrs import UserOriginAttr, parse_user_origin
+from sdy.mpmd.dialect.attrs import UserOrigin, UserOriginAttr, parse_user_origin
 
 
 @irdl_op_definition
@@ -100,6 +100,23 @@ class CalleeOp(IRDLOperation):
         printer.print_operands(self.operands)
         printer.print_op_attributes(self.attributes)
         print_signature(self, printer)
+
+
+class OnMeshOp(IRDLOperation):
+    """The base class of ops that run named computations on one mesh."""
+
+    origin = prop_def(ArrayAttr[UserOriginAttr])
+    mesh_name = prop_def(StringAttr)
+
+    @property
+    def mesh(self) -> str:
+        """The name of the mesh."""
+        return self.mesh_name.data
+
+    @property
+    def origins(self) -> list[UserOrigin]:
+        """The named computations that it contains."""
+        return [origin.data for origin in self.origin]
 
 
 def parse_fragment_header(parser: Parser) -> Attributes:

@@ -42,7 +42,7 @@ _chosen: Callable[..., Any] = np.where  # on traced tensors, which NumPy's stubs
 
 
 @EXPANSIONS.of(elementwise.ConjOp)
-def conj(op: elementwise.ConjOp) -> Expansion:
+def conj(op: elementwise.ChloUnaryOp) -> Expansion:
     """Negate the imaginary part; a real number is its own conjugate."""
 
     def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:

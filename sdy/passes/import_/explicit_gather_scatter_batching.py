@@ -40,6 +40,7 @@ from sdy.dialects.verification.attribute_checks import SHARDING_RULE
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import insert_before
 from sdy.passes.rewriting.unique_constants import unique_constants
+from sdy.rules.tensors import shape_or_empty
 
 
 def position_dim(value: SSAValue) -> int | None:
@@ -47,14 +48,14 @@ def position_dim(value: SSAValue) -> int | None:
     match value.owner:
         case IotaOp() as op:
             dim = op.iota_dimension.value.data
-            return dim if _can_count_to(op.output.type, _shape(value)[dim] - 1) else None
+            return dim if _can_count_to(op.output.type, shape_or_empty(value)[dim] - 1) else None
         case BroadcastInDimOp() as op:
             return _after_broadcast(op, position_dim(op.operand))
         case ReshapeOp() as op:
             return _after_reshape(op, position_dim(op.operand))
         case ClampOp() as op:
             dim = position_dim(op.operand)
-            return dim if dim is not None and _is_within(op, _shape(value)[dim]) else None
+            return dim if dim is not None and _is_within(op, shape_or_empty(value)[dim]) else None
         case SelectOp() as op:
             return position_dim(op.on_false) if _is_negative_check(op.pred, op.on_false) else None
         case _:
@@ -65,14 +66,14 @@ def _after_broadcast(op: BroadcastInDimOp, dim: int | None) -> int | None:
     if dim is None:
         return None
     target = ints_of(op.broadcast_dimensions)[dim]
-    return target if _shape(op.operand)[dim] == _shape(op.result)[target] else None
+    return target if shape_or_empty(op.operand)[dim] == shape_or_empty(op.result)[target] else None
 
 
 def _after_reshape(op: ReshapeOp, dim: int | None) -> int | None:
     """Return the dim of equal size with as many elements minor to it, which the reshape preserves."""
     if dim is None:
         return None
-    before, after = _shape(op.operand), _shape(op.result)
+    before, after = shape_or_empty(op.operand), shape_or_empty(op.result)
     for target, size in enumerate(after):
         if size == before[dim] and prod(after[target + 1 :]) == prod(before[dim + 1 :]):
             return target
@@ -109,11 +110,6 @@ def _can_count_to(value_type: Attribute, last: int) -> bool:
         return False
     is_unsigned = element.signedness.data is Signedness.UNSIGNED
     return last < 1 << (element.bitwidth if is_unsigned else element.bitwidth - 1)
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    """Return the shape, or an empty one if it is not static: then the value has no position dim."""
-    return static_shape(value.type) or ()
 
 
 DimIndices = tuple[int, ...]
@@ -301,7 +297,7 @@ def _without_component(user: Operation, indices: SSAValue, component: int, vecto
 
 
 def _slice(user: Operation, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:
-    shape = static_shape(value.type) or ()
+    shape = shape_or_empty(value)
     starts = [start if index == dim else 0 for index in range(len(shape))]
     limits = [limit if index == dim else size for index, size in enumerate(shape)]
     sliced = SliceOp.create(
@@ -325,7 +321,7 @@ def _resized(value: SSAValue, dim: int, size: int) -> TensorType[Attribute]:
 
 
 def _size(value: SSAValue, dim: int) -> int:
-    return (static_shape(value.type) or ())[dim]
+    return shape_or_empty(value)[dim]
 
 
 def _without(dims: DimIndices, removed: int) -> DimIndices:

@@ -18,14 +18,10 @@ def erase_dead_ops(ops: Sequence[Operation]) -> bool:
     """
     erased = False
     for op in reversed(ops):
-        if op.parent is not None and _is_unused(op) and is_erasable(op):
+        if op.parent is not None and not any(map(_first_use, op.results)) and is_erasable(op):
             erase(op)
             erased = True
     return erased
 
 
 _first_use: Callable[[SSAValue], Use | None] = attrgetter("first_use")
-
-
-def _is_unused(op: Operation) -> bool:
-    return not any(map(_first_use, op.results))

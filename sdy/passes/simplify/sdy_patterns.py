@@ -50,39 +50,14 @@ from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 from sdy.model.sharding_update import fully_open
 
 
-class DropEmptyAllGather(RewritePattern):
-    """Erase an all-gather over no axes."""
+class DropEmptyCollective(RewritePattern):
+    """Erase an all-gather, an all-slice or a reduction over no axes."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllGatherOp, rewriter: PatternRewriter) -> None:
-        if not any(op.gathering_axes.data):
-            _forward(op, rewriter)
-
-
-class DropEmptyAllSlice(RewritePattern):
-    """Erase an all-slice over no axes."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter) -> None:
-        if not any(op.slicing_axes.data):
-            _forward(op, rewriter)
-
-
-class DropEmptyReduceScatter(RewritePattern):
-    """Erase a reduce-scatter over no axes."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReduceScatterOp, rewriter: PatternRewriter) -> None:
-        if not any(op.reduce_scatter_axes.data):
-            _forward(op, rewriter)
-
-
-class DropEmptyAllReduce(RewritePattern):
-    """Erase an all-reduce over no axes."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllReduceOp, rewriter: PatternRewriter) -> None:
-        if not op.reduction_axes.data:
+    def match_and_rewrite(
+        self, op: AllGatherOp | AllSliceOp | ReduceScatterOp | AllReduceOp, rewriter: PatternRewriter
+    ) -> None:
+        if not op.listed_axes:
             _forward(op, rewriter)
 
 
@@ -264,12 +239,15 @@ class ReuseReshard(RewritePattern):
     def match_and_rewrite(self, op: ReshardOp, rewriter: PatternRewriter) -> None:
         steps = _steps_to(op.input)
         root = steps[0].operands[0] if steps else op.input
+        others = [other for other in _reshards_of(root) if other is not op]
+        shape = _static_shape(op.result.type)
+        if not others or shape is None:
+            return
         target = _before_steps(op.sharding.data, steps)
         mesh = resolve_mesh(target.mesh, visible_meshes(op))
-        shape = _static_shape(op.result.type)
-        if mesh is None or shape is None:
+        if mesh is None:
             return
-        alike = (other for other in _reshards_of(root) if _is_same_layout(other, target, shape, mesh))
+        alike = (other for other in others if _is_same_layout(other, target, shape, mesh))
         earlier = [other for other in alike if other.is_before_in_block(op)]
         if earlier:
             block = op.parent_block()
@@ -402,10 +380,7 @@ def _manual_devices(op: ManualComputationOp) -> int:
 
 RESHARD_PATTERNS: tuple[RewritePattern, ...] = (ReshardOfReshard(),)
 COLLECTIVE_PATTERNS: tuple[RewritePattern, ...] = (
-    DropEmptyAllGather(),
-    DropEmptyAllSlice(),
-    DropEmptyReduceScatter(),
-    DropEmptyAllReduce(),
+    DropEmptyCollective(),
     DropIdentityPermute(),
     SliceOfGather(),
     ReduceOfReplicated(),

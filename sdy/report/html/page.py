@@ -55,16 +55,16 @@ def html_page(
 
 def page_data(program: Compiled[Any], explainer: Explainer, hardware: Hardware) -> Json:
     """Return the data of the page as JSON."""
-    slots = list(schedule_of(program.local, program.mesh, hardware))
+    schedule = schedule_of(program.local, program.mesh, hardware)
     rows = ProgramRows(program.written, program.global_module, explainer, program.origin.argument_names)
     peak = values_at_peak(program.local)
     causes = CollectiveCauses(explainer, program.remarks)
     return {
         "file": _file(program),
-        "cost": cost_of(program.local, program.mesh, hardware, schedule=slots, peak=max(peak.curve)).to_json(),
+        "cost": cost_of(program.local, program.mesh, hardware, schedule=schedule).to_json(),
         "meshes": [_mesh_json(name, mesh) for name, mesh in meshes_of(program.global_module).items() if mesh.axes],
-        "collectives": collective_rows(slots, program.origin, causes),
-        "memory": memory_json(program.local, peak, slots, program.written, explainer.names),
+        "collectives": collective_rows(schedule.ops, program.origin, causes),
+        "memory": memory_json(program.local, peak, schedule.ops, program.written, explainer.names),
         "conflicts": [[site.line, site.line_text, site.op, site.sentences] for site in explainer.conflict_sites()],
         "remarks": [render(remark) for remark in (*program.origin.warnings, *program.remarks)],
         "source": dict(_source(program)),

@@ -30,15 +30,11 @@ from sdy.dialects.sharded_types import element_bytes, local_type, static_shape, 
 from sdy.dialects.shardings import argument_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.grammar.write import (
-    write_all_to_all_params,
-    write_axes_per_dim,
-    write_axis_list,
     write_axis_ref,
     write_sharding,
 )
-from sdy.model.axis import AxisList, AxisRef
+from sdy.model.axis import AxisRef
 from sdy.model.axis_list import sharded_size
-from sdy.model.collective import AxesPerDim
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.shape import local_shape
 from sdy.model.sharding import TensorSharding
@@ -68,43 +64,17 @@ def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, GlobalCo
 
 
 def _use(op: ops.CollectiveOp, meshes: MeshTable) -> GlobalCollective | None:
-    kind, described = collective_kind(type(op)), _describe(op)
+    kind = collective_kind(type(op))
     mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
     tensor = as_tensor(op.result.type)
-    if kind is None or described is None or mesh is None or tensor is None:
+    if kind is None or mesh is None or tensor is None:
         return None
-    text, axes = described
+    attribute = op.axes_attribute
     local = local_shape(tensor.get_shape(), op.out_sharding.data, mesh)
     assert local is not None  # padding is allowed
     shape = tuple(size or 0 for size in local)
-    moved = bytes_sent(kind, sharded_size(axes, mesh), prod(shape) * element_bytes(tensor.element_type))
-    return GlobalCollective(kind, text, moved)
-
-
-def _describe(op: ops.CollectiveOp) -> tuple[str, AxisList] | None:
-    """Return the axes as text, and the axes of one group; None for an op without communication."""
-    match op:
-        case ops.AllGatherOp():
-            per_dim = op.gathering_axes.data
-            return write_axes_per_dim(per_dim), _flat(per_dim)
-        case ops.ReduceScatterOp():
-            per_dim = op.reduce_scatter_axes.data
-            return write_axes_per_dim(per_dim), _flat(per_dim)
-        case ops.AllReduceOp():
-            axes = op.reduction_axes.data
-            return write_axis_list(axes), axes
-        case ops.AllToAllOp():
-            params = op.params.data
-            axes = _flat(tuple(param.axes for param in params))
-            return write_all_to_all_params(params), axes
-        case ops.CollectivePermuteOp():
-            return "", ()
-        case _:
-            return None
-
-
-def _flat(per_dim: AxesPerDim) -> AxisList:
-    return tuple(axis for axes in per_dim for axis in axes)
+    moved = bytes_sent(kind, sharded_size(op.listed_axes, mesh), prod(shape) * element_bytes(tensor.element_type))
+    return GlobalCollective(kind, "" if attribute is None else attribute.text, moved)
 
 
 Json = dict[str, object]

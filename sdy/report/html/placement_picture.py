@@ -44,7 +44,7 @@ def placement_picture(placement: TensorPlacement, colours: AxisColours) -> str:
     height, width = _sides(shape)
     height = max(height, min(MOST, rows.shard_count * LINE))
     width = max(width, min(MOST, columns.shard_count * (label + 1) * LETTER))
-    left, top = (_rulers_width(each) for each in (down, across))
+    left, top = (MARGIN + len(each.axes) * (RULER + GAP) for each in (down, across))
     parts = [
         *_rulers(down, mesh, height, colours, is_vertical=True, start=top),
         *_rulers(across, mesh, width, colours, is_vertical=False, start=left),
@@ -71,10 +71,6 @@ def _sides(shape: Sequence[int]) -> tuple[float, float]:
 
 def _position(dim: ShardedDim, shard: int, length: float) -> float:
     return dim.span(shard)[0] / dim.size * length if dim.size else 0.0
-
-
-def _rulers_width(dim: DimSharding) -> float:
-    return MARGIN + len(dim.axes) * (RULER + GAP)
 
 
 def _rulers(

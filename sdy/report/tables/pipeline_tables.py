@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from io import StringIO
 
 from rich.console import Console
 from rich.text import Text
 
-from sdy.compile.pipeline_cost import PipelineCost, PipelineSlot
+from sdy.compile.pipeline_cost import PipelineCost
 from sdy.cost.quantities import seconds_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.report.tables.program_tables import bytes_text
@@ -93,7 +93,7 @@ def chart(cost: PipelineCost, width: int, *, transfers: bool = False) -> Text:
 def _line(cost: PipelineCost, place: str, columns: int) -> Text:
     scale = columns / cost.seconds if cost.seconds else 0.0
     line, column = Text(), 0
-    for slot in _in_time(cost.slots, place):
+    for slot in sorted((slot for slot in cost.slots if slot.place == place), key=lambda slot: slot.start):
         start, end = round(slot.start * scale), round(slot.end * scale)
         if end > column:
             line.append(" " * (start - column))
@@ -101,7 +101,3 @@ def _line(cost: PipelineCost, place: str, columns: int) -> Text:
             line.append(slot.label.ljust(end - start, "·")[: end - start], style=_STYLES[slot.kind])
             column = end
     return line
-
-
-def _in_time(slots: Sequence[PipelineSlot], place: str) -> list[PipelineSlot]:
-    return sorted((slot for slot in slots if slot.place == place), key=lambda slot: slot.start)

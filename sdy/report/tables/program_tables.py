@@ -98,7 +98,7 @@ def placed_collectives_table(uses: Counter[tuple[str, CollectiveUse]]) -> Fitted
             str(count),
             use.kind.value,
             write_axis_list(use.axes),
-            first_names([_shape(shape) for shape in use.local_shapes]),
+            first_names(["x".join(map(str, shape)) or "scalar" for shape in use.local_shapes]),
             bytes_text(use.bytes_per_device * count),
             *((source,) if has_sources else ()),
         )
@@ -150,7 +150,3 @@ def sizes_table(rows: Iterable[Cells]) -> FittedTable:
 def bytes_text(count: float) -> str:
     """Return a number of bytes, rounded to an integer."""
     return f"{count:,.0f}"
-
-
-def _shape(sizes: tuple[int, ...]) -> str:
-    return "x".join(map(str, sizes)) or "scalar"

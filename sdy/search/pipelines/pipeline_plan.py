@@ -88,17 +88,6 @@ class PipelinePlan(Reported):
         return tuple(f"m{mesh_of_stage(self.schedule, stage, meshes)}" for stage in range(len(self.layers)))
 
     @property
-    def stage_assignment(self) -> dict[str, int]:
-        """The stage of each layer, for `name_to_stage_assignment` of `sdy.mpmd.make_config`."""
-        stages = (stage for stage, count in enumerate(self.layers) for _ in range(count))
-        return {f"layer{number}": stage for number, stage in enumerate(stages)}
-
-    @property
-    def mesh_assignment(self) -> dict[str, str]:
-        """The mesh of each layer, for `name_to_mesh_assignment` of `sdy.mpmd.make_config`."""
-        return {name: self.mesh_of_stage[stage] for name, stage in self.stage_assignment.items()}
-
-    @property
     def in_shardings(self) -> dict[str, str]:
         """The PartitionSpec of each argument on the mesh of its stage, by its name."""
         return {value.name: write_partition_spec(value.sharding) for value in self._arguments if value.sharding}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sdy.cost.hardware import Hardware
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.search.search_request import SECONDS, meshes_of_devices, search_request
+from sdy.search.search_request import SECONDS, meshes_of_devices, search_request, wrong_request
 
 MICROBATCHES = "4..64"
 Counts = int | str | Sequence[int]
@@ -59,15 +59,15 @@ def pipeline_request(
     SDY-T253 if neither a mesh nor a number of devices is given.
     """
     if stages is None:
-        raise _wrong("microbatches: a search for a pipeline also needs stages")
+        raise wrong_request("microbatches: a search for a pipeline also needs stages")
     if has_others:
-        raise _wrong("minimize, fix, from_scratch, overlap and constraints cannot be given with stages")
+        raise wrong_request("minimize, fix, from_scratch, overlap and constraints cannot be given with stages")
     found = search_request(hardware, mesh, None if mesh is None else devices, memory)
     if mesh is None and devices is None:
         hint = 'give the mesh of each stage, mesh="data=4,model=2", or the number of all devices, devices=64'
         raise SdyError(Diagnostic("SDY-T253", "a search for a pipeline needs a mesh or a number of devices", hint=hint))
     if devices is not None and devices < 1:
-        raise _wrong(f"devices: expected at least 1, got {devices}")
+        raise wrong_request(f"devices: expected at least 1, got {devices}")
     meshes = next(iter(found.meshes), None)
     counts = _counts("stages", stages, 1), _counts("microbatches", microbatches or MICROBATCHES, 2)
     return PipelineRequest(
@@ -80,9 +80,9 @@ def _counts(name: str, given: Counts, least: int) -> tuple[int, ...]:
     try:
         found = {int(given)} if isinstance(given, int) else _numbers(given) if isinstance(given, str) else set(given)
     except ValueError:
-        raise _wrong(f"{name}: expected numbers such as 2,4,8 or 4..64, got {given!r}") from None
+        raise wrong_request(f"{name}: expected numbers such as 2,4,8 or 4..64, got {given!r}") from None
     if not found or min(found) < least:
-        raise _wrong(f"{name}: expected numbers from {least} on, got {given!r}")
+        raise wrong_request(f"{name}: expected numbers from {least} on, got {given!r}")
     return tuple(sorted(found))
 
 
@@ -95,7 +95,3 @@ def _numbers(text: str) -> set[int]:
             found.add(number)
             number *= 2
     return found
-
-
-def _wrong(message: str) -> SdyError:
-    return SdyError(Diagnostic("SDY-T252", message, hint="see sdy search --help"))

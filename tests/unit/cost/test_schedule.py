@@ -47,7 +47,7 @@ PROGRAMS = {"loop": sdy.Program.from_text(LOOP)} | {path.stem: sdy.load(path) fo
 @pytest.mark.parametrize("name", ["loop", *EXAMPLE_NAMES])
 def test_scheduled_ops_are_consecutive_and_end_at_the_total_time(name: str) -> None:
     partitioned = PROGRAMS[name].partition()
-    slots = list(schedule_of(partitioned.local, partitioned.boundary.mesh, HARDWARE["tpu_v5e"]))
+    slots = schedule_of(partitioned.local, partitioned.boundary.mesh, HARDWARE["tpu_v5e"]).ops
     assert [slot.visit for slot in slots] == list(visits(partitioned.local))
     assert all(after.start == slot.end for slot, after in pairwise(slots))
     assert slots[-1].end == pytest.approx(partitioned.cost("tpu_v5e").seconds_in_turn)
@@ -57,7 +57,7 @@ def test_scheduled_ops_are_consecutive_and_end_at_the_total_time(name: str) -> N
 
 def test_a_loop_takes_the_time_of_all_its_trips() -> None:
     partitioned = PROGRAMS["loop"].partition()
-    slots = list(schedule_of(partitioned.local, partitioned.boundary.mesh, HARDWARE["tpu_v5e"]))
+    slots = schedule_of(partitioned.local, partitioned.boundary.mesh, HARDWARE["tpu_v5e"]).ops
     dots = [slot for slot in slots if slot.visit.op.name == "stablehlo.dot_general"]
     assert [slot.visit.times for slot in dots] == [5, 5]
     assert all(slot.seconds == 5 * slot.work.seconds > 0 for slot in dots)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.cost.collectives import CollectiveKind
+from sdy.cost.collectives import CollectiveKind, groups_of
 from sdy.cost.executions import trip_count
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import memory_curve, peak_bytes
 from sdy.cost.statistics import CollectiveStatistics, statistics_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.module_text import parse_module
+from sdy.dialects.sdy.collectives import CollectivePermuteOp
 from sdy.dialects.stablehlo.control import WhileOp
+from sdy.grammar.parse import parse_mesh
 
 GROUPS = "dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
 
@@ -111,6 +113,17 @@ def test_each_device_passes_on_what_is_broadcast_or_reduced_to_one(groups: str, 
     """
     kinds = {"collective-broadcast": passed_on, "collective-reduce": passed_on, "all-reduce": 1.5 * passed_on}
     assert _bytes_by_kind(text) == kinds
+
+
+def test_a_permute_without_pairs_sends_to_the_next_device() -> None:
+    text = """sdy.mesh @m = <["x"=4]>
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.collective_permute %a out_sharding=<@m, [{}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"""
+    mesh = parse_mesh('<["x"=4]>')
+    (permute,) = ops_of(parse_module(text), CollectivePermuteOp)
+    assert groups_of(permute, mesh) == ((0, 1), (1, 2), (2, 3), (3, 0))
 
 
 def test_flops_of_products_and_convolutions() -> None:

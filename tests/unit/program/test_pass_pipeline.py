@@ -9,7 +9,7 @@ import sdy
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.shardings import sharding_of
-from sdy.dialects.stablehlo.elementwise import TanhOp
+from sdy.dialects.stablehlo.elementwise import AccuracyOp, TanhOp
 from sdy.grammar.write import write_sharding
 from sdy.upstream.pipelines import PropagationPipeline
 
@@ -33,7 +33,7 @@ def refusal(module: ModuleOp, pipeline: str) -> str:
     return raised.value.diagnostics[0].code
 
 
-def tanh_of(module: ModuleOp) -> TanhOp:
+def tanh_of(module: ModuleOp) -> AccuracyOp:
     return next(op for op in module.walk() if isinstance(op, TanhOp))
 
 

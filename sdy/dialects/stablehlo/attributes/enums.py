@@ -27,6 +27,14 @@ class EnumDataAttr(Data[EnumT], SpacedOpaqueSyntaxAttribute):
         printer.print_string(self.data.value)
 
 
+def enum_attribute(module: str, enum: type[EnumT], example: str) -> type[EnumDataAttr[EnumT]]:
+    """Return the class, declared in a module, of the attribute of an enum, whose text is like `example`."""
+    name = example[1:].partition(" ")[0].replace("<", ".")
+    body = {"__module__": module, "__doc__": f"`{example}`.", "name": name, "ENUM": enum}
+    declared = type(f"{enum.__name__}Attr", (EnumDataAttr,), body)
+    return irdl_attr_definition(cast("type[EnumDataAttr[EnumT]]", declared))
+
+
 class ComparisonDirection(Enum):
     """The relation that `compare` tests between lhs and rhs."""
 
@@ -97,57 +105,10 @@ class ResultAccuracyMode(Enum):
     TOLERANCE = "TOLERANCE"
 
 
-@irdl_attr_definition
-class ComparisonDirectionAttr(EnumDataAttr[ComparisonDirection]):
-    """`#stablehlo<comparison_direction EQ>`."""
-
-    name = "stablehlo.comparison_direction"
-    ENUM = ComparisonDirection
-
-
-@irdl_attr_definition
-class ComparisonTypeAttr(EnumDataAttr[ComparisonType]):
-    """`#stablehlo<comparison_type FLOAT>`."""
-
-    name = "stablehlo.comparison_type"
-    ENUM = ComparisonType
-
-
-@irdl_attr_definition
-class PrecisionAttr(EnumDataAttr[Precision]):
-    """`#stablehlo<precision HIGHEST>`."""
-
-    name = "stablehlo.precision"
-    ENUM = Precision
-
-
-@irdl_attr_definition
-class FftTypeAttr(EnumDataAttr[FftType]):
-    """`#stablehlo<fft_type RFFT>`."""
-
-    name = "stablehlo.fft_type"
-    ENUM = FftType
-
-
-@irdl_attr_definition
-class TransposeAttr(EnumDataAttr[Transpose]):
-    """`#stablehlo<transpose ADJOINT>`."""
-
-    name = "stablehlo.transpose"
-    ENUM = Transpose
-
-
-@irdl_attr_definition
-class RngDistributionAttr(EnumDataAttr[RngDistribution]):
-    """`#stablehlo<rng_distribution UNIFORM>`."""
-
-    name = "stablehlo.rng_distribution"
-    ENUM = RngDistribution
-
-
-@irdl_attr_definition
-class RngAlgorithmAttr(EnumDataAttr[RngAlgorithm]):
-    """`#stablehlo<rng_algorithm THREE_FRY>`."""
-
-    name = "stablehlo.rng_algorithm"
-    ENUM = RngAlgorithm
+ComparisonDirectionAttr = enum_attribute(__name__, ComparisonDirection, "#stablehlo<comparison_direction EQ>")
+ComparisonTypeAttr = enum_attribute(__name__, ComparisonType, "#stablehlo<comparison_type FLOAT>")
+PrecisionAttr = enum_attribute(__name__, Precision, "#stablehlo<precision HIGHEST>")
+FftTypeAttr = enum_attribute(__name__, FftType, "#stablehlo<fft_type RFFT>")
+TransposeAttr = enum_attribute(__name__, Transpose, "#stablehlo<transpose ADJOINT>")
+RngDistributionAttr = enum_attribute(__name__, RngDistribution, "#stablehlo<rng_distribution UNIFORM>")
+RngAlgorithmAttr = enum_attribute(__name__, RngAlgorithm, "#stablehlo<rng_algorithm THREE_FRY>")

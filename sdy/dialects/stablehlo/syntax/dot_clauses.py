@@ -17,7 +17,7 @@ from sdy.dialects.stablehlo.attributes.attrs import (
     parse_int,
     parse_ints,
 )
-from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
+from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, Precision, PrecisionAttr
 from sdy.dialects.stablehlo.syntax.clauses import Clause, PropertyDict
 
 DimTag = str | int  # a letter for a batch or feature dim, a number for a spatial dim
@@ -220,7 +220,7 @@ class PrecisionClause(Clause):
         return True
 
     def text(self, op: Operation) -> str | None:
-        config = cast("ArrayAttr[PrecisionAttr] | None", op.properties.get("precision_config"))
+        config = cast("ArrayAttr[EnumDataAttr[Precision]] | None", op.properties.get("precision_config"))
         return f"precision = [{', '.join(item.data.value for item in config)}]" if config is not None else None
 
 

@@ -122,7 +122,7 @@ def _reshard_before(transfer: TransferOp, source: TensorSharding | None, target:
         insert_before(in_block_order([transfer, *others])[0], fragment)
         replace_uses_by(value, fragment.results[0], others)
     set_type(value, MeshTensorType.of(mesh, transfer.target_type.tensor))
-    sharding = target or _replicated(value, source)
+    sharding = target or (None if source is None else fully_closed(source.mesh, rank_of_type(value.type)))
     if sharding is not None:
         set_stored_sharding(value, sharding, opens_others=True)
         set_fragment_users(value, sharding, only_annotated=True)
@@ -142,10 +142,6 @@ def _reshard_after(transfer: TransferOp, source: TensorSharding | None, target: 
         insert_before(transfer, fragment)
         move_after(fragment, transfer)
         replace_uses_by(result, fragment.results[0], users)
-
-
-def _replicated(value: SSAValue, like: TensorSharding | None) -> TensorSharding | None:
-    return None if like is None else fully_closed(like.mesh, rank_of_type(value.type))
 
 
 def _reshard_fragment(value: SSAValue, sharding: TensorSharding | None) -> FragmentOp:

@@ -207,7 +207,7 @@ def _general_plan(producer: FragmentOp, consumer: FragmentOp) -> _Plan:
         for value, value_type in zip(consumer.operands, consumer.block.arg_types, strict=False)
     ]
     values = _take_body(consumer, block, inner)
-    kept = [result for result in producer.results if _has_other_user(result, consumer)]
+    kept = [result for result in producer.results if any(not consumer.is_ancestor(user) for user in users_of(result))]
     plan.controls = _controls(producer, consumer)
     _finish(plan, block, [*(passed[result] for result in kept), *values], [*kept, *consumer.results])
     return plan
@@ -216,10 +216,6 @@ def _general_plan(producer: FragmentOp, consumer: FragmentOp) -> _Plan:
 def _finish(plan: _Plan, block: Block, returned: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
     block.add_op(ReturnOp(*returned))
     plan.results = list(results)
-
-
-def _has_other_user(value: SSAValue, consumer: FragmentOp) -> bool:
-    return any(not consumer.is_ancestor(user) for user in users_of(value))
 
 
 def _take_body(fragment: FragmentOp, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:

@@ -100,7 +100,7 @@ class _Combiner:
         candidates = [
             Candidate(index, self._kind(op), sum(map(bytes_of_tensor, op.results)))
             for index, op in enumerate(ops)
-            if _is_combinable(op)
+            if isinstance(op, CombinableOp) and not uses_inside(op)
         ]
         order = combined_order(program, candidates, self._most_bytes, most_alive)
         around = [
@@ -153,10 +153,6 @@ def _combined(ops: Sequence[Operation]) -> Operation:
 def _remark(ctx: Context, ops: Sequence[Operation]) -> None:
     message = f"combined {len(ops)} {ops[0].name} into one"
     remark(ctx, "SDY-L121", message, ops[0])
-
-
-def _is_combinable(op: Operation) -> bool:
-    return isinstance(op, CombinableOp) and not uses_inside(op)
 
 
 def _may_contain_collectives(op: Operation) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
+from xdsl.ir import Attribute, Operation, SSAValue, Use
 
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import blocks_of, pre_order
 
 
 class StructuralHash:
@@ -55,7 +55,7 @@ class StructuralHash:
 
     def _inside(self, op: Operation) -> Iterator[Hashable]:
         numbers: dict[SSAValue, int] = {}
-        for block in _blocks_inside(op):
+        for block in blocks_of(op):
             yield len(block.args)
             for argument in block.args:
                 numbers[argument] = len(numbers)
@@ -104,7 +104,3 @@ def _is_inside(value: SSAValue, op: Operation) -> bool:
     while around is not None and around is not op:
         around = around.parent_op()
     return around is op
-
-
-def _blocks_inside(op: Operation) -> Iterable[Block]:
-    return [block for region in op.regions for block in region.blocks]

@@ -6,7 +6,7 @@ Reshards, and all-reduces of partial results, are not nodes: they are the transf
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp, i1
@@ -47,6 +47,7 @@ from sdy.passes.export.optimize.communication_edges import (
     edges_of,
     functions_on_global_tensors,
 )
+from sdy.passes.export.reshards.reshard_op import without_reduction
 
 # Ops whose layouts are those of the values that they pass on or in, if they have any.
 OPAQUE = CallOp | ControlFlowOp | OptimizationBarrierOp | ManualComputationOp
@@ -271,7 +272,7 @@ class GraphReader:
             return None  # a result is a token, or on one device
         partial_sets = tuple(each for each in partial_operand_sets(op) if self._takes_sums(op, each))
         if reduction_kinds(op) is None:
-            rule, partial_sets = _without_reduction(rule), ()
+            rule, partial_sets = without_reduction(rule), ()
         kind = shared_kind(rule, partial_sets, self._digits, tuple(allowed_shard_counts(op, self._counts).items()))
         assignment = _assignment(kind, layouts)
         op_layout = None if assignment is None else kind.op_layout(assignment)
@@ -293,9 +294,3 @@ def _assignment(kind: LayoutNodeKind, layouts: Sequence[Layout]) -> Assignment |
             if factor_digits.setdefault(factor, digits) != digits:
                 return None
     return kind.assignment(factor_digits)
-
-
-def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
-    """Return the rule of an op whose partial results cannot be reduced: reduction factors need replication."""
-    replicated_factors = tuple(sorted((*rule.reduction, *rule.need_replication)))
-    return replace(rule, reduction=(), need_replication=replicated_factors)

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.fast_ops import operands_of
-from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
+from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp, ReducingOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of
 from sdy.dialects.stablehlo.contraction import DotLikeOp
@@ -47,7 +47,7 @@ class Resharder:
         """Make all tensors of `op` agree; the light version only reshards the result of a dot where that pays."""
         kinds = reduction_kinds(op)
         if kinds is None:
-            rule = _without_reduction(rule)
+            rule = without_reduction(rule)
         values = (*operands_of(op), *op.results)
         shardings = tuple([sharding_before_barriers(value) for value in values])
         elements = [_element_count(value) for value in values]
@@ -91,7 +91,7 @@ def _light(op: Operation, tensors: OpTensors, on: CommonMesh) -> Resolution:
     return replace(resolution, reduction_axes=agreed_reduction_axes(tensors, on))
 
 
-def _without_reduction(rule: OpShardingRule) -> OpShardingRule:
+def without_reduction(rule: OpShardingRule) -> OpShardingRule:
     """Return the rule of an op whose partial results cannot be all-reduced: reduction factors need replication."""
     whole = tuple(sorted((*rule.reduction, *rule.need_replication)))
     return replace(rule, reduction=(), need_replication=whole)
@@ -116,17 +116,7 @@ def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
 def _reductions_of_program(op: Operation, axes: AxisList) -> list[Operation]:
     """Return the collectives by which the program itself combines the partial results, if all users of them do."""
     users = [use.operation for result in op.results for use in result.uses] if axes else []
-    return users if all(set(axes) == set(_reduced_axes(user)) for user in users) else []
-
-
-def _reduced_axes(op: Operation) -> AxisList:
-    match op:
-        case AllReduceOp():
-            return op.reduction_axes.data
-        case ReduceScatterOp():
-            return tuple(axis for axes in op.reduce_scatter_axes.data for axis in axes)
-        case _:
-            return ()
+    return users if all(isinstance(user, ReducingOp) and set(axes) == set(user.listed_axes) for user in users) else []
 
 
 def _reduce_results(op: Operation, axes: AxisList, on: CommonMesh, kinds: ReductionKinds) -> None:

@@ -134,3 +134,32 @@ def test_the_moments_of_all_layers_are_sharded_like_the_weights_at_once(is_donat
     assert finding.is_fixable
     assert finding.fix is not None
     assert len(finding.fix.fix.changes) == 8  # the moments and their results
+
+
+LOOP_OF_TWO = """
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}, {?}]>})
+    -> (tensor<i32>, tensor<64x64xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = "stablehlo.while"(%zero, %a) ({
+  ^bb0(%i: tensor<i32>, %v: tensor<64x64xf32>):
+    %1 = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%i: tensor<i32>, %v: tensor<64x64xf32>):
+    %2 = stablehlo.add %i, %one : tensor<i32>
+    %3 = stablehlo.tanh %v : tensor<64x64xf32>
+    stablehlo.return %2, %3 : tensor<i32>, tensor<64x64xf32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@m, []>, <@m, [{?}, {"x", ?}]>]>}
+      : (tensor<i32>, tensor<64x64xf32>) -> (tensor<i32>, tensor<64x64xf32>)
+  return %0#0, %0#1 : tensor<i32>, tensor<64x64xf32>
+}
+"""
+
+
+def test_an_axis_is_lost_at_the_result_of_a_loop_that_has_the_conflict() -> None:
+    linted = sdy.Program.from_text(LOOP_OF_TWO, "p.mlir").without_optimizer().lint(LintSettings(select=("SDY-S417",)))
+    (found,) = linted.findings
+    assert found.fix
+    assert found.fix.fix.text == "annotate %0#1 as [{\"x\", ?}, {?}] or P('x', P.UNCONSTRAINED)"

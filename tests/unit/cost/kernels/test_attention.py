@@ -57,7 +57,7 @@ def gradient_of(function: Function) -> Callable[..., object]:
 
 def works(function: Callable[..., object], *shapes: jax.ShapeDtypeStruct) -> list[Work]:
     program = sdy.from_jax(function, *(shapes or (TENSOR,) * 3))
-    return [each[1] for each in work_of(program.partition().local, Kernels("gpu")) if each is not None]
+    return [each[1] for each in work_of(program.partition().local, Kernels("gpu")).visits if each is not None]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_devices_wait_for_the_one_whose_shard_of_the_sequence_sees_the_most() ->
 
 def test_a_mask_of_constants_that_may_be_sharded_is_known() -> None:
     text = str(sdy.from_jax(causal, *(TENSOR,) * 3).partition()).replace("stablehlo.constant", "sdy.constant")
-    parts = [each[1] for each in work_of(parse_module(text), Kernels("gpu")) if each is not None]
+    parts = [each[1] for each in work_of(parse_module(text), Kernels("gpu")).visits if each is not None]
     assert {round(each.flops, 1) for each in parts if each.attention} == {0.6}
 
 

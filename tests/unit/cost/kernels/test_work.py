@@ -88,7 +88,7 @@ def accounts(text: str, fusion: str) -> list[tuple[Operation, Work, float]]:
     """Return each op with its work and the bytes that it moves."""
     module = parse_module(text)
     found: list[tuple[Operation, Work, float]] = []
-    for visit, each in zip(visits(module), work_of(module, Kernels(fusion)), strict=True):
+    for visit, each in zip(visits(module), work_of(module, Kernels(fusion)).visits, strict=True):
         if each is not None and each[0].op.results:
             sizes = [tensor_bytes(value.type) for value in (*visit.op.operands, *visit.op.results)]
             found.append((visit.op, each[1], accessed_bytes(visit.op, sizes, each[1])))
@@ -184,7 +184,7 @@ func.func @main(%stack: tensor<4x64x64xf32>, %w: tensor<64x64xf32>) -> tensor<4x
 @pytest.mark.parametrize(("unrolls", "matrices"), [(False, 3 + 2 + 2), (True, 3)])
 def test_an_unrolled_loop_has_no_stacks_to_copy_from_and_to(unrolls: bool, matrices: int) -> None:
     kernels = Kernels("gpu", unrolls_loops=unrolls)
-    works = [each for each in work_of(parse_module(STACK), kernels) if each is not None]
+    works = [each for each in work_of(parse_module(STACK), kernels).visits if each is not None]
     moved = sum(
         accessed_bytes(step.op, [tensor_bytes(each.type) for each in (*step.op.operands, *step.op.results)], work)
         for step, work in works
@@ -207,6 +207,6 @@ def test_values_that_depend_on_no_data_are_computed_in_loops() -> None:
 def test_without_a_flash_kernel_nothing_is_taken_for_attention() -> None:
     module = parse_module(CHAIN)
     kernels = replace(Kernels("gpu"), attention=(0.0, 0.0))
-    assert [each[1] for each in work_of(module, kernels) if each] == [
-        each[1] for each in work_of(module, Kernels("gpu")) if each
+    assert [each[1] for each in work_of(module, kernels).visits if each] == [
+        each[1] for each in work_of(module, Kernels("gpu")).visits if each
     ]
