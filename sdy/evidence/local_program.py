@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import located, span_of
 from sdy.dialects.ir.symbols import callers_first, functions_of, main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
@@ -37,10 +37,10 @@ def check_local_program(local: ModuleOp, boundary: ProgramPlacement) -> None:
     """Check that a program can be that of each device of a mesh.
 
     Raises: SdyError SDY-V004 if its arguments or results are not shards of those of the whole program, or if it names
-    a device that the mesh lacks; SDY-T115 if a function calls itself.
+    a device that the mesh lacks; SDY-T115 if a function calls itself; SDY-L019 if the mesh has very many devices.
     """
     main = main_function(local)
-    _check_recursion(local)
+    check_recursion(local)
     kind = main.function_type
     if not main.is_declaration:
         _check_shards(main, "argument", main.body.block.args, boundary.arguments)
@@ -48,7 +48,10 @@ def check_local_program(local: ModuleOp, boundary: ProgramPlacement) -> None:
         raise _misfit(main, _count_text("result", len(kind.outputs), len(boundary.results)))
     for number, (output, placement) in enumerate(zip(kind.outputs, boundary.results, strict=True)):
         _check_shape(main, f"result {number}", static_shape(output), placement)
-    _check_devices(local, boundary.mesh)
+    try:
+        _check_devices(local, boundary.mesh)
+    except SdyError as error:
+        raise located(error, main) from error
 
 
 def _check_shards(
@@ -71,8 +74,9 @@ def _check_shape(main: Operation, what: str, shape: tuple[int, ...] | None, plac
         raise _misfit(main, f"{text}, a shard of {list(placement.shape)}")
 
 
-def _check_recursion(local: ModuleOp) -> None:
-    functions = functions_of(local)
+def check_recursion(module: ModuleOp) -> None:
+    """Check that no function of a module calls itself. Raises: SdyError SDY-T115."""
+    functions = functions_of(module)
     callers: dict[FuncOp, list[FuncOp]] = {func: [] for func in functions.values()}
     for caller in functions.values():
         for op in caller.walk():

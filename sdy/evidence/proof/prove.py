@@ -18,7 +18,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import block_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import TokenType
-from sdy.evidence.local_program import check_local_program
+from sdy.evidence.local_program import check_local_program, check_recursion
 from sdy.evidence.proof.control import placed_like
 from sdy.evidence.proof.factors import attributes_of, batched, by_rule, elementwise
 from sdy.evidence.proof.known import as_view
@@ -65,9 +65,10 @@ def prove_by_lemmas(
     """Return the ops for which lemmas show that the local program computes the same as the global one, for any size.
 
     The shardings of arguments and results are those of the boundary. Borders are taken as they say, where no lemma
-    holds. Raises: SdyError SDY-V004 or SDY-T115 if the local program cannot be that of a device; see
-    `check_local_program`.
+    holds. Raises: SdyError SDY-V004 if the local program cannot be that of a device, SDY-T115 if a function of one of
+    them calls itself; see `check_local_program`.
     """
+    check_recursion(written)
     check_local_program(local, boundary)
     devices, table = max(1, boundary.mesh.device_count), TermTable()
     main, local_main = main_function(written), main_function(local)

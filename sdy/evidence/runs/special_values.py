@@ -126,7 +126,7 @@ def _special(array: Array, use: ArgumentUse, floats: FloatValues, integers: Inte
     if is_float(dtype):
         return floats(random, count).astype(compute_dtype(dtype)).astype(dtype).reshape(array.shape)
     low, high = limits = limits_of(dtype)
-    fitting = sorted({each for each in integers(sorted(use.indexed_sizes), limits) if low <= each <= high})
+    fitting = sorted({each for each in integers(sorted(use.indexed_sizes), limits) if low <= each <= high} or limits)
     chosen = [fitting[int(index)] for index in random.integers(0, len(fitting), count)]
     return np.array(chosen, compute_dtype(dtype)).astype(dtype).reshape(array.shape)
 

@@ -213,3 +213,22 @@ def test_the_rotation_of_one_head_per_device_is_proved_for_any_size() -> None:
     faults = [each for _, each in faulty_copies(program.partition().local, seed=3)]
     assert faults
     assert not any(proof_of(program, each).is_proved for each in faults)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("func.func @main() { call @main() : () -> () return }", "SDY-T115"),
+        (
+            'sdy.mesh @m = <["x"=1000000007]> func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, '
+            "[{?}]>}) -> tensor<4xf32> { return %a : tensor<4xf32> }",
+            "SDY-L019",
+        ),
+    ],
+)
+def test_what_cannot_be_proved_has_a_place_in_the_text(text: str, code: str) -> None:
+    with pytest.raises(sdy.SdyError) as caught:
+        sdy.Program.from_text(text).prove()
+    (found,) = caught.value.diagnostics
+    assert found.code == code
+    assert found.span is not None

@@ -113,6 +113,15 @@ def test_inputs_have_the_types_of_the_arguments_and_the_special_values_of_their_
     )
 
 
+def test_an_index_too_narrow_for_the_edges_of_a_dim_is_the_least_or_the_largest() -> None:
+    text = """func.func @main(%x: tensor<64xf32>, %i: tensor<i4>) -> tensor<1xf32> {
+  %0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<64xf32>, tensor<i4>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}"""
+    (_, index) = dict(special_inputs(parse_module(text), 0))["NaN"]
+    assert int(index) in (-8, 7)
+
+
 def test_a_wrong_sign_of_zero_is_detected() -> None:
     text = """
     func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
