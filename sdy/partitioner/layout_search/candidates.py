@@ -136,7 +136,7 @@ class _ValueChange:
         self._result_index = None if found.producer is None or found.producer.node != node else found.producer.position
         self._operand_indices = [end.position for end in found.users if end.node == node]
         self._layout = state.layout(value)
-        self._needs = state.needs_elsewhere(value, node)
+        self._needs = state.needs(value, but=node)
         self.costs: dict[object, float] = {}
         self.least: dict[object, float] = {}
 

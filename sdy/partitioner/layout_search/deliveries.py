@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from sdy.model.mesh_digits import NumberedDigits
@@ -27,17 +27,10 @@ class Deliveries:
     def __init__(self, digits: NumberedDigits, patterns: Patterns) -> None:
         self.transfers = Transfers(digits, patterns)
         self._reuse = patterns.reuse
-        self._known: dict[tuple[Layout, Needs, TensorSize], Delivery] = {}
+        self.cheapest = cache(self._cheapest)
 
-    def cheapest(self, layout: Layout, needs: Needs, tensor: TensorSize) -> Delivery:
+    def _cheapest(self, layout: Layout, needs: Needs, tensor: TensorSize) -> Delivery:
         """Return the cheapest delivery of a value that is produced in `layout`."""
-        key = layout, needs, tensor
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._compute(*key)
-        return found
-
-    def _compute(self, layout: Layout, needs: Needs, tensor: TensorSize) -> Delivery:
         price = self.transfers.price
         best = Delivery(sum([price(layout, need, tensor) for need in needs]), layout)
         others = needs - {layout}  # a user that requires the layout of the producer reads the value as it is

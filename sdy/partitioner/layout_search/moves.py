@@ -42,9 +42,10 @@ def tolerant(state: SearchState, number: int, op_layout: OpLayout) -> LayoutMove
     The cost may exceed that before the move by `TOLERANCE` times the cost of the values of the first node. A value that
     is used in a forward and a backward pass is transferred for the one until the ops of the other have joined, too.
     Any increase is allowed if the first node has a large share of all costs: until a loop has joined as well as the op
-    that stores a result of each trip, each trip transfers the results of all trips.
+    that stores a result of each trip, each trip transfers the results of all trips. A node that joins with a partial
+    result brings the linear users with which it is reduced later: a loop that adds gradients up reduces their sum.
     """
-    own = sum(state.costs[value] for value in {*state.graph.nodes[number].values})
+    own = state.node_cost(number)
     budget = inf if own >= LARGE_SHARE * sum(state.costs) else TOLERANCE * own
     return _flooded(state, number, op_layout, budget) if own else NO_MOVE
 
@@ -75,6 +76,10 @@ def _flooded(state: SearchState, number: int, op_layout: OpLayout, budget: float
                     costs.update(joining.costs)
                     pending.append(end.node)
                     cost += joining.change
+                    if (
+                        budget and state.patterns.delay
+                    ):  # moves without are tried for many op layouts, and have to be fast
+                        cost += _delay(state, end.node, move, costs)
                     if cost <= least + EPSILON:
                         least, kept = cost, len(move)
                 elif len(state.graph.nodes[end.node].values) > MAX_RETRIED_VALUES:
@@ -136,34 +141,46 @@ def _costs_up_to(state: SearchState, limit: float, values: Iterable[int], move: 
 
 
 def delayed(state: SearchState, number: int, op_layout: OpLayout) -> LayoutMove:
-    """Return the move in which linear users of a node use its partial results without a reduction.
+    """Return the move in which linear users of a node use its partial results without a reduction."""
+    move = {number: op_layout}
+    _delay(state, number, move, {value: state.cost(value, move) for value in state.touched(move)})
+    return move
+
+
+def _delay(state: SearchState, number: int, move: dict[int, OpLayout], costs: dict[int, float]) -> float:
+    """Add linear users of a node to a move, which use its partial results; return the bytes that this adds.
 
     What they add to the results becomes partial too: linear producers pass partial values on, and of another value one
-    device holds all and the others hold zeros. The move ends where its cost is least.
+    device holds all and the others hold zeros. The move ends where its cost is least. `costs` are those of the values
+    that the move touches, after the move.
     """
-    partial = op_layout.layouts[-1].unreduced
-    move = {number: op_layout}
-    pending = deque([number] if partial else [])
-    costs = {value: state.cost(value, move) for value in state.touched(move)}  # after the move
-    cost = least = state.change(move)
-    kept = 1
-    while pending and len(move) < MAX_NODES:
+    partial = move[number].layouts[-1].unreduced
+    if not partial:
+        return 0.0
+    grown, known = dict(move), dict(costs)
+    pending = deque([number])
+    cost = least = 0.0
+    kept = len(move)
+    while pending and len(grown) < MAX_NODES:
         leader = pending.popleft()
         for value in state.graph.nodes[leader].values:
             if not _is_produced_by(state, value, leader):
                 continue
             for end in state.graph.values[value].users:
-                joined = () if end.node in move else _accept(state, end, partial, move)
+                joined = () if end.node in grown else _accept(state, end, partial, grown)
                 if joined:
                     pending.extend(joined)
-                    added = {each: move[each] for each in joined}
-                    after = {each: state.cost(each, move) for each in state.touched(added)}
-                    cost += sum(sent - costs.get(each, state.costs[each]) for each, sent in after.items())
+                    added = {each: grown[each] for each in joined}
+                    after = {each: state.cost(each, grown) for each in state.touched(added)}
+                    cost += sum(sent - known.get(each, state.costs[each]) for each, sent in after.items())
                     cost += state.resources.held_change(added)
-                    costs |= after
+                    known |= after
                     if cost < least - EPSILON:
-                        least, kept = cost, len(move)
-    return dict(islice(move.items(), kept))
+                        least, kept = cost, len(grown)
+    added = dict(islice(grown.items(), len(move), kept))
+    move |= added
+    costs |= {value: state.cost(value, move) for value in state.touched(added)}
+    return least
 
 
 def _is_produced_by(state: SearchState, value: int, node: int) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from sdy.partitioner.layout_search.candidates import SingleNodeChange, candidates
 from sdy.partitioner.layout_search.moves import EPSILON, Grow, delayed, flooded, single, tolerant
@@ -15,8 +15,7 @@ MAX_ROUNDS = 8  # the search ends earlier if a round saves nothing
 MAX_STARTS = 3  # op layouts of a node from which larger moves are tried
 
 
-@dataclass(frozen=True, slots=True)
-class Saving:
+class Saving(NamedTuple):
     """A move that was applied, the node it started at, and the communication that it saved each device."""
 
     node: int
@@ -24,8 +23,7 @@ class Saving:
     saved: Sent
 
 
-@dataclass(frozen=True, slots=True)
-class MoveStart:
+class MoveStart(NamedTuple):
     """The start of the best move of a node: its new op layout, and the function that grows the move."""
 
     op_layout: OpLayout
@@ -42,7 +40,8 @@ class _LayoutSearch:
 
     def __init__(self, state: SearchState) -> None:
         self._state = state
-        self._growers = _enabled_growers(state)
+        first: Grow = delayed if state.patterns.delay else single
+        self._growers = [first, *[flooded, tolerant] * state.patterns.recut]
         self._known: dict[Hashable, MoveStart | None] = {}
 
     def run(self) -> list[Saving]:
@@ -80,16 +79,15 @@ class _LayoutSearch:
             each for each in candidates(state, number, alone) if not state.resources.exceeds_limits(number, each)
         ]
         found = sorted(((alone.change(each), each) for each in op_layouts), key=lambda found: found[0])
-        starts = [(change, MoveStart(op_layout, single)) for change, op_layout in found[:1]]
-        for op_layout, grow in self._grown_from(number, [op_layout for _, op_layout in found]):
-            move = grow(state, number, op_layout)
-            if len(move) > 1:
-                starts.append((state.change(move), MoveStart(op_layout, grow)))
+        starts = (
+            (state.change(grow(state, number, op_layout)), MoveStart(op_layout, grow))
+            for op_layout, grow in self._grown_from(number, [op_layout for _, op_layout in found])
+        )
         change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
         return best if change < -EPSILON else None
 
     def _grown_from(self, number: int, op_layouts: Sequence[OpLayout]) -> Iterator[tuple[OpLayout, Grow]]:
-        """Yield starts of larger moves. The op layouts are ordered by the cost of the move of the node alone."""
+        """Yield starts of moves. The op layouts are ordered by the cost of the move of the node alone."""
         for grow in self._growers:
             if grow is not tolerant:
                 yield from ((op_layout, grow) for op_layout in op_layouts[:MAX_STARTS])
@@ -108,18 +106,10 @@ def _is_batched(state: SearchState, number: int, op_layout: OpLayout) -> bool:
     return bool(node.flops) and 0 < used == batched >= sum(map(len, node.op_layout.assignment.factors))
 
 
-def _enabled_growers(state: SearchState) -> list[Grow]:
-    return [delayed] * state.patterns.delay + [flooded, tolerant] * state.patterns.recut
-
-
 def _costly(state: SearchState) -> list[int]:
     """Return the nodes with a value that costs something, the costliest first."""
-    costs: dict[int, float] = {}
-    for number, node in enumerate(state.graph.nodes):
-        cost = sum(state.costs[value] for value in {*node.values})
-        if cost > EPSILON:
-            costs[number] = cost
-    return sorted(costs, key=lambda number: -costs[number])
+    costs = [state.node_cost(number) for number in range(len(state.graph.nodes))]
+    return sorted((number for number, cost in enumerate(costs) if cost > EPSILON), key=lambda number: -costs[number])
 
 
 def _signature(state: SearchState, number: int) -> Hashable:

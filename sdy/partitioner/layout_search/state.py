@@ -63,17 +63,15 @@ class SearchState:
         node, index = own.producer
         return (move[node] if node in move else self.graph.nodes[node].op_layout).layouts[index]
 
-    def needs(self, value: int, move: LayoutMove = NO_MOVE) -> Needs:
-        """Return the layouts that the users of a value require."""
+    def needs(self, value: int, move: LayoutMove = NO_MOVE, but: int | None = None) -> Needs:
+        """Return the layouts that the users of a value, but one node, require."""
         own, nodes = self.graph.values[value], self.graph.nodes
-        layouts = [(move[node] if node in move else nodes[node].op_layout).layouts[index] for node, index in own.users]
+        layouts = [
+            (move[node] if node in move else nodes[node].op_layout).layouts[index]
+            for node, index in own.users
+            if node != but
+        ]
         return frozenset((*own.fixed_needs, *layouts) if own.fixed_needs else layouts)
-
-    def needs_elsewhere(self, value: int, node: int) -> Needs:
-        """Return the layouts that all users of a value except one node require."""
-        own, nodes = self.graph.values[value], self.graph.nodes
-        layouts = [nodes[user].op_layout.layouts[index] for user, index in own.users if user != node]
-        return frozenset((*own.fixed_needs, *layouts))
 
     def home(self, value: int) -> Layout:
         """Return the layout through which a value is delivered to its users."""
@@ -84,6 +82,10 @@ class SearchState:
     def cost(self, value: int, move: LayoutMove = NO_MOVE) -> float:
         """Return the bytes sent to deliver a value, after a move."""
         return self.costs[value] if move.keys().isdisjoint(self._nodes_of_value[value]) else self._cost(value, move)
+
+    def node_cost(self, node: int) -> float:
+        """Return the bytes sent to deliver the operands and results of a node."""
+        return sum(self.costs[value] for value in {*self.graph.nodes[node].values})
 
     def _cost(self, value: int, move: LayoutMove = NO_MOVE) -> float:
         return self.cost_between(value, self.layout(value, move), self.needs(value, move))
@@ -166,12 +168,8 @@ class NodeResources:
 
     def exceeds_limits(self, number: int, op_layout: OpLayout) -> bool:
         """Return whether a device would compute more than before the search, or hold more at once than allowed."""
-        if self.computes_more(number, op_layout):
-            return True
-        return (
-            not self._graph.nodes[number].is_edge
-            and self._held(number, op_layout, times=1) > self._memory.max_held_bytes
-        )
+        held = 0 if self._graph.nodes[number].is_edge else self._held(number, op_layout, times=1)
+        return held > self._memory.max_held_bytes or self.computes_more(number, op_layout)
 
     def computes_more(self, number: int, op_layout: OpLayout) -> bool:
         """Return whether a device would compute more of a contraction than before the search."""

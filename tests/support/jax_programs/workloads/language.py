@@ -178,6 +178,24 @@ def lstm(x: Any, of_input: Any, of_state: Any) -> Any:
     return (states**2).mean()
 
 
+@workload(floats((12, 16, 16), None, "data"), floats((32, 64), None, "data"), xla_bytes=181_248)
+def step_of_a_recurrent_cell(x: Any, weight: Any) -> Any:
+    """Train a recurrent cell whose four gates are sharded along the axis of the batch."""
+
+    def loss(weight: Any) -> Any:
+        def cell(carried: Any, row: Any) -> Any:
+            state, memory = carried
+            enter, forget, leave, new = jnp.split(jnp.concatenate([row, state], -1) @ weight, 4, -1)
+            memory = jax.nn.sigmoid(forget) * memory + jax.nn.sigmoid(enter) * jnp.tanh(new)
+            state = jax.nn.sigmoid(leave) * jnp.tanh(memory)
+            return (state, memory), state
+
+        start = jnp.zeros(x.shape[1:])
+        return (lax.scan(cell, (start, start), x)[1] ** 2).mean()
+
+    return weight - 0.1 * jax.grad(loss)(weight)
+
+
 @workload(integers((8, 1), "data"), floats((50, 16), "model"), floats((16, 16)), xla_bytes=30_880)
 def beam_search(start: Any, embedding: Any, weight: Any) -> Any:
     """Keep the four best continuations of each sequence."""
