@@ -61,7 +61,7 @@ def plan(
         return (*steps, PlanStep(CollectivePermute(), shape, target))
     sequence = find_moves(source, target, shape, mesh, manual_axes)
     if sequence is None:
-        return _fixed_schedule(source, target, shape, mesh)
+        return fixed_schedule(source, target, shape, mesh)
     moves, index = with_permute(sequence)
     meshes = [*[source.mesh] * (index + 1), *[target.mesh] * (len(moves) - index)]
     return tuple(_PlanBuilder(replace(sequence, moves=moves), meshes, target, shape).steps())
@@ -72,13 +72,13 @@ def _plan_on_one_mesh(
 ) -> Plan:
     sequence = find_moves(source, target, shape, mesh, manual_axes)
     if sequence is None:
-        return _fixed_schedule(source, target, shape, mesh)
+        return fixed_schedule(source, target, shape, mesh)
     found = tuple(_PlanBuilder(sequence, [target.mesh] * (len(sequence.moves) + 1), target, shape).steps())
     if not any(isinstance(step.action, CollectivePermute | Reshape) for step in found):
         return found
     # The fixed schedule splits no dims, so it is preferred if it costs the same. Rarely it uses slots that neither
     # sharding has, which the search does not consider, and costs less.
-    fixed = _fixed_schedule(source, target, shape, mesh)
+    fixed = fixed_schedule(source, target, shape, mesh)
     return min(fixed, found, key=lambda steps: (elements_received(steps, mesh), collective_count(steps)))
 
 
@@ -101,13 +101,13 @@ def plan_price(source: TensorSharding, target: TensorSharding, shape: Shape, mes
         permutes = any(move.kind is MoveKind.PERMUTE for move in sequence.moves)
         if not permutes and not _PlanBuilder(sequence, (), target, shape).splits_dims():
             return found
-    steps = _fixed_schedule(source, target, shape, mesh)
+    steps = fixed_schedule(source, target, shape, mesh)
     sliced = steps[0].action.axes if steps and isinstance(steps[0].action, AllSlice) else ()
     fixed = PlanPrice(elements_received(steps, mesh), collective_count(steps), sliced)
     return fixed if found is None or fixed[:2] <= found[:2] else found
 
 
-def _fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
+def fixed_schedule(source: TensorSharding, target: TensorSharding, shape: Shape, mesh: Mesh) -> Plan:
     """Return the fixed schedule if all its shardings divide the dims; else gather and slice, which is always valid."""
     steps: Plan = ()
     if digits_of([*source.axis_refs(), *target.axis_refs()], mesh) is not None:

@@ -22,7 +22,6 @@ from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
-from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.export.selects.resolve_selects import ResolveSelectsPass
 from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
 from sdy.passes.export.uneven.drop_uneven_axes import DropUnevenAxesPass
@@ -69,7 +68,7 @@ def partitioning(
         # After the optimizer, which assumes that devices compute equal values from equal values.
         ResolveSingleDeviceShardingPass(keep_zero_signs=True, only_where_used=optimize_communication),
         # The optimizer gathers a value twice on purpose.
-        PlanReshardsPass(share_equal=not optimize_communication) if plan_reshards else ReshardToCollectivesPass(),
+        PlanReshardsPass(share_equal=not optimize_communication, fixed_schedule=not plan_reshards),
         CanonicalizePass(("sdy-collective",)),
         DropShardingRulesPass(),
     )

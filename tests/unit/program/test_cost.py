@@ -108,6 +108,18 @@ func.func @main(%x: tensor<48x48xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, 
     assert chosen.bytes_sent > planned.bytes_sent
 
 
+def test_where_the_fixed_schedule_shards_unevenly_values_are_gathered_instead() -> None:
+    program = Program.from_text("""
+sdy.mesh @m = <["x"=2, "y"=4, "z"=3]>
+func.func @main(%x: tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@m, [{"z", "x"}, {"y"}]>})
+    -> (tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}) {
+  return %x : tensor<12x12xf32>
+}""")
+    scheduled = replace(program, options=replace(program.options, plan_reshards=False))
+    assert {each.kind for each in scheduled.cost("h100").collectives} == {CollectiveKind.ALL_GATHER}
+    assert program.optimized_for("h100").cost("h100").is_no_slower(program.cost("h100"))
+
+
 def test_the_command_minimizes_time_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     (case,) = (path for path in EXAMPLES if path.stem == "matmul_case4")  # fewer bytes in more collectives are slower
     seconds: dict[str, float] = {}

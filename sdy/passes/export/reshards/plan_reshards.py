@@ -6,8 +6,8 @@
             %3 = sdy.all_to_all [{"x"}: 0->1] %2
             %4 = stablehlo.reshape %3 : 8x2x4 as 8x8         [{}, {"x", "y"}]
 
-Equal reshards of one value share their collectives, unless `share-equal` is false. `sdy-reshard-to-collectives` uses
-upstream's fixed schedule instead.
+Equal reshards of one value share their collectives, unless `share-equal` is false. With `fixed-schedule`, the
+collectives are those of upstream's schedule where it shards dims evenly.
 
 Requires: explicit reshards. Ensures: the reshards left are those to or from a single device, and those between meshes
 with other axes.
@@ -39,7 +39,7 @@ from sdy.model.mesh_digits import digits_of
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.partitioner.reshard.plan import plan
+from sdy.partitioner.reshard.plan import fixed_schedule, plan
 from sdy.partitioner.reshard.reduced_slices import reduced_slices
 from sdy.partitioner.reshard.steps import Plan
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
@@ -54,12 +54,13 @@ class PlanReshardsPass(ModulePass):
     name = "sdy-plan-reshards"
 
     share_equal: bool = True  # equal reshards of one value share their collectives
+    fixed_schedule: bool = False  # collectives by upstream's schedule, or gathers and slices where it is uneven
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite every reshard of the module."""
         if self.share_equal:
             share_equal_reshards(op)
-        planner = _Planner(op)
+        planner = _Planner(op, self.fixed_schedule)
         for reshard in ops_of(op, ReshardOp):
             planner.rewrite(reshard)
         planner.erase_reductions()
@@ -68,7 +69,8 @@ class PlanReshardsPass(ModulePass):
 class _Planner:
     """Rewrites reshards in program order."""
 
-    def __init__(self, module: ModuleOp) -> None:
+    def __init__(self, module: ModuleOp, is_fixed: bool) -> None:
+        self._is_fixed = is_fixed
         self._meshes: MeshTable = meshes_of(module)
         self._scopes = ManualScopes(module)
         self._reductions: dict[AllReduceOp, SSAValue] = {}  # reduced slices, in place of these
@@ -86,9 +88,11 @@ class _Planner:
         value, ends = ends_of(reshard, source, self._meshes)
         if ends is None:
             return value
-        manual_axes = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
-        target_mesh = resolve_mesh(ends.target.mesh, self._meshes)
-        steps = plan(ends.source, ends.target, ends.shape, ends.mesh, target_mesh, manual_axes)
+        if self._is_fixed:
+            steps = fixed_schedule(*ends)
+        else:
+            manual_axes = frozenset(AxisRef(name) for name in self._scopes.around(reshard))
+            steps = plan(*ends, resolve_mesh(ends.target.mesh, self._meshes), manual_axes)
         reduction = _reduction_of(value, reshard)
         count = next((index + 1 for index, step in enumerate(steps[:2]) if isinstance(step.action, AllSlice)), 0)
         if reduction is not None and count:

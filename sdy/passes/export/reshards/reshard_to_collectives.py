@@ -10,7 +10,7 @@ with other axes. Source: docs/spec/05, 2.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -74,15 +74,14 @@ def _is_same_everywhere(sharding: TensorSharding) -> bool:
 def _rewrite(reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTable) -> None:
     value, ends = ends_of(reshard, source, meshes)
     if ends is not None:
-        for step in schedule(ends.source, ends.target, ends.shape, ends.mesh):
+        for step in schedule(*ends):
             value = insert(step_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
     reshard.result.replace_all_uses_with(value)
     reshard.detach()
     reshard.erase()
 
 
-@dataclass(frozen=True, slots=True)
-class ReshardEnds:
+class ReshardEnds(NamedTuple):
     """The source and target sharding of a reshard, on meshes that differ at most in device order; source's mesh."""
 
     source: TensorSharding
