@@ -76,9 +76,8 @@ def _flooded(state: SearchState, number: int, op_layout: OpLayout, budget: float
                     costs.update(joining.costs)
                     pending.append(end.node)
                     cost += joining.change
-                    if (
-                        budget and state.patterns.delay
-                    ):  # moves without are tried for many op layouts, and have to be fast
+                    # Moves without a budget are tried for many op layouts, and have to be fast.
+                    if budget and state.patterns.delay:
                         cost += _delay(state, end.node, move, costs)
                     if cost <= least + EPSILON:
                         least, kept = cost, len(move)
