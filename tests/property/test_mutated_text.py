@@ -66,7 +66,7 @@ def read(text: str, *, allow_unregistered: bool) -> None:
 
 
 def run(text: str) -> None:
-    """Send a program through the whole pipeline: it is read, propagated, partitioned, reported, costed and run.
+    """Send a program through the whole pipeline: it is read, propagated, partitioned, reported, costed, run and proved.
 
     An error of one stage does not prevent the others. Raises: SdyError if the program cannot be read.
     """
@@ -80,6 +80,7 @@ def run(text: str) -> None:
         lambda: program.conflicts(),
         lambda: program.cost("h100"),
         lambda: run_on_devices(program),
+        lambda: prove(program),
     )
     for stage in stages:
         try:
@@ -106,6 +107,12 @@ def run_on_devices(program: Program) -> None:
     partitioned = program.partition()
     inputs = random_inputs(program.module, 0)
     partitioned.global_results(partitioned.run_on_devices(inputs, RunSettings(stop_after(MAX_OPS))))
+
+
+def prove(program: Program) -> None:
+    """Prove the partitioned program, and run the ops that no lemma proves."""
+    stop_if_large(program)
+    program.prove()
 
 
 def stop_if_large(program: Program) -> None:
