@@ -234,6 +234,7 @@ def _reshaped(index: Index, shape: Sequence[int], other: Sequence[int]) -> Index
 
 
 FORWARD, BACKWARD = 1, 2
+PRODUCTS_OF_BOTH = 7 / 6  # a kernel for each direction computes the scores; a program of both needs them once
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,5 +332,7 @@ def _kernel(
         return None
     direction = FORWARD if len(entries) == 1 else BACKWARD
     share = min((share_of(step, scores) for step in steps if isinstance(step.op, SelectOp)), default=1.0)
+    if direction == BACKWARD and len(entries) + len(exits) > 5:
+        share *= PRODUCTS_OF_BOTH
     first = min(steps, key=lambda step: step.number)
     return AttentionKernel(frozenset(steps), scores, first, direction, share)
