@@ -72,9 +72,10 @@ class PreparedModule:
     module: ModuleOp
 
     def on(self, mesh: Mesh, mesh_name: str = MESH_NAME) -> SearchedModule:
-        """Return the module on a mesh, in a copy."""
+        """Return the module on a mesh, in a copy. Raises: SdyError SDY-T251 if it depends on the parts of an axis."""
         copy = copy_with_regions(self.module)
         _set_mesh(copy, mesh, mesh_name)
+        check_is_searchable(copy, mesh)
         graph = GraphReader(copy, NumberedDigits.full_axes(mesh), is_free=True).read()
         return SearchedModule(copy, graph, mesh_name)
 

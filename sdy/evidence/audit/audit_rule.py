@@ -21,6 +21,7 @@ from sdy.model.rule import FactorIndex, FactorKind, OpShardingRule, TensorMappin
 from sdy.model.shape import StaticShape
 
 LARGEST = 250_000  # pairs of an element of an operand and one of a result, for an audit to take seconds
+MOST_CHANGED = 4096  # elements of an operand: each is changed in a copy
 
 RUN_ON_SHARDS = (FactorKind.PASS_THROUGH, FactorKind.REDUCTION)
 Slices = NDArray[np.int64]
@@ -59,8 +60,9 @@ class RuleAudit:
 
 
 def is_too_large(op: OneOp) -> bool:
-    """Return whether an audit of the op would take minutes."""
-    return op.elements > LARGEST
+    """Return whether an audit of the op would take minutes, or gigabytes."""
+    inputs, outputs = ([prod(shape) for shape in shapes] for shapes in (op.shapes, op.result_shapes))
+    return sum(inputs) * sum(outputs) > LARGEST or max(inputs, default=0) > MOST_CHANGED
 
 
 def audit_rule(op: Operation, rule: OpShardingRule) -> RuleAudit:

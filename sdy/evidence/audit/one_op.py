@@ -6,7 +6,6 @@ Numbers of a finite field stand for floats, so that what the op gives is exact, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +103,6 @@ class OneOp:
         module = self._module()
         self._executor = Executor(module if self.field is None else with_field_types(module))
 
-    @cached_property
-    def elements(self) -> int:
-        """The number of pairs of an element of an operand and an element of a result."""
-        return _sizes(self.shapes) * _sizes(self.result_shapes)
-
     def __call__(self, batch: int, operands: Sequence[Array]) -> list[Array]:
         """Run the op `batch` times at once.
 
@@ -182,7 +176,3 @@ def _reshaped(kind: Attribute, shape: StaticShape) -> Attribute:
     """Return the type of a tensor with another shape; other types as they are."""
     tensor = as_tensor(kind)
     return kind if tensor is None or tensor.get_shape() == shape else TensorType(tensor.element_type, shape)
-
-
-def _sizes(shapes: Sequence[StaticShape]) -> int:
-    return sum(int(np.prod(shape)) for shape in shapes)

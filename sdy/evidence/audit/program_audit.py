@@ -15,6 +15,7 @@ from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.evidence.audit.audit_rule import RuleAudit, audit_rule, is_run_unchanged, is_too_large
 from sdy.evidence.audit.learn import learned_rule
 from sdy.evidence.audit.one_op import OneOp
+from sdy.interpreter.executor import captured_by
 from sdy.model.rule import OpShardingRule
 from sdy.rules.all import RULES, WITHOUT_RULE, is_known, sharding_rule
 
@@ -41,6 +42,8 @@ def audit_program(module: ModuleOp, *, learn: bool = False) -> list[OpAudit]:
 def _audit(op: Operation, *, learn: bool) -> OpAudit:
     name = f"custom call @{op.call_target_name.data}" if isinstance(op, CustomCallOp) else op.name
     rule, span = sharding_rule(op), span_of(op)
+    if captured_by(op):
+        return OpAudit(name, span, None, "its regions read values from outside of it")
     try:
         if is_too_large(OneOp(op)):
             return OpAudit(name, span, None, "its tensors are too large: audit it in a program with small ones")

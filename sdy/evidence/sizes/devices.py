@@ -28,7 +28,7 @@ from sdy.dialects.stablehlo.slicing import DynamicSliceOp
 from sdy.interpreter.devices.grid import Grid, refined, strides_of
 from sdy.interpreter.devices.replica_groups import GroupingStrategy, ReplicaGroups, grid_for
 from sdy.model.devices.placement import ProgramPlacement
-from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.mesh import MAX_LISTED_DEVICES, Mesh, MeshAxis
 
 Rows = tuple[tuple[int, ...], ...]
 
@@ -117,7 +117,7 @@ class SmallerMesh:
 def smaller_mesh(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement, most: int) -> SmallerMesh | None:
     """Return the mesh of at most `most` devices along each digit of an axis: see `axis_digits`.
 
-    Return None if something distinguishes further devices, or if the mesh is as small already.
+    Return None if something distinguishes further devices, if the mesh is as small already, or too large to list.
     """
     mesh = boundary.mesh
     placements = (*boundary.arguments, *boundary.results)
@@ -129,7 +129,7 @@ def smaller_mesh(written: ModuleOp, local: ModuleOp, boundary: ProgramPlacement,
         return None
     digits = axis_digits([axis.size for axis in mesh.axes], *_groups_and_transfers(local))
     sizes = tuple(size for axis in digits for size in axis)
-    if all(size <= most for size in sizes):
+    if all(size <= most for size in sizes) or prod(sizes) > MAX_LISTED_DEVICES:
         return None
     coordinates = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
     small = tuple(min(size, most) for size in sizes)

@@ -145,6 +145,20 @@ def test_what_cannot_be_searched_is_one_diagnostic(body: str, options: dict[str,
     assert error.value.diagnostics[0].code == "SDY-T251"
 
 
+def test_an_axis_of_a_manual_computation_that_divides_no_dim_cannot_be_searched() -> None:
+    text = """sdy.mesh @m = <["x"=6, "y"=2]>
+func.func @main(%a: tensor<8x16x2xi32>) -> tensor<8x16x2xi32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{}, {"y"}, {"x", ?}]>] out_shardings=[<@m, [{}, {"y"}, {?}]>]
+      manual_axes={"y"} (%b: tensor<8x8x2xi32>) {
+    sdy.return %b : tensor<8x8x2xi32>
+  } : (tensor<8x16x2xi32>) -> tensor<8x16x2xi32>
+  return %0 : tensor<8x16x2xi32>
+}"""
+    with pytest.raises(SdyError, match="depends on the mesh") as error:
+        sdy.Program.from_text(text).search(on="tpu_v5e", time_limit=20)
+    assert error.value.diagnostics[0].code == "SDY-T251"
+
+
 def test_lint_reports_around_a_manual_computation() -> None:
     found = program(AROUND, REPLICATED).lint().findings
     assert [each.code for each in found if each.message.startswith("%a is replicated along")] == ["SDY-S401"]

@@ -147,6 +147,28 @@ def test_what_cannot_be_audited_says_why(register: Register) -> None:
     assert large.reason == "its tensors are too large: audit it in a program with small ones"
 
 
+SUM = """func.func @main(%x: tensor<8192xf32>, %y: tensor<f32>) -> tensor<f32> {
+  %0 = "stablehlo.reduce"(%x, %y) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8192xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SUM, "its tensors are too large: audit it in a program with small ones"),  # a copy for each of 8,192 elements
+        (SUM.replace("8192", "8").replace("%a, %b", "%a, %y"), "its regions read values from outside of it"),
+    ],
+)
+def test_a_reduction_that_cannot_be_audited_says_why(text: str, reason: str) -> None:
+    assert audits(text)[0].reason == reason
+
+
 def test_a_target_is_registered_once(register: Register) -> None:
     register("once", np.negative)
     with pytest.raises(ValueError, match="the custom call @once has a kernel already"):

@@ -49,6 +49,13 @@ def test_groups_of_whole_axes_become_smaller() -> None:
     assert list(found.groups.values()) == [((0, 1), (2, 3))]
 
 
+def test_devices_that_are_too_many_to_list_all_stay() -> None:
+    huge = (
+        MOVED.replace(', "y"=4', "").replace('"x"=4', '"x"=1000000007').replace('"x", "y"', "").replace('"y", "x"', "")
+    )
+    assert smaller(huge) is None
+
+
 @pytest.mark.parametrize(
     "groups",
     [
