@@ -238,9 +238,7 @@ class _Use(NamedTuple):
         return f"holds {held:,.0f} bytes" if held > 0 and (is_equal or not is_worth_it) else None
 
 
-def partitioned(
-    propagated: ModuleOp, context: SdyContext, options: CompileOptions = DEFAULT, checks: OpChecks | None = None
-) -> Partitioned:
+def partitioned(propagated: ModuleOp, context: SdyContext, options: CompileOptions, checks: OpChecks) -> Partitioned:
     """Make the communication of a propagated module explicit, and lower it to the program of one device.
 
     With the optimizer, the module is also partitioned without it, and what sends less is returned; of two that send as
@@ -252,7 +250,6 @@ def partitioned(
     alternative = None if plain is None else (plain, copy_with_regions(propagated))
     before = tuple(context.diagnostics)
     run_passes(context, propagated, options.partitions()[1], verify_each=False)
-    checks = checks or OpChecks()
     verify_module(propagated, checks)
     local = _lowered_layers(propagated, context, options, checks)
     sends = sends_of(local)

@@ -61,8 +61,8 @@ class RuleAudit:
 
 def is_too_large(op: OneOp) -> bool:
     """Return whether an audit of the op would take minutes, or gigabytes."""
-    inputs, outputs = ([prod(shape) for shape in shapes] for shapes in (op.shapes, op.result_shapes))
-    return sum(inputs) * sum(outputs) > LARGEST or max(inputs, default=0) > MOST_CHANGED
+    read, written = (sum(map(prod, shapes)) for shapes in (op.shapes, op.result_shapes))
+    return read * written > LARGEST or any(prod(op.shapes[each]) > MOST_CHANGED for each in op.inputs)
 
 
 def audit_rule(op: Operation, rule: OpShardingRule) -> RuleAudit:
