@@ -7,8 +7,9 @@ counts as one trip in the curve over time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from sdy.cost.allocation.buffers import Buffers, stored_in_results
 from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, inside_regions, lifetimes, memory_uses
 from sdy.dialects.ir.fast_ops import operands_of
-from sdy.dialects.ir.symbols import functions_of, main_function
+from sdy.dialects.ir.symbols import functions_of, main_block, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.sharded_types import tensor_bytes
 
@@ -31,12 +32,15 @@ MOST_HELD = 1.1  # of what devices hold without the optimizer, unless it saves a
 class BlockLives(NamedTuple):
     """The values whose memory is in use from the start of a block, a step for each op, and the ends of all lives.
 
-    Those values are the arguments, and results of the program. A step reads what the regions of its op read.
+    Those values are the arguments, and results of the program. A step reads what the regions of its op read. `uses` has
+    the memory use during each op, and `most` is the peak of the block.
     """
 
     allocated: Sequence[SSAValue]
     steps: Sequence[LifetimeStep[SSAValue]]
     ends: Lifetimes[SSAValue]
+    uses: Sequence[MemoryUse]
+    most: int
 
 
 def peak_bytes(local: ModuleOp) -> int:
@@ -46,11 +50,12 @@ def peak_bytes(local: ModuleOp) -> int:
 
 def peaks(local: ModuleOp, unstored: Values) -> tuple[int, int]:
     """Return the peak of a local program, and the one that it has if some of its values are not stored."""
-    finder, main = PeakFinder(local, bytes_of_tensor), main_function(local)
-    most = finder.of_function(main)
+    buffers, main = Buffers(local), main_function(local)
+    most = PeakFinder(local, bytes_of_tensor, buffers).of_function(main)
     if not unstored:
         return most, most
-    return most, finder.resized(lambda value: 0 if value in unstored else bytes_of_tensor(value)).of_function(main)
+    stored = PeakFinder(local, lambda value: 0 if value in unstored else bytes_of_tensor(value), buffers)
+    return most, stored.of_function(main)
 
 
 def bytes_of_tensor(value: SSAValue) -> int:
@@ -63,86 +68,57 @@ def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int], *, is_compiled: 
 
     `is_compiled`: whether a compiler fuses ops and allocates all memory before the run (`sdy.cost.allocation.buffers`).
     """
-    return PeakFinder(module, bytes_of, is_compiled=is_compiled).of_function(main_function(module))
+    return PeakFinder(module, bytes_of, Buffers(module, is_compiled=is_compiled)).of_function(main_function(module))
 
 
 class PeakFinder:
     """The memory peaks of the functions and blocks of a module, computed when first requested and then cached.
 
-    What was requested before the module changes is of the module as it was.
+    What was requested before the module changes is of the module as it was. `buffers` are those of the module, if they
+    are known.
     """
 
-    def __init__(
-        self,
-        module: ModuleOp,
-        bytes_of: Callable[[SSAValue], int],
-        *,
-        is_compiled: bool = True,
-        buffers: Buffers | None = None,
-    ) -> None:
-        self._module = module
+    def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int], buffers: Buffers | None = None) -> None:
         self._functions = functions_of(module)
-        self._buffers = buffers or Buffers(module, is_compiled=is_compiled)
+        self._buffers = buffers or Buffers(module)
         self._bytes_of = bytes_of
-        self._known: dict[tuple[str, Values], int] = {}
-        self._of_blocks: dict[tuple[Block, Values], int] = {}
-        self._lives: dict[Block, BlockLives] = {}
-        self._uses: dict[Block, list[MemoryUse]] = {}
+        self._lives: dict[tuple[Block, Values], BlockLives] = {}
+        self._pending: set[tuple[Block, Values]] = set()
         self._elsewhere: dict[tuple[Block, Values], Values] = {}
         self._sizes: dict[SSAValue, int] = {}
         self._with_results: set[Block] = set()  # whose values may be stored in the memory of results
 
-    def resized(self, bytes_of: Callable[[SSAValue], int]) -> PeakFinder:
-        """Return a finder for the same module, unchanged, where values have other sizes."""
-        return PeakFinder(self._module, bytes_of, buffers=self._buffers)
-
     def of_function(self, func: FuncOp, elsewhere: Values = frozenset()) -> int:
         """Return the peak of a function, including its arguments, but without values that have memory elsewhere."""
-        key = func.sym_name.data, elsewhere
-        if key not in self._known:
-            self._known[key] = 0  # ends the recursion for a function that calls itself
-            self._known[key] = max((self.of_block(block, elsewhere) for block in func.body.blocks), default=0)
-        return self._known[key]
+        return max((self.of_block(block, elsewhere) for block in func.body.blocks), default=0)
 
     def of_block(self, block: Block, elsewhere: Values = frozenset()) -> int:
         """Return the peak of a block, including its arguments but not the values that it reads from outside."""
+        return self.lives(block, elsewhere).most if (block, elsewhere) not in self._pending else 0
+
+    def lives(self, block: Block, elsewhere: Values = frozenset()) -> BlockLives:
+        """Return the lives of the values of a block, some of which have memory elsewhere."""
         key = block, elsewhere
-        found = self._of_blocks.get(key)
+        found = self._lives.get(key)
         if found is None:
-            found = self._of_blocks[key] = self._compute(block, elsewhere)
+            self._pending.add(key)  # ends the recursion of a function that calls itself
+            found = self._lives[key] = self._compute(block, elsewhere)
+            self._pending.discard(key)
         return found
 
-    def _compute(self, block: Block, elsewhere: Values) -> int:
-        kept = elsewhere.union(self._buffers.allocated_results(block))
-
-        def bytes_here(value: SSAValue) -> int:
+    def _compute(self, block: Block, elsewhere: Values) -> BlockLives:
+        def bytes_elsewhere(value: SSAValue) -> int:
             return 0 if value in elsewhere else self.bytes_of(value)
 
-        if elsewhere:
-            steps = self._steps(block, kept)
-            allocated = self._allocated_before(block, steps)
-            uses, bytes_of = memory_uses(allocated, steps, bytes_here), bytes_here
-        else:
-            allocated, uses, bytes_of = self.lives(block).allocated, self.uses(block), self.bytes_of
-        return max([sum(map(bytes_of, allocated)), *(use.most for use in uses)])
-
-    def lives(self, block: Block) -> BlockLives:
-        """Return the lives of the values of a block."""
-        found = self._lives.get(block)
-        if found is None:
-            steps = self._steps(block, frozenset(self._buffers.allocated_results(block)))
-            allocated = self._allocated_before(block, steps)
-            found = BlockLives(allocated, steps, lifetimes(allocated, steps, self.bytes_of))
-            self._lives[block] = found
-        return found
-
-    def uses(self, block: Block) -> list[MemoryUse]:
-        """Return the memory use during each op of a block."""
-        found = self._uses.get(block)
-        if found is None:
-            allocated, steps, ends = self.lives(block)
-            found = self._uses[block] = memory_uses(allocated, steps, self.bytes_of, ends)
-        return found
+        bytes_of = bytes_elsewhere if elsewhere else self.bytes_of
+        kept = elsewhere.union(self._buffers.allocated_results(block))
+        steps = [self._step(op, block, self._inside(op, kept)) for op in ops_in(block)]
+        allocated = self._allocated_before(block, steps)
+        ends = lifetimes(allocated, steps, bytes_of)
+        uses = memory_uses(allocated, steps, bytes_of, ends)
+        return BlockLives(
+            allocated, steps, ends, uses, max([sum(map(bytes_of, allocated)), *(use.most for use in uses)])
+        )
 
     def values_elsewhere(self, call: Operation, elsewhere: Values) -> Values:
         """Return the values of a called function that are stored in the memory of results of the call.
@@ -167,9 +143,6 @@ class PeakFinder:
             self._with_results.add(block)
             self._sizes.update(dict.fromkeys(stored_in_results(results, steps, self.bytes_of), 0))
         return [*block.args, *results]
-
-    def _steps(self, block: Block, kept: Values) -> list[LifetimeStep[SSAValue]]:
-        return [self._step(op, block, self._inside(op, kept)) for op in ops_in(block)]
 
     def bytes_of(self, value: SSAValue) -> int:
         """Return the size of a value, computed once; 0 for a value in the memory of another one."""
@@ -222,7 +195,7 @@ class PeakValues:
 
 def memory_curve(local: ModuleOp) -> list[int]:
     """Return the bytes alive while each op runs: one number for each of `visits(local)`, in the same order."""
-    return _AliveValues(local, bytes_of_tensor).curve()
+    return list(_AliveValues(local, bytes_of_tensor).points(main_block(local)))
 
 
 def values_at_peak(local: ModuleOp, bytes_of: Callable[[SSAValue], int] = bytes_of_tensor) -> PeakValues:
@@ -231,115 +204,70 @@ def values_at_peak(local: ModuleOp, bytes_of: Callable[[SSAValue], int] = bytes_
     These are the arguments of a program without ops.
     """
     alive = _AliveValues(local, bytes_of)
-    curve = alive.curve()
+    curve = list(alive.points(main_block(local)))
     index = max(range(len(curve)), key=curve.__getitem__, default=0)
-    return PeakValues(curve, index, alive.values_at(index))
+    next(islice(alive.points(main_block(local)), index, None), None)
+    return PeakValues(curve, index, alive.values)
 
 
 class _AliveValues:
-    """A walk through a program, which notes the bytes alive at each point, or the values alive at one of them."""
+    """The values alive at a point of a walk through a program, with the bytes of each."""
 
     def __init__(self, local: ModuleOp, bytes_of: Callable[[SSAValue], int]) -> None:
         self._peaks = PeakFinder(local, bytes_of)
         self._functions = functions_of(local)
-        self._point_counts: dict[Block, int] = {}
-        self._main = main_function(local).body.block
-        self._alive: AliveBytes = {}
+        self.values: AliveBytes = {}
         self._total = 0
-        self._curve: list[int] = []
-        self._point = 0  # the number of points that were passed
-        self._wanted: int | None = None  # the point whose values are searched, or None to note the curve
-        self._found: AliveBytes = {}
 
-    def curve(self) -> list[int]:
-        """Return the bytes alive at each point."""
-        self._visit(self._main)
-        return self._curve
-
-    def values_at(self, point: int) -> AliveBytes:
-        """Return the values alive at a point of the curve."""
-        self._point, self._wanted = 0, point
-        self._visit(self._main)
-        return self._found
-
-    def _visit(self, block: Block, elsewhere: Values = frozenset()) -> None:
-        """Pass the points of a block. Its arguments and results are dropped at its end."""
-        if not self._is_wanted(self._points(block)):
-            self._point += self._points(block)
-            return
-        outside = self._snapshot()
-        lives = self._peaks.lives(block)
-        self._add(lives.allocated)
-        allocated = frozenset(lives.allocated)
+    def points(self, block: Block, elsewhere: Values = frozenset()) -> Iterator[int]:
+        """Yield the bytes alive at each point of a block. Its arguments and results are dropped at its end."""
+        outside = dict(self.values), self._total
+        allocated, steps, ends, *_ = self._peaks.lives(block, elsewhere)
+        self._add(value for value in allocated if value not in elsewhere)
         kept = elsewhere.union(allocated)
-        ends = zip(lives.ends.dying, lives.ends.reused, lives.ends.temporary, strict=True)
-        for op, step, (dying, reused, temporary) in zip(ops_in(block), lives.steps, ends, strict=True):
-            inner = self._inner_blocks(op)
-            if inner and not self._peaks.stores_inside(op):
-                self._pass(1 + sum(map(self._points, inner)))
-            elif inner:
-                self._pass(1)
-                # A region input that no later op reads is counted once, among the values of the region.
-                around = self._snapshot()
-                self._remove(inside_regions(step, dying, allocated))
-                for inner_block in inner:
-                    self._visit(inner_block, self._peaks.values_elsewhere(op, kept))
-                self._alive, self._total = around
+        lives = zip(ops_in(block), steps, ends.dying, ends.reused, ends.temporary, strict=True)
+        for op, step, dying, reused, temporary in lives:
+            yield from self._inner_points(op, step, dying, kept)
             self._remove(reused)
             self._add(result for result in op.results if result not in elsewhere)
             self._resize(op.results, temporary)
-            self._pass(1)
-            if self._wanted is not None and self._point > self._wanted:
-                break
+            yield self._total
             self._resize(op.results, -temporary)
             self._remove(dying)
             self._remove(result for result in op.results if result.first_use is None)
-        self._alive, self._total = outside
+        self.values, self._total = outside
 
-    def _pass(self, count: int) -> None:
-        """Pass points at which the same values are alive."""
-        if self._wanted is None:
-            self._curve.extend([self._total] * count)
-        elif self._is_wanted(count):
-            self._found = dict(self._alive)
-        self._point += count
-
-    def _is_wanted(self, count: int) -> bool:
-        """Return whether the next points are noted, or have the one whose values are searched."""
-        return self._wanted is None or self._point <= self._wanted < self._point + count
-
-    def _points(self, block: Block) -> int:
-        """Return the number of points of the curve in a block."""
-        count = self._point_counts.get(block)
-        if count is None:
-            inner = [self._inner_blocks(op) for op in ops_in(block)]
-            count = len(inner) + sum(1 + sum(map(self._points, blocks)) for blocks in inner if blocks)
-            self._point_counts[block] = count
-        return count
-
-    def _inner_blocks(self, op: Operation) -> list[Block]:
-        if isinstance(op, CallOp):
-            return [self._functions[op.callee.string_value()].body.block]
-        return blocks_of(op) if op.regions else []
-
-    def _snapshot(self) -> tuple[AliveBytes, int]:
-        return dict(self._alive), self._total
+    def _inner_points(
+        self, op: Operation, step: LifetimeStep[SSAValue], dying: Sequence[SSAValue], kept: Values
+    ) -> Iterator[int]:
+        """Yield the bytes alive before the blocks inside of an op, and at each point of these."""
+        inner = [self._functions[op.callee.string_value()].body.block] if isinstance(op, CallOp) else blocks_of(op)
+        if not inner:
+            return
+        yield self._total
+        around = dict(self.values), self._total
+        if self._peaks.stores_inside(op):
+            # A region input that no later op reads is counted once, among the values of the region.
+            self._remove(inside_regions(step, dying, kept))
+        for block in inner:
+            yield from self.points(block, self._peaks.values_elsewhere(op, kept))
+        self.values, self._total = around
 
     def _add(self, values: Iterable[SSAValue]) -> None:
         for value in values:
             size = self._peaks.bytes_of(value)
-            self._total += size - self._alive.get(value, 0)
-            self._alive[value] = size
+            self._total += size - self.values.get(value, 0)
+            self.values[value] = size
 
     def _resize(self, values: Sequence[SSAValue], size: int) -> None:
         """Add the bytes of the copies that an op makes to those of its first result."""
         if size:
             self._total += size
-            self._alive[values[0]] = self._alive.get(values[0], 0) + size
+            self.values[values[0]] = self.values.get(values[0], 0) + size
 
     def _remove(self, values: Iterable[SSAValue]) -> None:
         for value in values:
-            self._total -= self._alive.pop(value, 0)
+            self._total -= self.values.pop(value, 0)
 
 
 def is_worth_its_memory(price: float, peak: int, other_price: float, other_peak: int) -> bool:

@@ -22,6 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, RecursiveMemoryEffect, is_side_effect_free
 
+from sdy.cost.allocation.buffers import Buffers
 from sdy.cost.lifetimes import LifetimeStep
 from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.cost.traffic import kind_of
@@ -64,7 +65,7 @@ class _Combiner:
         self._ctx = ctx
         self._functions = {func.sym_name.data: func for func in callees_first(module)}
         self._most_bytes = most_bytes
-        self._peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
+        self._peaks = PeakFinder(module, bytes_of_tensor, Buffers(module, is_compiled=False))
         self._needs = Dependences(module)
         self._structure = StructuralHash()
         self._most_alive: dict[Block, int] = {}

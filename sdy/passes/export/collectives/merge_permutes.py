@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from sdy.cost.allocation.buffers import Buffers
 from sdy.cost.collectives import group_rows
 from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.ir.context import remark
@@ -55,7 +56,7 @@ class FreeMemory:
     def __init__(self, block: Block, peaks: PeakFinder) -> None:
         peak = peaks.of_block(block)
         peak += peak // _GROWTH
-        self._free = [peak - use.most for use in peaks.uses(block)]
+        self._free = [peak - use.most for use in peaks.lives(block).uses]
         self._position = {op: number for number, op in enumerate(block.ops)}
         self._block = block
 
@@ -164,7 +165,7 @@ def send_overlaps_once(module: ModuleOp) -> list[CollectivePermuteOp]:
     runs = _runs(permutes)
     if not runs:
         return []
-    peaks = PeakFinder(module, bytes_of_tensor, is_compiled=False)
+    peaks = PeakFinder(module, bytes_of_tensor, Buffers(module, is_compiled=False))
     memory: dict[Block, FreeMemory] = {}
     kept: list[tuple[_Run, list[_Sent]]] = []
     pending = deque(runs)
