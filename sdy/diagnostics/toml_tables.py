@@ -35,6 +35,15 @@ def nearest_pyproject(folder: Path) -> Path | None:
     return next((path for each in (folder, *folder.parents) if (path := each / PYPROJECT).is_file()), None)
 
 
+def file_text(path: str, code: str) -> str:
+    """Return the text of a file. Raises: SdyError with the code if it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SdyError(Diagnostic(code, f"cannot read {path}: {reason}")) from None
+
+
 def read_toml(text: str, file_name: str, code: str, read: Callable[[Table], T]) -> T:
     """Return `read(table)` for the table of a TOML text.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from sdy.cost.hardware import Hardware
 from sdy.cost.machines.calibration import Measurement, calibrated, errors_of, of_machine, read_measurements
 from sdy.cost.machines.file import machine_toml, resolve_hardware
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.diagnostics.toml_tables import file_text
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.console import console_of
@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
         hint = "for example: sdy calibrate times.csv --on h100 --output mine.toml"
         raise SdyError(Diagnostic("SDY-T204", "sdy calibrate requires files and --on MACHINE", hint=hint))
     hardware = resolve_hardware(arguments.on)
-    rows = [row for file in arguments.files for row in read_measurements(_read(file), file)]
+    rows = [row for file in arguments.files for row in read_measurements(file_text(file, "SDY-T001"), file)]
     rows = _chosen(rows, arguments.machine or hardware.name)
     found = calibrated(hardware, rows)
     if arguments.json:
@@ -66,14 +66,6 @@ def run(arguments: Namespace) -> int:
         )
         write_text(arguments.output, machine_toml(found, (f"{hardware.name}, fitted by sdy calibrate", *fits)))
     return SUCCESS
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SdyError(Diagnostic("SDY-T001", f"cannot read {file}: {reason}")) from None
 
 
 def _chosen(rows: Sequence[Measurement], name: str) -> list[Measurement]:

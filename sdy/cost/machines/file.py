@@ -18,7 +18,7 @@ matrix_efficiency = 0.9
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +32,7 @@ from sdy.diagnostics.toml_tables import (
     Table,
     WrongEntryError,
     boolean_value,
+    file_text,
     positive_count,
     positive_number,
     read_table,
@@ -55,7 +56,7 @@ def resolve_hardware(machine: str | Path | Hardware) -> Hardware:
     if isinstance(machine, Hardware):
         return machine
     if Path(machine).suffix == SUFFIX:
-        return _read_file(str(machine))
+        return read_hardware(file_text(str(machine), "SDY-T230"), str(machine))
     found = HARDWARE.get(str(machine))
     if found is None:
         hint = similar_name_hint(str(machine), HARDWARE) or f"{_known()}, or a path to a file{SUFFIX}"
@@ -73,15 +74,6 @@ def read_hardware(text: str, file_name: str) -> Hardware:
 
 def _known() -> str:
     return f"known hardware: {', '.join(HARDWARE)}"
-
-
-def _read_file(path: str) -> Hardware:
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SdyError(Diagnostic("SDY-T230", f"cannot read {path}: {reason}")) from None
-    return read_hardware(text, path)
 
 
 def _amount(value: object) -> float:
@@ -120,66 +112,47 @@ def _fusion(value: object) -> str:
     return value
 
 
-_TORUS: Readers = {
-    "axes": positive_count,
-    "link_bandwidth": _bandwidth,
-    "wrap_multiple": positive_count,
-    "hop_seconds": positive_number,
-    "bidirectional": boolean_value,
-    "start_seconds": positive_number,
-    "efficiency": _share,
-    "devices_per_chip": positive_count,
-    "chip_bandwidth": _bandwidth,
-    "pod_size": positive_count,
-    "network_bandwidth": _bandwidth,
+_TOML_NAMES = {"axis_count": "axes", "is_bidirectional": "bidirectional"}  # of fields that have another name in files
+_BY_TYPE: Readers = {
+    "int": positive_count,
+    "bool": boolean_value,
+    "str": _fusion,
+    "tuple[int, int, int]": _list_of(positive_count, 3),
+    "tuple[float, float]": _list_of(_share, 2),
 }
-_SWITCH: Readers = {
-    "node_size": positive_count,
-    "node_bandwidth": _bandwidth,
-    "network_bandwidth": _bandwidth,
-    "hop_seconds": positive_number,
-    "start_seconds": positive_number,
-    "efficiency": _share,
-    "network_efficiency": _share,
-    "network_hop_seconds": positive_number,
-    "reduction_bandwidth": _bandwidth,
-    "ramp_seconds": positive_number,
-    "ramp_bytes": _amount,
-}
-_RATES: Readers = dict.fromkeys(("bits16", "bits32", "float8", "int8", "float4"), positive_number)
-_KERNELS: Readers = {
-    "fusion": _fusion,
-    "start_seconds": positive_number,
-    "hbm_efficiency": _share,
-    "gather_efficiency": _share,
-    "matrix_efficiency": _share,
-    "grouped_efficiency": _share,
-    "float4_efficiency": _share,
-    "float4_start_seconds": positive_number,
-    "unhidden": _share,
-    "tile": _list_of(positive_count, 3),
-    "tile_units": positive_count,
-    "attention": _list_of(_share, 2),
-    "pipelines_loops": boolean_value,
-    "unrolls_loops": boolean_value,
-    "decomposes_products": boolean_value,
-}
+_BY_UNIT: Readers = {"bandwidth": _bandwidth, "bytes": _amount, "seconds": positive_number}
+
+
+def _readers(of: type[Torus | Switch | Kernels]) -> Readers:
+    """Return the readers of the fields of a class. The last word of the name of a number is its unit, or it is a share.
+
+    >>> _readers(Switch)["ramp_bytes"]("20MB")
+    20000000.0
+    """
+    return {
+        _TOML_NAMES.get(each.name, each.name): _BY_TYPE.get(str(each.type))
+        or _BY_UNIT.get(each.name.rpartition("_")[2], _share)
+        for each in fields(of)
+    }
+
+
+_RATES: Readers = dict.fromkeys((each.name for each in fields(MatrixRates)), positive_number)
 
 
 def _torus(value: object) -> Torus:
-    found = read_table(value, _TORUS, ["torus"], ["axes", "link_bandwidth", "wrap_multiple"])
-    found = {"hop_seconds": HOP_SECONDS, **found}
-    names = {"axes": "axis_count", "bidirectional": "is_bidirectional"}
-    return Torus(**cast("dict[str, Any]", {names.get(key, key): entry for key, entry in found.items()}))
+    found = read_table(value, _readers(Torus), ["torus"], ["axes", "link_bandwidth", "wrap_multiple"])
+    names = {toml: name for name, toml in _TOML_NAMES.items()}
+    found = {names.get(key, key): entry for key, entry in found.items()}
+    return Torus(**cast("dict[str, Any]", {"hop_seconds": HOP_SECONDS, **found}))
 
 
 def _switch(value: object) -> Switch:
-    found = read_table(value, _SWITCH, ["switch"], ["node_size", "node_bandwidth", "network_bandwidth"])
+    found = read_table(value, _readers(Switch), ["switch"], ["node_size", "node_bandwidth", "network_bandwidth"])
     return Switch(**cast("dict[str, Any]", {"hop_seconds": HOP_SECONDS, **found}))
 
 
 def _kernels(value: object) -> dict[str, object]:
-    return read_table(value, _KERNELS, ["kernels"])
+    return read_table(value, _readers(Kernels), ["kernels"])
 
 
 def _rates(value: object) -> MatrixRates:
@@ -219,11 +192,10 @@ def _machine(table: Table, name: str) -> Hardware:
 
 def machine_toml(machine: Hardware, comments: Iterable[str] = ()) -> str:
     """Return the TOML text of a machine, as `read_hardware` reads it. What a machine does not have is left out."""
-    network, is_torus = machine.network, isinstance(machine.network, Torus)
-    keys = {"axis_count": "axes", "is_bidirectional": "bidirectional"}
+    network, is_torus = asdict(machine.network), isinstance(machine.network, Torus)
     tables = {
         "": {key: getattr(machine, key) for key in ("hbm_bytes", "hbm_bandwidth", "host_bandwidth")},
-        "torus" if is_torus else "switch": {keys.get(key, key): each for key, each in asdict(network).items()},
+        "torus" if is_torus else "switch": {_TOML_NAMES.get(key, key): each for key, each in network.items()},
         "rates": asdict(machine.rates),
         "kernels": asdict(machine.kernels),
     }
