@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from sdy.cost.hardware import Hardware
-from sdy.cost.machines.calibration import Measurement, calibrated, errors_of, of_machine, read_measurements
+from sdy.cost.machines.calibration import Measurement, calibrated, errors_of, read_measurements
 from sdy.cost.machines.file import machine_toml, resolve_hardware
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.toml_tables import file_text
@@ -71,7 +71,8 @@ def run(arguments: Namespace) -> int:
 def _chosen(rows: Sequence[Measurement], name: str) -> list[Measurement]:
     """Return the rows of a machine; all of them if they are of one."""
     names = {each.machine for each in rows}
-    chosen = list(of_machine(rows, name)) if name in names or len(names) > 1 else list(rows)
+    is_of_several = name in names or len(names) > 1
+    chosen = [each for each in rows if not is_of_several or each.machine in ("", name)]
     if not chosen:
         message = f"no measurement is of {name}, but of {', '.join(sorted(names))}"
         raise SdyError(Diagnostic("SDY-T233", message, hint="choose one with --machine NAME"))

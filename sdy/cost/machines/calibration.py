@@ -4,7 +4,7 @@ Measured times are read from a CSV. The columns of a row say what it is: a `coll
 operand or result has `bytes`; the product (`op` is `matmul`) of an m x k and a k x n matrix of a `dtype`; or an `op` on
 arrays of `operand_bytes`. Each row has `seconds`, and may name its `machine`. Other columns are left aside.
 
-Each kind of measurements fits its own numbers, one after another, so that the sum of the logarithmic errors becomes
+Each number is fitted to the rows that it changes, one after another, so that the sum of the logarithmic errors becomes
 minimal. That error is as large for half the time as for twice the time, and a few outliers do not pull it away. The
 numbers of the data sheet stay as they are.
 """
@@ -12,7 +12,7 @@ numbers of the data sheet stay as they are.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from math import inf, log
@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import TensorType, bf16, f4E2M1FN, f8E4M3FN, f16, f32
 from xdsl.ir import Attribute
 
 from sdy.cost.collectives import CollectiveKind
-from sdy.cost.hardware import Hardware, Switch
+from sdy.cost.hardware import Hardware, Network, Switch
 from sdy.cost.kernels.work import Work
 from sdy.cost.machine_layout import SwitchGroup, TorusLine, devices_of_a_node, switch_time, torus_digits, torus_time
 from sdy.cost.quantities import seconds_text
@@ -48,18 +48,13 @@ Prediction = Callable[[Hardware], float]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measured time, and the function that predicts it for a machine.
-
-    `devices` and `collective` say how many devices take part in which collective; 1 and None for an op on one device.
-    """
+    """A measured time, and the function that predicts it for a machine."""
 
     kind: str
     machine: str
     seconds: float
     predicted: Prediction
     span: Span
-    devices: int = 1
-    collective: CollectiveKind | None = None
 
     def error(self, hardware: Hardware) -> float:
         """Return the relative error of the predicted time: 0.1 if it is 10 % too long."""
@@ -94,22 +89,18 @@ class _Row:
 
     def measurement(self) -> Measurement:
         """Return the measurement of the row. Raises: SdyError SDY-T233 if a cell is not as expected."""
-        machine = self.cells.get("machine", "")
         if self.cells.get("collective"):
-            kind = _COLLECTIVES[self._choice("collective", _COLLECTIVES)]
+            collective = _COLLECTIVES[self._choice("collective", _COLLECTIVES)]
             devices, size = int(self._number("devices", least=2)), self._number("bytes")
-            predicted = _collective(kind, devices, size / devices if kind is CollectiveKind.REDUCE_SCATTER else size)
-            return Measurement(COLLECTIVES, machine, self._seconds(), predicted, self.span, devices, kind)
-        op = self._choice("op", ("matmul", *_ARRAYS))
-        if op == "matmul":
+            result = size / devices if collective is CollectiveKind.REDUCE_SCATTER else size
+            kind, predicted = COLLECTIVES, _collective(collective, devices, result)
+        elif (op := self._choice("op", ("matmul", *_ARRAYS))) == "matmul":
             m, n, k = (int(self._number(each, least=1)) for each in "mnk")
-            predicted = _product(m, n, k, _DTYPES[self._choice("dtype", _DTYPES)])
-            return Measurement(PRODUCTS, machine, self._seconds(), predicted, self.span)
-        predicted = _copy(_ARRAYS[op] * self._number("operand_bytes", least=1))
-        return Measurement(COPIES, machine, self._seconds(), predicted, self.span)
-
-    def _seconds(self) -> float:
-        return self._number("seconds", least=1e-12)
+            kind, predicted = PRODUCTS, _product(m, n, k, _DTYPES[self._choice("dtype", _DTYPES)])
+        else:
+            kind, predicted = COPIES, _copy(_ARRAYS[op] * self._number("operand_bytes", least=1))
+        seconds = self._number("seconds", least=1e-12)
+        return Measurement(kind, self.cells.get("machine", ""), seconds, predicted, self.span)
 
     def _number(self, column: str, least: float = 0.0) -> float:
         text = self._cell(column)
@@ -177,40 +168,48 @@ def _kernel(compute: float, moved: float, hardware: Hardware) -> float:
     return OpTime(compute, memory, kernels.start_seconds, kernels.unhidden).seconds
 
 
-def of_machine(rows: Sequence[Measurement], name: str) -> Iterator[Measurement]:
-    """Yield the measurements of a machine, and those that name none."""
-    return (each for each in rows if each.machine in ("", name))
-
-
 _WIDTHS = (1000.0, 50.0, 8.0, 2.0, 1.3, 1.08, 1.02)  # by what the candidates of a sweep differ at most
 _CANDIDATES = 30  # on each side
 PRIOR = 0.05  # the error of a row that is worth a factor of e: numbers that the rows hardly tell stay where they are
 LARGEST_ERROR = 0.5  # in the median of a kind: more is not a matter of what kernels reach
 
 
+_OF_KERNELS = ("start_seconds", "hbm_efficiency", "matrix_efficiency")
+_OF_TORUS = ("efficiency", "start_seconds")
+_OF_SWITCH = ("efficiency", "hop_seconds", "network_efficiency", "network_hop_seconds")
+_OF_SOME_SWITCHES = ("ramp_seconds", "reduction_bandwidth")  # a machine that has 0 has none
+# By unit, the least and the most of a number, and where to begin if the machine has 0.
+_RANGES = {"seconds": (1e-9, 0.1, 1e-6), "bandwidth": (1e6, 1e14, 1e11), "efficiency": (1e-4, 1.0, 0.8)}
+
+
 class _Number(NamedTuple):
-    """A number that is fitted: a field of the kernels or the network of a machine, and its range."""
+    """A number that is fitted: a field of the kernels or the network of a machine."""
 
     part: str
     field: str
-    least: float
-    most: float
-    if_none: float  # where to begin if the machine has 0
+
+    @property
+    def range(self) -> tuple[float, float, float]:
+        return _RANGES[self.field.rpartition("_")[2]]
 
     def of(self, hardware: Hardware) -> float:
-        return cast("float", getattr(getattr(hardware, self.part), self.field)) or self.if_none
+        return cast("float", getattr(getattr(hardware, self.part), self.field)) or self.range[2]
 
     def replaced(self, hardware: Hardware, value: float) -> Hardware:
         part = replace(getattr(hardware, self.part), **{self.field: value})
         return replace(hardware, **{self.part: part})
 
+    def told_by(self, rows: Sequence[Measurement], hardware: Hardware) -> list[Measurement]:
+        """Return the rows whose predictions the number changes."""
+        least, most = (self.replaced(hardware, bound) for bound in self.range[:2])
+        return [row for row in rows if row.predicted(least) != row.predicted(most)]
 
-def _share(part: str, field: str) -> _Number:
-    return _Number(part, field, 1e-4, 1.0, 0.8)
 
-
-def _seconds(part: str, field: str) -> _Number:
-    return _Number(part, field, 1e-9, 0.1, 1e-6)
+def _numbers(network: Network) -> list[_Number]:
+    """Return the numbers that are fitted, of kernels and of a network."""
+    is_switch = isinstance(network, Switch)
+    names = (*_OF_SWITCH, *(each for each in _OF_SOME_SWITCHES if getattr(network, each))) if is_switch else _OF_TORUS
+    return [*(_Number("kernels", each) for each in _OF_KERNELS), *(_Number("network", each) for each in names)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,61 +238,28 @@ def calibrated(hardware: Hardware, rows: Sequence[Measurement]) -> Hardware:
     Raises: SdyError SDY-T234 if the data sheet does not fit: half of the measurements of a kind are off by more than
     `LARGEST_ERROR`, whatever share of it kernels reach.
     """
-    for numbers, measured in _groups(hardware, rows):
-        hardware = _fitted(hardware, numbers, measured)
+    numbers = _numbers(hardware.network)
+    begun = [(number, number.of(hardware), number.told_by(rows, hardware)) for number in numbers]
+    for width in _WIDTHS:
+        for number, first, measured in begun:
+            hardware = _fitted(hardware, number, first, measured, width) if measured else hardware
     for errors in errors_of(hardware, rows):
         if errors.median > LARGEST_ERROR:
             raise _misfit(hardware, [each for each in rows if each.kind == errors.kind])
     return hardware
 
 
-Group = tuple[Sequence[_Number], Sequence[Measurement]]
-
-
-def _groups(hardware: Hardware, rows: Sequence[Measurement]) -> Iterator[Group]:
-    """Yield the numbers that each group of measurements fits: those of kernels, then those of collectives."""
-    by_kind = {kind: [each for each in rows if each.kind == kind] for kind in (COPIES, PRODUCTS, COLLECTIVES)}
-    kernels = [_seconds("kernels", "start_seconds")]
-    kernels += [_share("kernels", "hbm_efficiency")] if by_kind[COPIES] else []
-    kernels += [_share("kernels", "matrix_efficiency")] if by_kind[PRODUCTS] else []
-    groups: list[Group] = [(kernels, by_kind[COPIES] + by_kind[PRODUCTS])]
-    network, collectives = hardware.network, by_kind[COLLECTIVES]
-    if isinstance(network, Switch):
-        groups += _groups_of_switch(network, collectives)
-    else:
-        groups.append(([_share("network", "efficiency"), _seconds("network", "start_seconds")], collectives))
-    return (group for group in groups if group[1])
-
-
-def _groups_of_switch(switch: Switch, rows: Sequence[Measurement]) -> Iterator[Group]:
-    """Yield the collectives inside of nodes, those that the switch computes, and those between nodes."""
-    near = [each for each in rows if devices_of_a_node(each.devices, switch) == each.devices]
-    by_switch = [each for each in near if switch.reduction_bandwidth and each.collective is CollectiveKind.ALL_REDUCE]
-    others = [each for each in near if each not in by_switch]
-    hop = _seconds("network", "hop_seconds")
-    ramp = [_seconds("network", "ramp_seconds")] if switch.ramp_seconds else []
-    reduction = _Number("network", "reduction_bandwidth", 1e6, 1e14, 1e11)
-    yield [_share("network", "efficiency"), hop, *([] if by_switch else ramp)], others
-    yield [reduction, *ramp, *([] if others else [hop])], by_switch
-    far = [each for each in rows if each not in near]
-    yield [_share("network", "network_efficiency"), _seconds("network", "network_hop_seconds")], far
-
-
-def _fitted(hardware: Hardware, numbers: Sequence[_Number], rows: Sequence[Measurement]) -> Hardware:
-    """Return the machine with the best of many candidates for each number in turn, which get closer and closer."""
-    first = [number.of(hardware) for number in numbers]
+def _fitted(hardware: Hardware, number: _Number, first: float, rows: Sequence[Measurement], width: float) -> Hardware:
+    """Return the machine with the best of many candidates for a number, which differ by a factor of `width` at most."""
 
     def loss(candidate: Hardware) -> float:
-        moved = sum(abs(log(number.of(candidate) / begun)) for number, begun in zip(numbers, first, strict=True))
-        return sum(abs(log(each.predicted(candidate) / each.seconds)) for each in rows) + PRIOR * moved
+        errors = sum(abs(log(each.predicted(candidate) / each.seconds)) for each in rows)
+        return errors + PRIOR * abs(log(number.of(candidate) / first))
 
-    for width in _WIDTHS:
-        for number in numbers:
-            value = number.of(hardware)
-            ratios = (width ** (step / _CANDIDATES) for step in range(-_CANDIDATES, _CANDIDATES + 1))
-            values = (min(max(value * ratio, number.least), number.most) for ratio in ratios)
-            hardware = min((hardware, *(number.replaced(hardware, each) for each in values)), key=loss)
-    return hardware
+    ratios = (width ** (step / _CANDIDATES) for step in range(-_CANDIDATES, _CANDIDATES + 1))
+    least, most, _ = number.range
+    values = (min(max(number.of(hardware) * ratio, least), most) for ratio in ratios)
+    return min((hardware, *(number.replaced(hardware, each) for each in values)), key=loss)
 
 
 def _misfit(hardware: Hardware, rows: Sequence[Measurement]) -> SdyError:
