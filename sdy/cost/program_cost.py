@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isclose
 
 from xdsl.dialects.builtin import ModuleOp
@@ -114,37 +114,24 @@ class ProgramCost(TextRepr):
 
     def to_json(self) -> dict[str, object]:
         """Return the cost as plain data, with bytes rounded to integers."""
-        return {
+        own: dict[str, object] = {
             "hardware": self.hardware.name,
-            "fits": self.fits,
-            "peak_bytes": self.peak_bytes,
-            "attention_bytes": self.attention_bytes,
             "free_bytes": round(self.free_bytes),
-            "compute_seconds": self.compute_seconds,
-            "memory_seconds": self.memory_seconds,
-            "op_seconds": self.op_seconds,
-            "attention_seconds": self.attention_seconds,
-            "host_seconds": self.host_seconds,
-            "communication_seconds": self.communication_seconds,
-            "seconds": self.seconds,
-            "exposed_seconds": self.exposed_seconds,
             "error": self.hardware.error,
             "unpriced": list(self.unpriced),
-            "seconds_overlapped": self.seconds_overlapped,
-            "seconds_in_turn": self.seconds_in_turn,
             "collectives": [
-                {
-                    "kind": each.kind.value,
-                    "axes": each.axes,
-                    "places": each.places,
-                    "runs": each.runs,
-                    "bytes_sent": round(each.bytes_sent),
-                    "seconds": each.seconds,
-                    "latency_bound_runs": each.latency_bound_runs,
-                }
+                {**asdict(each), "kind": each.kind.value, "bytes_sent": round(each.bytes_sent)}
                 for each in self.collectives
             ],
         }
+        return {name: own[name] if name in own else getattr(self, name) for name in _IN_JSON}
+
+
+_IN_JSON = (
+    "hardware", "fits", "peak_bytes", "attention_bytes", "free_bytes", "compute_seconds", "memory_seconds",
+    "op_seconds", "attention_seconds", "host_seconds", "communication_seconds", "seconds", "exposed_seconds", "error",
+    "unpriced", "seconds_overlapped", "seconds_in_turn", "collectives",
+)  # fmt: skip
 
 
 def cost_of(

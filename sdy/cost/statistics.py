@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import prod
 
@@ -24,9 +24,7 @@ from sdy.model.html_repr import TextRepr
 
 @dataclass(frozen=True, slots=True)
 class CollectiveStatistics:
-    """The collectives of one kind: the number of ops, the number of runs, and the bytes that each device sends in
-    total.
-    """
+    """The ops of one kind of collective, their runs, and the bytes that each device sends in all runs."""
 
     places: int
     runs: int
@@ -57,15 +55,11 @@ class Statistics(TextRepr):
     def to_json(self) -> dict[str, object]:
         """Return the statistics as plain data, with bytes rounded to integers."""
         collectives = {
-            kind.value: {"places": each.places, "runs": each.runs, "bytes_sent": round(each.bytes_sent)}
+            kind.value: {**asdict(each), "bytes_sent": round(each.bytes_sent)}
             for kind, each in self.collectives.items()
         }
-        return {
-            "bytes_sent": round(self.bytes_sent),
-            "flops": self.flops,
-            "peak_bytes": self.peak_bytes,
-            "collectives": collectives,
-        }
+        totals = {"bytes_sent": round(self.bytes_sent), "flops": self.flops, "peak_bytes": self.peak_bytes}
+        return {**totals, "collectives": collectives}
 
 
 def statistics_of(local: ModuleOp) -> Statistics:

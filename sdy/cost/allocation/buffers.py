@@ -11,7 +11,7 @@ iteration.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -389,49 +389,32 @@ def stored_in_results(results: Sequence[V], steps: Sequence[LifetimeStep[V]], by
     """
     last = last_reads(steps)
     excluded = {value for step in steps for value in (*step.region_inputs, *step.overwritten)}.union(results)
-    idle = _IdleResults()
     first = {value: number for number, step in enumerate(steps) for value in step.produces}
-    for value in results:
-        # A step in place may write over what it reads last, any other step only over what was read before.
-        idle.add(bytes_of(value), first[value] - (0 if steps[first[value]].is_in_place else 1))
+    # The size of each idle result, and the last step before it is needed. A step in place may write over what it reads
+    # last, any other step only over what was read before.
+    idle = sorted((bytes_of(value), first[value] - (not steps[first[value]].is_in_place)) for value in results)
+    taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # by the step after which they are idle again
+    released = -1
     found: list[V] = []
     for number, step in enumerate(steps):
-        idle.release(number if step.is_in_place else number - 1)
+        while released < number - (not step.is_in_place):
+            released += 1
+            for result in taken.pop(released, ()):
+                insort(idle, result)
         for value in () if step.inside or step.overwritten else step.produces:
-            size = bytes_of(value)
-            if size and value not in excluded and idle.take(size, last.get(value, number)):
+            size, until = bytes_of(value), last.get(value, number)
+            result = _taken(idle, size, until) if size and value not in excluded else None
+            if result is not None:
+                taken[until].append(result)
                 found.append(value)
     return found
 
 
-class _IdleResults:
-    """The results whose memory no value takes: by size, the last step before each of them is needed."""
-
-    def __init__(self) -> None:
-        self._sizes: list[int] = []
-        self._ends: defaultdict[int, list[int]] = defaultdict(list)
-        self._taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # by the step that frees them
-        self._released = -1
-
-    def add(self, size: int, end: int) -> None:
-        """Add a result of `size` bytes that is idle until the step `end`."""
-        if size not in self._ends:
-            insort(self._sizes, size)
-        insort(self._ends[size], end)
-
-    def take(self, size: int, until: int) -> bool:
-        """Take the memory of a result for a value that lives until a step; False if none fits."""
-        for larger in self._sizes[bisect_left(self._sizes, size) : bisect_right(self._sizes, MOST_LARGER * size)]:
-            ends = self._ends[larger]
-            index = bisect_left(ends, until)
-            if index < len(ends):
-                self._taken[until].append((larger, ends.pop(index)))
-                return True
-        return False
-
-    def release(self, number: int) -> None:
-        """Free the memory of values that no step after `number` reads."""
-        for step in range(self._released + 1, number + 1):
-            for size, end in self._taken.pop(step, ()):
-                self.add(size, end)
-        self._released = max(self._released, number)
+def _taken(idle: list[tuple[int, int]], size: int, until: int) -> tuple[int, int] | None:
+    """Take the smallest idle result that is large enough for a value that lives until a step; None if none fits."""
+    index = bisect_left(idle, (size, until))
+    while index < len(idle) and idle[index][0] <= MOST_LARGER * size:
+        if idle[index][1] >= until:
+            return idle.pop(index)
+        index = bisect_left(idle, (idle[index][0], until))
+    return None
