@@ -15,6 +15,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
@@ -24,7 +25,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
 from sdy.cost.allocation.fusion import Fusion
 from sdy.cost.lifetimes import LifetimeStep, last_reads
-from sdy.dialects.facts.traits import has_region_on_elements
+from sdy.dialects.facts.traits import has_region_on_elements, terminator_of
 from sdy.dialects.host_memory import HostMemory
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.func_attrs import attribute_of
@@ -49,9 +50,7 @@ class LoopBuffers:
 
     def add(self, loop: WhileOp, reads: _Reads) -> None:
         """Decide for each carried value of a loop where its next value is stored."""
-        block = loop.body.block
-        end = block.last_op
-        assert end is not None  # verified
+        block, end = loop.body.block, terminator_of(loop.body)
         self.bodies.add(block)
         for argument, following in zip(block.args, operands_of(end), strict=True):
             op = _stored(following).owner
@@ -284,36 +283,23 @@ def _values_in_memory_of_others(
 
 def _flows(module: ModuleOp, later: frozenset[SSAValue]) -> Iterator[_Flow]:
     """Yield the flows into arguments of functions, and into values that loops do not change."""
-    functions = functions_of(module)
-    last_reads: dict[Block, dict[SSAValue, Operation]] = {}
+    functions, last_reads = functions_of(module), cache(_last_reads)
     for op in pre_order(module):
-        block = op.parent
-        if not isinstance(op, CallOp | WhileOp) or block is None:
+        if not isinstance(op, CallOp | WhileOp) or op.parent is None:
             continue
         is_only_reader = all(operand.has_one_use() for operand in op.operands)
-        if not is_only_reader and block not in last_reads:
-            last_reads[block] = _last_reads(block)
-        last = {} if is_only_reader else last_reads[block]
+        last = {} if is_only_reader else last_reads(op.parent)
+        outlives = [operand in later or last.get(operand) not in (None, op) for operand in op.operands]
         if isinstance(op, CallOp):
             entry = functions[op.callee.string_value()].body.first_block
-            pairs = zip(op.operands, () if entry is None else entry.args, strict=entry is not None)
-            yield from (_Flow(operand, argument, _outlives(operand, op, last, later)) for operand, argument in pairs)
+            yield from map(_Flow, op.operands, () if entry is None else entry.args, outlives)
             continue
-        carried = op.body.block.last_op
-        assert carried is not None  # verified
-        for index, (operand, argument) in enumerate(zip(op.operands, op.body.block.args, strict=True)):
-            if carried.operands[index] is argument:  # no iteration changes it
-                outlives = _outlives(operand, op, last, later)
-                yield from (_Flow(operand, each, outlives) for each in (argument, op.cond.block.args[index]))
+        returned, inside = terminator_of(op.body).operands, (op.body.block.args, op.cond.block.args)
+        for index, operand in enumerate(op.operands):
+            if returned[index] is inside[0][index]:  # no iteration changes it
+                yield from (_Flow(operand, arguments[index], outlives[index]) for arguments in inside)
                 is_unread = op.results[index].first_use is None
-                yield _Flow(operand, op.results[index], outlives and is_unread)
-
-
-def _outlives(
-    value: SSAValue, op: Operation, last_reads: dict[SSAValue, Operation], later: frozenset[SSAValue]
-) -> bool:
-    """Return whether a value that an op reads lives on after the op."""
-    return value in later or last_reads.get(value) not in (None, op)
+                yield _Flow(operand, op.results[index], outlives[index] and is_unread)
 
 
 def _last_reads(block: Block) -> dict[SSAValue, Operation]:
@@ -323,8 +309,7 @@ def _last_reads(block: Block) -> dict[SSAValue, Operation]:
 
 def _overwritten(main: FuncOp, buffers: Buffers) -> dict[Operation, list[SSAValue]]:
     """Return the donated arguments that an op overwrites with the result of the program that takes their memory."""
-    end = main.body.block.last_op
-    results = [] if end is None else list(end.operands)
+    results = terminator_of(main.body).operands
     found: dict[Operation, list[SSAValue]] = {}
     for argument, index in _results_of_donors(main, results):
         writer = results[index].owner
@@ -338,8 +323,7 @@ def _allocated_results(main: FuncOp) -> list[SSAValue]:
 
     A loop starts with its operand in the memory of its result. A result that is an argument is not copied.
     """
-    end = main.body.block.last_op
-    results = [] if end is None else list(end.operands)
+    results = terminator_of(main.body).operands
     of_donors = {index for _, index in _results_of_donors(main, results)}
     first = (_first_in_memory(result) for index, result in enumerate(results) if index not in of_donors)
     return list(dict.fromkeys(value for value in first if isinstance(value, OpResult)))

@@ -7,7 +7,7 @@ the memory of its operand another shape, and a contraction reads a transposed op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -69,8 +69,11 @@ def is_expensive(op_class: type[Operation]) -> bool:
     return issubclass(op_class, AccuracyOp | Atan2Op | PowerOp)
 
 
-def _or_view(question: Callable[[type[Operation]], bool]) -> Callable[[type[Operation]], bool]:
-    return lambda op_class: op_class is ReshapeOp or question(op_class)
+def is_shape_change(op: Operation) -> bool:
+    """Return whether an op changes only the shape, so that the result has the memory of the operand."""
+    if isinstance(op, BroadcastInDimOp | BroadcastOp):
+        return tensor_bytes(op.operand.type) == tensor_bytes(op.result.type)
+    return isinstance(op, ReshapeOp)
 
 
 class Fusion:
@@ -78,7 +81,7 @@ class Fusion:
 
     def __init__(self, functions: Mapping[str, FuncOp]) -> None:
         self._of_blocks: dict[Block, _Kernels] = {}
-        self._calls = KernelCalls(functions, _or_view(is_fusible), _or_view(takes_in_ops))
+        self._calls = KernelCalls(functions)
 
     def is_kernel_call(self, op: Operation) -> bool:
         """Return whether an op calls a function that is one kernel."""
@@ -129,7 +132,7 @@ class _Kernels:
         """Find out whether an op is fused, and whether others are fused into it."""
         call = self.calls.kernel_of(op)
         kind = type(op) if call is None else call.kind
-        is_view = call is None and _is_view(op)
+        is_view = call is None and is_shape_change(op)
         if not takes_in_ops(kind) and call is None and not is_view:
             self._kernel[op] = op
             return
@@ -162,13 +165,6 @@ def _reads_transposed(use: Use) -> bool:
     return reads_in_place(use.operation, use.index, [order.index(dim) for dim in range(len(order))])
 
 
-def _is_view(op: Operation) -> bool:
-    """Return whether an op changes only the shape, so that the result has the memory of the operand."""
-    if isinstance(op, BroadcastInDimOp | BroadcastOp):
-        return tensor_bytes(op.operand.type) == tensor_bytes(op.result.type)
-    return isinstance(op, ReshapeOp)
-
-
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A function that is one kernel: the class of the op that computes its result, and all classes of its ops.
@@ -183,15 +179,9 @@ class Kernel:
 
 @dataclass(slots=True)
 class KernelCalls:
-    """Finds the functions that are one kernel, each when first requested.
-
-    `is_fusible` tells whether ops of a class can be fused into others, and `takes_in_ops` whether others can be fused
-    into them.
-    """
+    """Finds the functions that are one kernel, each when first requested."""
 
     functions: Mapping[str, FuncOp]
-    is_fusible: Callable[[type[Operation]], bool]
-    takes_in_ops: Callable[[type[Operation]], bool]
     _known: dict[str, Kernel | None] = field(default_factory=dict[str, Kernel | None])
 
     def kernel_of(self, op: Operation) -> Kernel | None:
@@ -208,19 +198,17 @@ class KernelCalls:
     def _kernel(self, func: FuncOp) -> Kernel | None:
         if func.is_declaration:
             return None
-        end = func.body.block.last_op
-        returned = () if end is None else operands_of(end)
+        *ops, end = ops_in(func.body.block)
+        returned = operands_of(end)
         if len(returned) != 1 or not isinstance(returned[0], OpResult):
             return None
-        found: set[type[Operation]] = set()
-        for op in func.body.block.ops:
-            inner = self.kernel_of(op)
-            kind = type(op) if inner is None else inner.kind
-            if op is end:
-                break
-            is_allowed = self.takes_in_ops if op is returned[0].op else self.is_fusible
-            if not is_allowed(kind):
+        last, found = returned[0].op, frozenset[type[Operation]]()
+        kind = type(last)
+        for op in ops:
+            kernel = self.kernel_of(op) or Kernel(type(op), frozenset((type(op),)))
+            is_allowed = takes_in_ops if op is last else is_fusible
+            if kernel.kind is not ReshapeOp and not is_allowed(kernel.kind):
                 return None
-            found |= {kind} if inner is None else inner.kinds
-        last = self.kernel_of(returned[0].op)
-        return Kernel(type(returned[0].op) if last is None else last.kind, frozenset(found))
+            found |= kernel.kinds
+            kind = kernel.kind if op is last else kind
+        return Kernel(kind, found)

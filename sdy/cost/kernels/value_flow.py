@@ -14,14 +14,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from sdy.cost.allocation.fusion import is_shape_change
 from sdy.cost.executions import Visit, visits
-from sdy.dialects.facts.traits import is_terminator, passes_through
+from sdy.dialects.facts.traits import is_terminator, passes_through, terminator_of
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.dialects.stablehlo.calls import is_identity_call
 from sdy.dialects.stablehlo.control import ControlFlowOp, WhileOp
-from sdy.dialects.stablehlo.shape import BroadcastInDimOp, BroadcastOp, ReshapeOp
 
 
 @dataclass(slots=True, eq=False)
@@ -101,10 +101,8 @@ class ValueFlow:
 
 
 def is_view(op: Operation) -> bool:
-    """Return whether an op changes only the shape, so that the result has the memory of the operand."""
-    if isinstance(op, BroadcastInDimOp | BroadcastOp):
-        return tensor_bytes(op.operand.type) == tensor_bytes(op.result.type)
-    return isinstance(op, ReshapeOp) or (passes_through(op) and len(op.operands) == 1) or is_identity_call(op)
+    """Return whether the result of an op has the memory of its operand, perhaps in another shape."""
+    return is_shape_change(op) or (passes_through(op) and len(op.operands) == 1) or is_identity_call(op)
 
 
 def value_flow(module: ModuleOp) -> ValueFlow:
@@ -159,8 +157,7 @@ class _Reader:
 
     def _loop(self, op: WhileOp, number: int, is_left: bool) -> None:
         body, cond = op.body.block, op.cond.block
-        end = body.last_op
-        assert end is not None  # verified
+        end = terminator_of(op.body)
         constant = [end.operands[index] is argument for index, argument in enumerate(body.args)]
         if is_left:
             self._frames.pop()

@@ -100,7 +100,7 @@ func.func private @negated(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.negate %a : tensor<4xf32>
   return %0 : tensor<4xf32>
 }""")
-    kernels = KernelCalls(functions_of(module), {NegateOp}.__contains__, {NegateOp}.__contains__)
+    kernels = KernelCalls(functions_of(module))
     assert kernels.kernel_named("outside") is None
     found = kernels.kernel_named("negated")
     assert found is not None
