@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
@@ -84,15 +85,9 @@ def execution_counts(module: ModuleOp) -> Counter[Operation]:
     Raises: SdyError SDY-T115 if a function calls itself.
     """
     functions = functions_of(module)
-    inside = {func: list(_executions_inside(func)) for func in functions.values()}
-    callers: dict[FuncOp, list[FuncOp]] = {func: [] for func in inside}
-    for func, ops in inside.items():
-        for op, _ in ops:
-            if isinstance(op, CallOp):
-                callers[functions[op.callee.string_value()]].append(func)
     runs, counts = Counter({main_function(module): 1}), Counter[Operation]()
-    for func in callers_first(callers):
-        for op, times in inside[func]:
+    for func in callers_first(module):
+        for op, times in _executions_inside(func):
             counts[op] = times * runs[func]
             if isinstance(op, CallOp):
                 runs[functions[op.callee.string_value()]] += counts[op]
@@ -100,13 +95,11 @@ def execution_counts(module: ModuleOp) -> Counter[Operation]:
 
 
 def _executions_inside(op: Operation) -> Iterator[Execution]:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                yield inner, 1
-                if inner.regions:
-                    times = runs_of_regions(inner)
-                    yield from ((nested, times * runs) for nested, runs in _executions_inside(inner))
+    for inner in chain.from_iterable(map(ops_in, blocks_of(op))):
+        yield inner, 1
+        if inner.regions:
+            times = runs_of_regions(inner)
+            yield from ((nested, times * runs) for nested, runs in _executions_inside(inner))
 
 
 def trip_count(loop: WhileOp) -> int | None:

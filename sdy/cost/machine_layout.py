@@ -11,10 +11,11 @@ fewer, its axes are divided over several torus axes, so that these are as short 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from math import gcd, prod
 
 from sdy.cost.collectives import CollectiveKind, DeviceGroup
@@ -82,21 +83,14 @@ class MachineLayout:
         return CollectiveTime(max(time.bandwidth_seconds, *others), latency)
 
     def _permute_load(self, pairs: tuple[DeviceGroup, ...], torus: Torus) -> PermuteLoad:
-        known = self._permute_loads.get(pairs)
-        if known is None:  # routing is slow, and a search meets few patterns of pairs
-            known = self._permute_loads[pairs] = self._routed(pairs, torus)
-        return known
-
-    def _routed(self, pairs: Sequence[DeviceGroup], torus: Torus) -> PermuteLoad:
         """Route every message along the first axis, then the second, in the shorter direction of rings."""
-        messages: dict[tuple[int, int], int] = {}  # by link
-        longest = 0
-        for source, target in pairs:
-            path = self._path(self._axes.positions[source], self._axes.positions[target], torus)
-            longest = max(longest, len(path))
-            for link in path:
-                messages[link] = messages.get(link, 0) + 1
-        return PermuteLoad(longest, max(messages.values(), default=0))
+        if pairs not in self._permute_loads:  # routing is slow, and a search meets few patterns of pairs
+            positions = self._axes.positions
+            paths = [self._path(positions[source], positions[target], torus) for source, target in pairs]
+            messages = Counter(chain.from_iterable(paths))  # by link
+            longest = max(map(len, paths), default=0)
+            self._permute_loads[pairs] = PermuteLoad(longest, max(messages.values(), default=0))
+        return self._permute_loads[pairs]
 
     def _path(self, position: int, target: int, torus: Torus) -> list[tuple[int, int]]:
         """Return the links from one position to another, each as a pair of positions."""
@@ -399,13 +393,10 @@ class GroupAxes:
         """Return the digits in which the members of some group differ, major first."""
         key = tuple(groups)
         if key not in self._varying:  # most collectives of a program have one of a few lists of groups
-            self._varying[key] = self._compute_varying_digits(groups)
+            groups_of_positions = [[self.positions[device] for device in group] for group in groups]
+            self._varying[key] = tuple(
+                ref
+                for ref, digit in self.digits.items()
+                if any(len(set(map(digit.of, group))) > 1 for group in groups_of_positions)
+            )
         return self._varying[key]
-
-    def _compute_varying_digits(self, groups: Sequence[DeviceGroup]) -> AxisList:
-        groups_of_positions = [[self.positions[device] for device in group] for group in groups]
-        return tuple(
-            ref
-            for ref, digit in self.digits.items()
-            if any(len(set(map(digit.of, group))) > 1 for group in groups_of_positions)
-        )

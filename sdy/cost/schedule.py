@@ -137,17 +137,14 @@ class _OpCosts:
         return op_time(op, self._hardware, work)
 
     def _collective_run(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
-        key = kind, result_bytes(op), group_table(op)
-        found = self._collectives.get(key)
-        if found is None:
-            found = self._collectives[key] = self._compute_collective(op, kind)
-        return found
-
-    def _compute_collective(self, op: Operation, kind: CollectiveKind) -> CollectiveRun:
-        groups, total, size = groups_of(op, self._mesh), result_bytes(op), group_size(op)
-        time = self._layout.time_of(kind, total, groups)
-        sent = bytes_sent(kind, size, total)
-        return CollectiveRun(kind, self._layout.axes_of(groups), sent, time.seconds, time.is_latency_bound, size)
+        total, size = result_bytes(op), group_size(op)
+        key = kind, total, group_table(op)
+        if key not in self._collectives:
+            groups = groups_of(op, self._mesh)
+            time, axes = self._layout.time_of(kind, total, groups), self._layout.axes_of(groups)
+            sent = bytes_sent(kind, size, total)
+            self._collectives[key] = CollectiveRun(kind, axes, sent, time.seconds, time.is_latency_bound, size)
+        return self._collectives[key]
 
 
 SIMULATED_ITERATIONS = 3

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_location import located, span_of
-from sdy.dialects.ir.symbols import callers_first, functions_of, main_function
+from sdy.dialects.ir.symbols import callers_first, main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module
 from sdy.dialects.sharded_types import static_shape
@@ -76,13 +75,7 @@ def _check_shape(main: Operation, what: str, shape: tuple[int, ...] | None, plac
 
 def check_recursion(module: ModuleOp) -> None:
     """Check that no function of a module calls itself. Raises: SdyError SDY-T115."""
-    functions = functions_of(module)
-    callers: dict[FuncOp, list[FuncOp]] = {func: [] for func in functions.values()}
-    for caller in functions.values():
-        for op in caller.walk():
-            if isinstance(op, CallOp) and op.callee.string_value() in functions:
-                callers[functions[op.callee.string_value()]].append(caller)
-    callers_first(callers)
+    callers_first(module)
 
 
 def _check_devices(local: ModuleOp, mesh: Mesh) -> None:

@@ -127,12 +127,7 @@ _BINARY: Mapping[type[Operation], Callable[[Number, Number], Number]] = {
     ops.MinimumOp: min,
 }
 _COMPARISONS: Mapping[ComparisonDirection, Callable[[Number, Number], bool]] = {
-    ComparisonDirection.EQ: operator.eq,
-    ComparisonDirection.NE: operator.ne,
-    ComparisonDirection.GE: operator.ge,
-    ComparisonDirection.GT: operator.gt,
-    ComparisonDirection.LE: operator.le,
-    ComparisonDirection.LT: operator.lt,
+    each: getattr(operator, each.value.lower()) for each in ComparisonDirection
 }
 
 
@@ -183,7 +178,8 @@ class _Evaluator:
                 order = list(op.permutation.get_values())
                 return tuple(index[order.index(dim)] for dim in range(len(order)))
             case ReshapeOp():
-                return _reshaped(index, static_shape(op.result.type) or (), shape)
+                number = _number_of(index, static_shape(op.result.type) or ())
+                return tuple(number // prod(shape[dim + 1 :]) % size for dim, size in enumerate(shape))
             case DynamicSliceOp():
                 starts = [int(self.element(step.operands[dim + 1], ())) % size for dim, size in enumerate(shape)]
                 return tuple(at + start for at, start in zip(index, starts, strict=True))
@@ -212,25 +208,16 @@ def constant_element(op: ConstantOp | ShardedConstantOp, index: Index) -> Number
     if not isinstance(literal, DenseElementsAttr):
         raise UnknownValueError
     values = literal.get_values()
-    number = 0
-    for position, size in zip(index, static_shape(op.results[0].type) or (), strict=True):
-        number = number * size + position
+    number = _number_of(index, static_shape(op.results[0].type) or ())
     value = values[0] if literal.is_splat else values[min(number, len(values) - 1)]
     if not isinstance(value, int | float):
         raise UnknownValueError
     return value
 
 
-def _reshaped(index: Index, shape: Sequence[int], other: Sequence[int]) -> Index:
-    """Return the index in a tensor of another shape of the element at an index."""
-    number = 0
-    for position, size in zip(index, shape, strict=True):
-        number = number * size + position
-    found: list[int] = []
-    for dim in range(len(other)):
-        inner = prod(other[dim + 1 :])
-        found.append(number // inner % other[dim])
-    return tuple(found)
+def _number_of(index: Index, shape: Sequence[int]) -> int:
+    """Return the number of an element of a tensor, in the order of memory."""
+    return sum(position * prod(shape[dim + 1 :]) for dim, position in enumerate(index))
 
 
 FORWARD, BACKWARD = 1, 2
@@ -263,7 +250,7 @@ def attention_kernels(flow: ValueFlow, free: set[int]) -> Iterator[AttentionKern
         return known[key]
 
     for step in flow.steps:
-        if isinstance(step.op, DotGeneralOp) and _computes_scores(flow, step) and step.results[0] not in seen:
+        if _computes_scores(flow, step) and step.results[0] not in seen:
             scores = _scores_with(flow, step.results[0], free)
             if scores is not None:
                 seen |= scores
@@ -285,7 +272,8 @@ def _expression_numbers(flow: ValueFlow, free: set[int]) -> dict[int, int]:
 
 
 def _computes_scores(flow: ValueFlow, step: Step) -> bool:
-    assert isinstance(step.op, DotGeneralOp)
+    if not isinstance(step.op, DotGeneralOp):
+        return False
     has_batch = bool(step.op.dot_dimension_numbers.data.lhs_batching_dimensions)
     sizes = [flow.elements_of(value) for value in (*step.operands, *step.results)]
     return has_batch and sizes[2] > max(sizes[:2])

@@ -1,13 +1,5 @@
 """The fusions that the compilers of each kind of machine make.
 
-| rules | loops | outputs | product operands | product results | attention | repeats functions |
-|---|---|---|---|---|---|---|
-| none | | | | | | |
-| eager | | | | | x | |
-| cpu | x | | | | | |
-| gpu | x | x | | | x | x |
-| tpu | x | x | x | x | x | x |
-
 Sources: XLA's `InstructionFusion` and `MultiOutputFusion` (loops, outputs), which run on all targets; on TPU, XLA fuses
 elementwise ops into the operands and the result of a product ("convolution fusions" in its profiles), while on GPU and
 CPU a library computes products. Flash attention is a kernel of cuDNN and of PyTorch on GPU, and of Pallas on TPU.

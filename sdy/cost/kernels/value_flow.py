@@ -77,7 +77,7 @@ class ValueFlow:
 
     def same(self, value: SSAValue, other: SSAValue) -> None:
         """Give a value the number of an equal one."""
-        self._numbers[value] = self._numbers[other]
+        self._numbers[value] = self.number(other)
 
     def number(self, value: SSAValue) -> int:
         """Return the number of a value."""
@@ -147,7 +147,6 @@ class _Reader:
         if not is_left:
             self._depth += 1
             for operand, argument in zip(operands_of(op), block.args, strict=True):
-                self.flow.number(operand)
                 self.flow.same(argument, operand)
             return
         self._depth -= 1
@@ -156,31 +155,28 @@ class _Reader:
             self.flow.same(result, returned)
 
     def _loop(self, op: WhileOp, number: int, is_left: bool) -> None:
-        body, cond = op.body.block, op.cond.block
-        end = terminator_of(op.body)
-        constant = [end.operands[index] is argument for index, argument in enumerate(body.args)]
+        returned = terminator_of(op.body).operands
+        columns = [*zip(op.operands, op.results, op.body.block.args, op.cond.block.args, returned, strict=True)]
         if is_left:
             self._frames.pop()
-            for index, is_constant in enumerate(constant):
-                if is_constant:
-                    self.flow.same(op.results[index], op.operands[index])
+            for operand, result, argument, _, last in columns:
+                if last is argument:
+                    self.flow.same(result, operand)
                 else:
-                    self.flow.new(op.results[index])
+                    self.flow.new(result)
             return
-        pairs = zip(op.operands, constant, strict=True)
-        changed = tuple(self.flow.number(each) for each, is_same in pairs if not is_same)
+        changed = tuple(self.flow.number(operand) for operand, _, argument, _, last in columns if last is not argument)
         step = Step(op, number, self._frames[-1], changed, (), is_boundary=True)
         self.flow.add(step)
         self._enter()
-        for index, is_constant in enumerate(constant):
-            for argument in (body.args[index], cond.args[index]):
-                if is_constant:
-                    self.flow.number(op.operands[index])
-                    self.flow.same(argument, op.operands[index])
-                else:
-                    self.flow.new(argument)
-        arguments = [arg for arg, is_same in zip(body.args, constant, strict=True) if not is_same]
-        step.carried = tuple(self.flow.number(arg) for arg in arguments if static_shape(arg.type) != ())
+        for operand, _, argument, tested, last in columns:
+            if last is argument:
+                self.flow.same(argument, operand)
+                self.flow.same(tested, operand)
+            else:
+                arrived = self.flow.new(argument)
+                self.flow.new(tested)
+                step.carried += () if static_shape(argument.type) == () else (arrived,)
 
     def _branch(self, op: Operation, number: int, is_left: bool) -> None:
         if is_left:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import enclosing
 
 MAIN = "main"
 
@@ -72,13 +73,24 @@ def calls_by_callee(module: ModuleOp) -> dict[str, list[CallOp]]:
     return found
 
 
-def callers_first(callers: Mapping[FuncOp, Sequence[FuncOp]]) -> list[FuncOp]:
-    """Return functions, each after those that call it. Raises: SdyError SDY-T115 if a function calls itself."""
+def callers_first(module: ModuleOp) -> list[FuncOp]:
+    """Return the functions of a module, each after those that call it.
+
+    Raises: SdyError SDY-T115 if a function calls itself.
+    """
+    calls, functions = calls_by_callee(module), functions_of(module)
+    callers = {func: map(_function_around, calls.get(name, ())) for name, func in functions.items()}
     try:
         return list(TopologicalSorter(callers).static_order())
     except CycleError as error:
         cycle: list[FuncOp] = error.args[1]
         raise recursion_error(cycle[0], [func.sym_name.data for func in cycle]) from None
+
+
+def _function_around(call: CallOp) -> FuncOp:
+    func = enclosing(call, FuncOp)
+    assert func is not None  # calls are in functions
+    return func
 
 
 def recursion_error(func: FuncOp, chain: Sequence[str]) -> SdyError:
