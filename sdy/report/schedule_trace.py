@@ -7,7 +7,6 @@ are a counter. Times are in microseconds, as the format requires, and multiples 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Operation
@@ -29,15 +28,7 @@ _LOOPS, _COMPUTE, _HOST = "loops", "compute", "host memory"
 _PROCESS = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Tracks:
-    """The names of the tracks of the trace, in display order."""
-
-    names: tuple[str, ...]
-
-    def number(self, name: str) -> int:
-        """Return the thread number that represents the track."""
-        return self.names.index(name)
+Tracks = tuple[str, ...]  # in display order; the number of a track is that of a thread
 
 
 def schedule_trace(program: Compiled[Any], hardware: Hardware) -> dict[str, object]:
@@ -47,7 +38,7 @@ def schedule_trace(program: Compiled[Any], hardware: Hardware) -> dict[str, obje
     slots = schedule.ops
     tracks = _tracks(slots, mesh)
     named = [_metadata("process_name", _PROCESS, f"one device of {hardware.name}")]
-    named += [_metadata("thread_name", number, name) for number, name in enumerate(tracks.names)]
+    named += [_metadata("thread_name", number, name) for number, name in enumerate(tracks)]
     slices = (event for slot in slots for event in _slices(slot, tracks, source_lines))
     # Of events that start at the same time, loops come first, outer loops before inner ones.
     events = [*reversed(list(_loops(slots, tracks, source_lines))), *slices, *_counter(slots, curve)]
@@ -67,7 +58,7 @@ def _tracks(slots: Sequence[ScheduledOp], mesh: Mesh) -> Tracks:
     used = {axis for slot in slots if isinstance(slot.work, CollectiveRun) for axis in link_axes(slot.work)}
     links = (_links(axis.name) for axis in mesh.axes if axis.name in used)
     host = [_HOST] if any(isinstance(slot.work, HostTransfer) for slot in slots) else []
-    return Tracks((_LOOPS, _COMPUTE, *links, *host))
+    return _LOOPS, _COMPUTE, *links, *host
 
 
 def _links(axis: str) -> str:
@@ -87,7 +78,7 @@ def _slices(slot: ScheduledOp, tracks: Tracks, source_lines: Mapping[int, str]) 
         case OpTime() as time:
             bound = "FLOPs" if time.is_compute_bound else "memory"
             name = op.name.partition(".")[2]
-            yield _slice(tracks.number(_COMPUTE), name, slot, _arguments(op, runs, source_lines) | {"bound by": bound})
+            yield _slice(tracks.index(_COMPUTE), name, slot, _arguments(op, runs, source_lines) | {"bound by": bound})
         case CollectiveRun() as sending:
             name = f"{sending.kind.value} {write_axis_list(sending.axes)}"
             arguments = _arguments(op, runs, source_lines) | {
@@ -95,11 +86,10 @@ def _slices(slot: ScheduledOp, tracks: Tracks, source_lines: Mapping[int, str]) 
                 "bound by": "latency" if sending.is_latency_bound else "bandwidth",
             }
             for axis in link_axes(sending):
-                yield _slice(tracks.number(_links(axis)), name, slot, arguments)
-
+                yield _slice(tracks.index(_links(axis)), name, slot, arguments)
         case HostTransfer() as moved:
             arguments = _arguments(op, runs, source_lines) | {"bytes sent": round(runs * moved.bytes_sent)}
-            yield _slice(tracks.number(_HOST), "transfer", slot, arguments)
+            yield _slice(tracks.index(_HOST), "transfer", slot, arguments)
 
 
 def _slice(thread: int, name: str, slot: ScheduledOp, arguments: Event) -> Event:
@@ -135,7 +125,7 @@ def _loops(slots: Sequence[ScheduledOp], tracks: Tracks, source_lines: Mapping[i
             continue
         begun, trips = open_.pop(), runs_of_regions(op)
         arguments = _arguments(op, begun.visit.times, source_lines) | {"trips": trips}
-        yield _complete(tracks.number(_LOOPS), f"while, {trips} trips", begun.start, slot.start, arguments)
+        yield _complete(tracks.index(_LOOPS), f"while, {trips} trips", begun.start, slot.start, arguments)
 
 
 def _counter(slots: Sequence[ScheduledOp], curve: Sequence[int]) -> Iterable[Event]:

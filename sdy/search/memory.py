@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -43,14 +44,12 @@ class MemoryCosts:
 
     def peak(self, labels: Sequence[int]) -> Peak:
         """Return the peak of the program on one device with the layouts that the labels stand for."""
-        sizes: dict[SSAValue, int] = {}
 
+        @cache
         def bytes_of(value: SSAValue) -> int:
-            if value not in sizes:
-                sizes[value] = round(self.network.local_bytes(value, labels))
-            return sizes[value]
+            return round(self.network.local_bytes(value, labels))
 
-        found = values_at_peak(self.searched.module, bytes_of=bytes_of)
+        found = values_at_peak(self.searched.module, bytes_of)
         return Peak(sum(found.values.values()), frozenset(value for value, size in found.values.items() if size))
 
     def priced(self, price: float) -> CostNetwork:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from operator import add
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -11,7 +12,8 @@ from sdy.cost.allocation.buffers import aliased_results
 from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes
 from sdy.cost.quantities import seconds_text
-from sdy.cost.schedule import CollectiveRun, schedule_of
+from sdy.cost.schedule import schedule_of
+from sdy.cost.traffic import sends_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import tensor_bytes
 from sdy.model.mesh import Mesh
@@ -19,8 +21,7 @@ from sdy.model.mesh import Mesh
 ROUNDING = 1e-9  # relative; prices that differ by less are equal
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """A part of the price of a program on one device: bytes sent, seconds, and bytes of memory."""
 
     bytes_sent: float = 0.0
@@ -29,21 +30,15 @@ class Cost:
 
     def plus(self, other: Cost) -> Cost:
         """Return the sum of two costs."""
-        return Cost(self.bytes_sent + other.bytes_sent, self.seconds + other.seconds, self.memory + other.memory)
+        return Cost(*map(add, self, other))
 
     def times(self, share: float) -> Cost:
         """Return a share of the cost."""
-        return Cost(self.bytes_sent * share, self.seconds * share, self.memory * share)
+        return Cost(*(part * share for part in self))
 
     def covers(self, other: Cost) -> bool:
         """Return whether no part of another cost that is not zero is larger."""
-        pairs = zip(self.parts, other.parts, strict=True)
-        return all(own >= part * (1 - ROUNDING) for own, part in pairs if part)
-
-    @property
-    def parts(self) -> tuple[float, float, float]:
-        """The bytes sent, the seconds and the bytes of memory."""
-        return self.bytes_sent, self.seconds, self.memory
+        return all(own >= part * (1 - ROUNDING) for own, part in zip(self, other, strict=True) if part)
 
     def __str__(self) -> str:
         """Return the parts that are not zero: `1,024 bytes sent, 3.02 µs, 512 bytes of memory`."""
@@ -59,8 +54,7 @@ class Cost:
         return {"bytes_sent": round(self.bytes_sent), "seconds": self.seconds, "memory": round(self.memory)}
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """The totals of one device in one run of a program.
 
     `boundary_bytes` is the memory of the arguments and results, which a caller keeps between runs. A donated argument
@@ -72,15 +66,9 @@ class Price:
     peak_bytes: int
     boundary_bytes: int
 
-    @property
-    def parts(self) -> tuple[float, ...]:
-        """All totals."""
-        return self.bytes_sent, self.seconds, self.peak_bytes, self.boundary_bytes
-
     def is_at_most(self, other: Price) -> bool:
         """Return whether no total is larger than that of another price."""
-        pairs = zip(self.parts, other.parts, strict=True)
-        return all(own <= total * (1 + ROUNDING) for own, total in pairs)
+        return all(own <= total * (1 + ROUNDING) for own, total in zip(self, other, strict=True))
 
     def saved_from(self, before: Price) -> Cost:
         """Return what is saved by this price instead of the one before; a part is negative where more is spent.
@@ -99,11 +87,8 @@ class Price:
 
 def price_of(local: ModuleOp, mesh: Mesh, hardware: Hardware) -> Price:
     """Return the price of a local program on the devices of a mesh."""
-    sent, schedule = 0.0, schedule_of(local, mesh, hardware)
-    for slot in schedule.ops:
-        if isinstance(slot.work, CollectiveRun) and not slot.visit.is_left:
-            sent += slot.visit.times * slot.work.bytes_sent
-    return Price(sent, schedule.seconds, peak_bytes(local), _boundary_bytes(main_function(local)))
+    seconds, boundary = schedule_of(local, mesh, hardware).seconds, _boundary_bytes(main_function(local))
+    return Price(sends_of(local).bytes, seconds, peak_bytes(local), boundary)
 
 
 def _boundary_bytes(func: FuncOp) -> int:

@@ -41,7 +41,6 @@ class LoopBuffers:
 
     overwritten: dict[Operation, list[SSAValue]] = field(default_factory=dict[Operation, list[SSAValue]])
     until_end: dict[Operation, list[SSAValue]] = field(default_factory=dict[Operation, list[SSAValue]])
-    bodies: set[Block] = field(default_factory=set[Block])
 
     def later_values(self) -> Iterator[SSAValue]:
         """Yield the carried values whose memory is in use after the last op that reads them."""
@@ -51,7 +50,6 @@ class LoopBuffers:
     def add(self, loop: WhileOp, reads: _Reads) -> None:
         """Decide for each carried value of a loop where its next value is stored."""
         block, end = loop.body.block, terminator_of(loop.body)
-        self.bodies.add(block)
         for argument, following in zip(block.args, operands_of(end), strict=True):
             op = _stored(following).owner
             if not reads.may_overwrite(argument, following):
@@ -94,8 +92,13 @@ class _Reads:
         if block not in self._last:
             ops = ops_in(block)
             self._numbers.update((op, number) for number, op in enumerate(ops))
-            self._last[block] = last_reads([_step(op, block, self.fusion) for op in ops])
+            self._last[block] = last_reads([self._step(op, block) for op in ops])
         return self._last[block].get(argument, -1)
+
+    def _step(self, op: Operation, block: Block) -> LifetimeStep[SSAValue]:
+        """Return what an op reads, where the end of a block reads nothing."""
+        reads = () if op is block.last_op else reads_of(op, block)
+        return LifetimeStep(reads, op.results, is_fused=self.fusion.is_fused(op))
 
     def may_overwrite(self, argument: SSAValue, value: SSAValue, called: frozenset[str] = frozenset()) -> bool:
         """Return whether an op that computes a value of a block may store it in the memory of an argument.
@@ -123,12 +126,6 @@ def reads_of(op: Operation, block: Block) -> list[SSAValue]:
     return [value for reader in readers for value in operands_of(reader) if block_of(value) is block]
 
 
-def _step(op: Operation, block: Block, fusion: Fusion) -> LifetimeStep[SSAValue]:
-    """Return what an op reads, where the end of a block reads nothing."""
-    reads = () if op is block.last_op else reads_of(op, block)
-    return LifetimeStep(reads, op.results, is_fused=fusion.is_fused(op))
-
-
 def _stored(value: SSAValue) -> SSAValue:
     """Return the value that is stored, before it is reshaped."""
     while isinstance(value, OpResult) and isinstance(value.op, ReshapeOp):
@@ -149,14 +146,14 @@ class Buffers:
     def __init__(self, module: ModuleOp, *, is_compiled: bool = True) -> None:
         functions = functions_of(module)
         self._held: frozenset[SSAValue] = frozenset()
-        self._main: FuncOp | None = None
+        self._main: Block | None = None
         self._overwritten: dict[Operation, list[SSAValue]] = {}
         self._fusion = Fusion(functions) if is_compiled else None
         self._loops = LoopBuffers() if self._fusion is None else loop_buffers(module, self._fusion)
         self._allocated: list[SSAValue] = []
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
-            main = self._main = main_function(module)
-            self._held = frozenset(arg for arg in main_block(module).args if not _is_donated(main, arg.index))
+            main, self._main = main_function(module), main_block(module)
+            self._held = frozenset(arg for arg in self._main.args if not _is_donated(main, arg.index))
             self._overwritten = _overwritten(main, self)
             if is_compiled:
                 self._allocated = _allocated_results(main)
@@ -177,7 +174,7 @@ class Buffers:
         if self._fusion is None:
             return False
         block = block_of(value)
-        if block is None or block is self._main_block():
+        if block is None or block is self._main:
             return False
         return has_region_on_elements(block.parent_op()) or self._fusion.is_in_kernel(block)
 
@@ -205,10 +202,7 @@ class Buffers:
 
     def allocated_results(self, block: Block) -> Sequence[SSAValue]:
         """Return the values of a block that are results of the program and have memory from the start."""
-        return self._allocated if block is self._main_block() else ()
-
-    def _main_block(self) -> Block | None:
-        return None if self._main is None else self._main.body.block
+        return self._allocated if block is self._main else ()
 
     def reads(self, op: Operation, block: Block) -> list[SSAValue]:
         """Return the values of a block that an op reads, including reads in its regions.
@@ -216,10 +210,8 @@ class Buffers:
         An op also reads the values whose memory must not be taken until it runs: the return of the main function reads
         the held arguments, and the op that computes the next value of a loop reads the current one.
         """
-        found = reads_of(op, block)
-        if block in self._loops.bodies:
-            found += (*self._loops.overwritten.get(op, ()), *self._loops.until_end.get(op, ()))
-        is_end = self._main is not None and op is self._main.body.block.last_op
+        found = [*reads_of(op, block), *self._loops.overwritten.get(op, ()), *self._loops.until_end.get(op, ())]
+        is_end = block is self._main and op is block.last_op
         return [*found, *self._held, *self._allocated] if is_end else found
 
     def region_inputs(self, op: Operation) -> Sequence[SSAValue]:

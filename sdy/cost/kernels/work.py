@@ -67,12 +67,9 @@ def work_of(module: ModuleOp, kernels: Kernels) -> ModuleWork:
     """
     flow, rules = value_flow(module), FUSION_RULES[kernels.fusion]
     works: list[tuple[Step, Work] | None] = [None] * flow.visit_count
-    if rules == UNFUSED:
-        for step in flow.steps:
-            works[step.number] = step, unfused_work(step.op)
-        return ModuleWork(works)
     made = _Kernels(flow, rules if any(kernels.attention) else replace(rules, attention=False), kernels.unrolls_loops)
-    for step, work in made.work().items():
+    found = {step: unfused_work(step.op) for step in flow.steps} if rules == UNFUSED else made.work()
+    for step, work in found.items():
         works[step.number] = step, work
     return ModuleWork(works, made.values_in_attention())
 
@@ -103,15 +100,15 @@ class _Kernels:
 
     def work(self) -> dict[Step, Work]:
         """Return the work of each step."""
-        free = self._free = _free_values(self.flow)
-        self._unstored |= free
+        self._free = _free_values(self.flow)
+        self._unstored |= self._free
         if self.rules.attention:
-            for kernel in attention_kernels(self.flow, free):
+            for kernel in attention_kernels(self.flow, self._free):
                 self._attention.update(dict.fromkeys(kernel.steps, kernel))
                 self._unstored |= kernel.scores
         for step in reversed(self.flow.steps):
             self._add(step)
-        return self._accounts(free)
+        return self._accounts()
 
     def values_in_attention(self) -> frozenset[SSAValue]:
         """Return the values that kernels of attention do not store; none without such kernels."""
@@ -224,13 +221,13 @@ class _Kernels:
         self._inside.update((result, kernel) for result in step.results)
         return kernels
 
-    def _accounts(self, free: set[int]) -> dict[Step, Work]:
+    def _accounts(self) -> dict[Step, Work]:
         """Divide what the kernels read among their steps."""
         read: set[tuple[int, Step]] = set(self._inside)
         found: dict[Step, Work] = {}
         for step in self.flow.steps:
             kernels = self._kernels[step]
-            if step.is_boundary or not kernels or free.issuperset(step.results):
+            if step.is_boundary or not kernels or self._free.issuperset(step.results):
                 found[step] = Work((0,) * len(step.op.operands), (0,) * len(step.op.results), starts=0)
                 continue
             attention = self._attention.get(step)
@@ -241,10 +238,8 @@ class _Kernels:
                 reads.append(len(new))
             writes = tuple(int(result not in self._unstored) for result in step.results)
             starts = int(step in kernels)
-            if attention is None:
-                found[step] = Work(tuple(reads), writes, starts=starts)
-            else:
-                found[step] = Work(tuple(reads), writes, attention.share, starts, attention.direction)
+            share, direction = (1.0, 0) if attention is None else (attention.share, attention.direction)
+            found[step] = Work(tuple(reads), writes, share, starts, direction)
         return found
 
 

@@ -27,7 +27,8 @@ def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple
         for each in cost.collectives
     )
     columns = ("kind", "axes", "ops", "runs", "bytes sent", "time", "bound by")
-    seconds = cost.seconds_with(overlap)
+    seconds, error = cost.seconds_with(overlap), cost.hardware.error
+    total = "time with collectives beside ops" if overlap is Overlap.COMPILER else "time"
     times = [
         ("arithmetic of dots and convolutions", cost.compute_seconds),
         ("memory traffic of kernels", cost.memory_seconds),
@@ -35,7 +36,7 @@ def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple
         ("collectives", cost.communication_seconds),
         ("time without overlap", cost.seconds_in_turn),
         ("time with perfect overlap", cost.seconds_overlapped),
-        (_OVERLAPS[overlap] + _error_text(cost.hardware.error), seconds),
+        (f"{total} (±{error:.0%})" if error else total, seconds),
         ("of that, waiting for collectives or the host", max(0.0, seconds - cost.op_seconds)),
     ]
     if cost.attention_seconds:
@@ -64,18 +65,6 @@ def cost_tables(cost: ProgramCost, overlap: Overlap = Overlap.COMPILER) -> tuple
 def cost_text(cost: ProgramCost) -> str:
     """Return the tables as text."""
     return tables_text(cost_tables(cost))
-
-
-_OVERLAPS = {
-    Overlap.NONE: "time",
-    Overlap.COMPILER: "time with collectives beside ops",
-    Overlap.PERFECT: "time",
-}
-
-
-def _error_text(error: float) -> str:
-    """Return how far published times are from predicted ones."""
-    return f" (±{error:.0%})" if error else ""
 
 
 def machines_table(machines: Iterable[Hardware]) -> FittedTable:
