@@ -16,6 +16,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import callers_first, functions_of, main_function, recursion_error
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
@@ -109,8 +110,7 @@ def trip_count(loop: WhileOp) -> int | None:
 
     Supported are loops like `for i in range(start, stop, step)`, as `jax.lax.scan` and `fori_loop` are lowered.
     """
-    test = loop.cond.block.last_op
-    compare = None if test is None else test.operands[0].owner
+    compare = terminator_of(loop.cond).operands[0].owner
     if not isinstance(compare, CompareOp) or not isinstance(compare.lhs, BlockArgument):
         return None
     counter = compare.lhs.index
@@ -131,19 +131,16 @@ def trip_count(loop: WhileOp) -> int | None:
 def _bound(loop: WhileOp, value: SSAValue) -> int | None:
     """Return a constant, or the initial constant of a value that the loop carries unchanged; otherwise None."""
     if isinstance(value, BlockArgument) and value.owner is loop.cond.block:
-        body, terminator = loop.body.block, loop.body.block.last_op
-        is_invariant = terminator is not None and terminator.operands[value.index] is body.args[value.index]
-        return _constant(loop.operands[value.index]) if is_invariant else None
+        index, following = value.index, terminator_of(loop.body).operands
+        return _constant(loop.operands[index]) if following[index] is loop.body.block.args[index] else None
     return _constant(value)
 
 
 def _step(loop: WhileOp, counter: int) -> int | None:
-    body, terminator = loop.body.block, loop.body.block.last_op
-    add = None if terminator is None else terminator.operands[counter].owner
+    add = terminator_of(loop.body).operands[counter].owner
     if not isinstance(add, AddOp):
         return None
-    sides = (add.lhs, add.rhs)
-    others = [side for side in sides if side is not body.args[counter]]
+    others = [side for side in (add.lhs, add.rhs) if side is not loop.body.block.args[counter]]
     return _constant(others[0]) if len(others) == 1 else None
 
 

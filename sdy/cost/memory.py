@@ -17,6 +17,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.allocation.buffers import Buffers, stored_in_results
+from sdy.cost.allocation.copies import copies
 from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, inside_regions, lifetimes, memory_uses
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
@@ -80,7 +81,7 @@ class PeakFinder:
 
     def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int], buffers: Buffers | None = None) -> None:
         self._functions = functions_of(module)
-        self._buffers = buffers or Buffers(module)
+        self.buffers = buffers or Buffers(module)
         self._bytes_of = bytes_of
         self._lives: dict[tuple[Block, Values], BlockLives] = {}
         self._pending: set[tuple[Block, Values]] = set()
@@ -111,7 +112,7 @@ class PeakFinder:
             return 0 if value in elsewhere else self.bytes_of(value)
 
         bytes_of = bytes_elsewhere if elsewhere else self.bytes_of
-        kept = elsewhere.union(self._buffers.allocated_results(block))
+        kept = elsewhere.union(self.buffers.allocated_results(block))
         steps = [self._step(op, block, self._inside(op, kept)) for op in ops_in(block)]
         allocated = self._allocated_before(block, steps)
         ends = lifetimes(allocated, steps, bytes_of)
@@ -138,7 +139,7 @@ class PeakFinder:
         return self._elsewhere[key]
 
     def _allocated_before(self, block: Block, steps: Sequence[LifetimeStep[SSAValue]]) -> Sequence[SSAValue]:
-        results = self._buffers.allocated_results(block)
+        results = self.buffers.allocated_results(block)
         if results and block not in self._with_results:
             self._with_results.add(block)
             self._sizes.update(dict.fromkeys(stored_in_results(results, steps, self.bytes_of), 0))
@@ -148,32 +149,27 @@ class PeakFinder:
         """Return the size of a value, computed once; 0 for a value in the memory of another one."""
         size = self._sizes.get(value)
         if size is None:
-            size = self._sizes[value] = 0 if self._buffers.is_shared(value) else self._bytes_of(value)
+            size = self._sizes[value] = 0 if self.buffers.is_shared(value) else self._bytes_of(value)
         return size
 
     def _step(self, op: Operation, block: Block, inside: int) -> LifetimeStep[SSAValue]:
-        buffers = self._buffers
-        copies = buffers.copies(op)
+        buffers, copied = self.buffers, copies(op, self.buffers.fusion)
         return LifetimeStep(
             buffers.reads(op, block),
             op.results,
             inside,
             buffers.region_inputs(op),
             buffers.overwritten(op),
-            buffers.is_fused(op),
-            buffers.is_in_place(op),
-            copies.operands,
-            sum(map(self._bytes_of, copies.operands)),
-            sum(map(self._bytes_of, op.results)) if copies.has_results else 0,
-            copies.scratch,
+            buffers.fusion.is_fused(op),
+            buffers.fusion.is_in_place(op),
+            copied.operands,
+            sum(map(self._bytes_of, copied.operands)),
+            sum(map(self._bytes_of, op.results)) if copied.has_results else 0,
+            copied.scratch,
         )
 
-    def stores_inside(self, op: Operation) -> bool:
-        """Return whether values in the regions of an op, or in the function that it calls, are stored."""
-        return self._buffers.stores_inside(op)
-
     def _inside(self, op: Operation, elsewhere: Values) -> int:
-        if not self._buffers.stores_inside(op):
+        if not self.buffers.stores_inside(op):
             return 0
         if isinstance(op, CallOp):
             called = self._functions[op.callee.string_value()]
@@ -246,7 +242,7 @@ class _AliveValues:
             return
         yield self._total
         around = dict(self.values), self._total
-        if self._peaks.stores_inside(op):
+        if self._peaks.buffers.stores_inside(op):
             # A region input that no later op reads is counted once, among the values of the region.
             self._remove(inside_regions(step, dying, kept))
         for block in inner:

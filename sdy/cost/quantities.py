@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import inf
 
 _BYTES = re.compile(r"(?P<number>[-+\d._eE]+)\s*(?P<unit>[KMGT]?i?B)?", re.IGNORECASE)
-_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SECONDS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+_BYTE_SIZES = ((1.0, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"), (1e15, "PB"))
 _ROUNDS_UP = 999.5  # numbers from this one on have four digits if they are rounded to three
 _UNITS = {
     f"{prefix}{infix}B": float(base**power)
@@ -42,11 +44,7 @@ def rounded_bytes(count: float) -> str:
     >>> rounded_bytes(3_141_592_654)
     '3.14 GB'
     """
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if count < _ROUNDS_UP:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{_three_digits(count)} PB"
+    return _in_units(count, _BYTE_SIZES)
 
 
 def seconds_text(seconds: float) -> str:
@@ -55,12 +53,10 @@ def seconds_text(seconds: float) -> str:
     >>> seconds_text(3.728e-4)
     '373 µs'
     """
-    for size, unit in reversed(_SECONDS):
-        if seconds < _ROUNDS_UP * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{_three_digits(seconds)} s"
+    return _in_units(seconds, _SECONDS)
 
 
-def _three_digits(number: float) -> str:
+def _in_units(number: float, units: Sequence[tuple[float, str]]) -> str:
     """Return a number with at least three significant digits, and without an exponent if it is large."""
-    return f"{number:.3g}" if number < _ROUNDS_UP else f"{number:,.0f}"
+    size, unit = next((each for each in units if number < _ROUNDS_UP * each[0]), units[-1])
+    return f"{number / size:.3g} {unit}" if number < _ROUNDS_UP * size else f"{number / size:,.0f} {unit}"

@@ -92,11 +92,6 @@ class Message(NamedTuple):
     bytes: float
 
 
-class _Link(NamedTuple):
-    bandwidth: float  # bytes a second of a device in one direction
-    seconds: float  # of the first byte
-
-
 def seconds_of_messages(messages: Iterable[Message], network: Network) -> float:
     """Return when the last message has arrived, if all are sent at once; what a device sends itself takes no time.
 
@@ -110,9 +105,8 @@ def seconds_of_messages(messages: Iterable[Message], network: Network) -> float:
             near = _domain(message.source, network) == _domain(message.target, network)
             used[near, message.source, False] += message.bytes
             used[near, message.target, True] += message.bytes
-    links = {near: _link(network, near=near) for near in {near for near, _, _ in used}}
-    longest = max((amount / links[near].bandwidth for (near, _, _), amount in used.items()), default=0.0)
-    return longest + max((link.seconds for link in links.values()), default=0.0)
+    longest = max((amount / _link(network, near=near)[0] for (near, *_), amount in used.items()), default=0.0)
+    return longest + max((_link(network, near=near)[1] for near, *_ in used), default=0.0)
 
 
 def _domain(device: int, network: Network) -> int:
@@ -120,13 +114,13 @@ def _domain(device: int, network: Network) -> int:
     return device // size if size else 0
 
 
-def _link(network: Network, *, near: bool) -> _Link:
+def _link(network: Network, *, near: bool) -> tuple[float, float]:
+    """Return the bytes a second that a device sends over a link, and the seconds of the first byte."""
+    start = network.start_seconds
     if isinstance(network, Torus):
         bandwidth = network.link_bandwidth * network.efficiency
-        if not near and network.network_bandwidth:
-            bandwidth = network.network_bandwidth
-        return _Link(bandwidth, network.start_seconds + network.hop_seconds)
+        return (bandwidth if near else network.network_bandwidth or bandwidth), start + network.hop_seconds
     if near:
-        return _Link(network.node_bandwidth * network.efficiency, network.start_seconds + network.hop_seconds)
+        return network.node_bandwidth * network.efficiency, start + network.hop_seconds
     hop = network.network_hop_seconds or network.hop_seconds
-    return _Link(network.network_bandwidth * network.network_efficiency, network.start_seconds + hop)
+    return network.network_bandwidth * network.network_efficiency, start + hop

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
 from sdy.cost.allocation.fusion import Fusion
 from sdy.cost.lifetimes import LifetimeStep, last_reads
 from sdy.dialects.facts.traits import has_region_on_elements, terminator_of
@@ -148,13 +147,13 @@ class Buffers:
         self._held: frozenset[SSAValue] = frozenset()
         self._main: Block | None = None
         self._overwritten: dict[Operation, list[SSAValue]] = {}
-        self._fusion = Fusion(functions) if is_compiled else None
-        self._loops = LoopBuffers() if self._fusion is None else loop_buffers(module, self._fusion)
+        self.fusion = Fusion(functions, is_compiled=is_compiled)
+        self._loops = loop_buffers(module, self.fusion) if is_compiled else LoopBuffers()
         self._allocated: list[SSAValue] = []
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
             main, self._main = main_function(module), main_block(module)
             self._held = frozenset(arg for arg in self._main.args if not _is_donated(main, arg.index))
-            self._overwritten = _overwritten(main, self)
+            self._overwritten = _overwritten(main, self.fusion)
             if is_compiled:
                 self._allocated = _allocated_results(main)
         later = frozenset((*self._allocated, *self._loops.later_values()))
@@ -169,36 +168,18 @@ class Buffers:
         """
         if self._host is not None and (self._host.holds(value) or self._host.is_stack(value)):
             return True
-        if value in self._shared or (type(value) is OpResult and self.is_fused(value.op)):
+        if value in self._shared or (type(value) is OpResult and self.fusion.is_fused(value.op)):
             return True
-        if self._fusion is None:
-            return False
         block = block_of(value)
-        if block is None or block is self._main:
+        if not self.fusion.is_compiled or block is None or block is self._main:
             return False
-        return has_region_on_elements(block.parent_op()) or self._fusion.is_in_kernel(block)
-
-    def is_fused(self, op: Operation) -> bool:
-        """Return whether the results of an op are not stored."""
-        return self._fusion is not None and self._fusion.is_fused(op)
-
-    def is_in_place(self, op: Operation) -> bool:
-        """Return whether the results may be stored in the memory of values that the op reads last."""
-        return self._fusion is not None and self._fusion.is_in_place(op)
-
-    def is_kernel_call(self, op: Operation) -> bool:
-        """Return whether an op calls a function that a compiler makes one kernel of."""
-        return self._fusion is not None and self._fusion.is_kernel_call(op)
+        return has_region_on_elements(block.parent_op()) or self.fusion.is_in_kernel(block)
 
     def stores_inside(self, op: Operation) -> bool:
         """Return whether values in the regions of an op, or in the function that it calls, are stored."""
         if type(op) is CallOp:
-            return not self.is_kernel_call(op)
-        return bool(op.regions) and (self._fusion is None or not has_region_on_elements(op))
-
-    def copies(self, op: Operation) -> Copies:
-        """Return the copies that an op needs, in another order of dims in memory."""
-        return NO_COPIES if self._fusion is None else copies(op, self._fusion)
+            return not self.fusion.is_kernel_call(op)
+        return bool(op.regions) and not (self.fusion.is_compiled and has_region_on_elements(op))
 
     def allocated_results(self, block: Block) -> Sequence[SSAValue]:
         """Return the values of a block that are results of the program and have memory from the start."""
@@ -216,7 +197,7 @@ class Buffers:
 
     def region_inputs(self, op: Operation) -> Sequence[SSAValue]:
         """Return the operands that become arguments of a region or of a called function with buffers of its own."""
-        has_inputs = type(op) is WhileOp or (type(op) is CallOp and not self.is_kernel_call(op))
+        has_inputs = type(op) is WhileOp or (type(op) is CallOp and not self.fusion.is_kernel_call(op))
         return operands_of(op) if has_inputs else ()
 
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
@@ -299,13 +280,13 @@ def _last_reads(block: Block) -> dict[SSAValue, Operation]:
     return {value: op for op in ops_in(block) for value in reads_of(op, block)}
 
 
-def _overwritten(main: FuncOp, buffers: Buffers) -> dict[Operation, list[SSAValue]]:
+def _overwritten(main: FuncOp, fusion: Fusion) -> dict[Operation, list[SSAValue]]:
     """Return the donated arguments that an op overwrites with the result of the program that takes their memory."""
     results = terminator_of(main.body).operands
     found: dict[Operation, list[SSAValue]] = {}
     for argument, index in _results_of_donors(main, results):
         writer = results[index].owner
-        if isinstance(writer, Operation) and buffers.is_in_place(writer) and writer.parent is main.body.block:
+        if isinstance(writer, Operation) and fusion.is_in_place(writer) and writer.parent is main.body.block:
             found.setdefault(writer, []).append(argument)
     return found
 

@@ -40,7 +40,9 @@ NO_COPIES = Copies()
 
 
 def copies(op: Operation, fusion: Fusion) -> Copies:
-    """Return the copies that a compiler makes for an op."""
+    """Return the copies that a compiler makes for an op; none if ops run one by one."""
+    if not fusion.is_compiled:
+        return NO_COPIES
     operands = operands_of(op)
     match op:
         case DotGeneralOp():

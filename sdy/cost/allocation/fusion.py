@@ -77,15 +77,19 @@ def is_shape_change(op: Operation) -> bool:
 
 
 class Fusion:
-    """Finds the ops whose results are not stored, block by block when first requested."""
+    """Finds the ops whose results are not stored, block by block when first requested.
 
-    def __init__(self, functions: Mapping[str, FuncOp]) -> None:
+    There are none, and no kernels, unless `is_compiled`.
+    """
+
+    def __init__(self, functions: Mapping[str, FuncOp], *, is_compiled: bool = True) -> None:
+        self.is_compiled = is_compiled
         self._of_blocks: dict[Block, _Kernels] = {}
         self._calls = KernelCalls(functions)
 
     def is_kernel_call(self, op: Operation) -> bool:
         """Return whether an op calls a function that is one kernel."""
-        return self._calls.kernel_of(op) is not None
+        return self.is_compiled and self._calls.kernel_of(op) is not None
 
     def is_in_kernel(self, block: Block) -> bool:
         """Return whether a block is the body of a function that is one kernel, whose values are not stored."""
@@ -96,11 +100,11 @@ class Fusion:
         """Return whether the results of an op may be stored in the memory of values that it reads last."""
         kernel = self._calls.kernel_of(op)
         kind = type(op) if kernel is None else kernel.kind
-        return has_fact(kind, Elementwise) or issubclass(kind, DynamicUpdateSliceOp | ScatterOp)
+        return self.is_compiled and (has_fact(kind, Elementwise) or issubclass(kind, DynamicUpdateSliceOp | ScatterOp))
 
     def is_fused(self, op: Operation) -> bool:
         """Return whether the results of an op are never stored: ops that read them read the operands instead."""
-        return op.parent is not None and op in self._kernels(op.parent).fused
+        return self.is_compiled and op.parent is not None and op in self._kernels(op.parent).fused
 
     def is_kernel(self, op: Operation) -> bool:
         """Return whether others are fused into an op, so that a kernel made for it computes its results."""
