@@ -87,7 +87,6 @@ class PeakFinder:
         self._pending: set[tuple[Block, Values]] = set()
         self._elsewhere: dict[tuple[Block, Values], Values] = {}
         self._sizes: dict[SSAValue, int] = {}
-        self._with_results: set[Block] = set()  # whose values may be stored in the memory of results
 
     def of_function(self, func: FuncOp, elsewhere: Values = frozenset()) -> int:
         """Return the peak of a function, including its arguments, but without values that have memory elsewhere."""
@@ -140,8 +139,7 @@ class PeakFinder:
 
     def _allocated_before(self, block: Block, steps: Sequence[LifetimeStep[SSAValue]]) -> Sequence[SSAValue]:
         results = self.buffers.allocated_results(block)
-        if results and block not in self._with_results:
-            self._with_results.add(block)
+        if results:
             self._sizes.update(dict.fromkeys(stored_in_results(results, steps, self.bytes_of), 0))
         return [*block.args, *results]
 

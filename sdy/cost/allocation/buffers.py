@@ -153,12 +153,25 @@ class Buffers:
         if len(functions) == 1 or MAIN in functions:  # a library of functions has no arguments that a caller holds
             main, self._main = main_function(module), main_block(module)
             self._held = frozenset(arg for arg in self._main.args if not _is_donated(main, arg.index))
-            self._overwritten = _overwritten(main, self.fusion)
-            if is_compiled:
-                self._allocated = _allocated_results(main)
+            self._place_results(main)
         later = frozenset((*self._allocated, *self._loops.later_values()))
         self._host = HostMemory(module) if is_compiled else None  # the interpreter keeps all values in one memory
         self._shared = _values_in_memory_of_others(self._held, later, module)
+
+    def _place_results(self, main: FuncOp) -> None:
+        """Find the donated arguments that an op overwrites with a result, and the values in memory of other results.
+
+        A loop starts with its operand in the memory of its result. A result that is an argument is not copied.
+        """
+        results, of_donors = terminator_of(main.body).operands, set[int]()
+        for argument, index in _results_of_donors(main, results):
+            of_donors.add(index)
+            writer = results[index].owner
+            if isinstance(writer, Operation) and self.fusion.is_in_place(writer) and writer.parent is main.body.block:
+                self._overwritten.setdefault(writer, []).append(argument)
+        if self.fusion.is_compiled:
+            first = (_first_in_memory(result) for index, result in enumerate(results) if index not in of_donors)
+            self._allocated = list(dict.fromkeys(value for value in first if isinstance(value, OpResult)))
 
     def is_shared(self, value: SSAValue) -> bool:
         """Return whether a value needs no memory of the device.
@@ -203,9 +216,7 @@ class Buffers:
     def overwritten(self, op: Operation) -> Sequence[SSAValue]:
         """Return the values whose memory the results take over, unless another op reads them later."""
         carried = operands_of(op) if keeps_buffers(op) else ()
-        if not carried and op not in self._overwritten and op not in self._loops.overwritten:
-            return ()
-        return [*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ())]
+        return (*carried, *self._overwritten.get(op, ()), *self._loops.overwritten.get(op, ()))
 
 
 def aliased_results(func: FuncOp) -> dict[int, int]:
@@ -278,28 +289,6 @@ def _flows(module: ModuleOp, later: frozenset[SSAValue]) -> Iterator[_Flow]:
 def _last_reads(block: Block) -> dict[SSAValue, Operation]:
     """Return the last op of a block that reads each value of the block, directly or in its regions."""
     return {value: op for op in ops_in(block) for value in reads_of(op, block)}
-
-
-def _overwritten(main: FuncOp, fusion: Fusion) -> dict[Operation, list[SSAValue]]:
-    """Return the donated arguments that an op overwrites with the result of the program that takes their memory."""
-    results = terminator_of(main.body).operands
-    found: dict[Operation, list[SSAValue]] = {}
-    for argument, index in _results_of_donors(main, results):
-        writer = results[index].owner
-        if isinstance(writer, Operation) and fusion.is_in_place(writer) and writer.parent is main.body.block:
-            found.setdefault(writer, []).append(argument)
-    return found
-
-
-def _allocated_results(main: FuncOp) -> list[SSAValue]:
-    """Return the values that are stored in the memory of results first; those of donated arguments are not included.
-
-    A loop starts with its operand in the memory of its result. A result that is an argument is not copied.
-    """
-    results = terminator_of(main.body).operands
-    of_donors = {index for _, index in _results_of_donors(main, results)}
-    first = (_first_in_memory(result) for index, result in enumerate(results) if index not in of_donors)
-    return list(dict.fromkeys(value for value in first if isinstance(value, OpResult)))
 
 
 def _first_in_memory(value: SSAValue) -> SSAValue:

@@ -187,18 +187,19 @@ class _Kernels:
 
     def _is_fused_into_result(self, step: Step, readers: Sequence[Step]) -> bool:
         """Return whether a product is computed by the kernel of the ops that read it, which has no other product."""
-        kernels = self._kernels_of(readers)
-        if len(kernels) != 1 or not all(is_fusible(type(reader.op)) for reader in readers):
-            return False
-        (kernel,) = kernels
-        is_product = isinstance(kernel.op, DotLikeOp | ConvolutionOp) or kernel in self._attention
-        if is_product or kernel in self._with_product or not is_fusible(type(kernel.op)):
-            return False
-        size = self.flow.elements_of(step.results[0])
-        if not all(self.flow.elements_of(result) == size for result in kernel.results):
+        kernel = self._kernel_alike(step, readers)
+        if kernel is None or kernel in self._with_product or not all(is_fusible(type(each.op)) for each in readers):
             return False
         self._with_product.add(kernel)
         return True
+
+    def _kernel_alike(self, step: Step, readers: Sequence[Step]) -> Step | None:
+        """Return the kernel that all readers are in, if fusible ops alone compute as many elements there."""
+        kernel, *others = self._kernels_of(readers) or (None,)
+        if kernel is None or others or kernel in self._attention or not is_fusible(type(kernel.op)):
+            return None
+        size = self.flow.elements_of(step.results[0])
+        return kernel if all(self.flow.elements_of(result) == size for result in kernel.results) else None
 
     def _kernel_with_results(self, step: Step, readers: Sequence[Step]) -> frozenset[Step] | None:
         """Return the kernel that computes the results of a step beside its own, as one more output.
@@ -210,16 +211,11 @@ class _Kernels:
         inside = [reader for reader in readers if not (reader.is_boundary and not reader.results)]
         if not inside or any(reader.frame != step.frame or not self._takes_in(reader) for reader in inside):
             return None
-        kernels = self._kernels_of(inside)
-        if len(kernels) != 1:
-            return None
-        (kernel,) = kernels
-        if not is_fusible(type(kernel.op)) or kernel in self._attention:
-            return None
-        if self.flow.elements_of(step.results[0]) != self.flow.elements_of(kernel.results[0]):
+        kernel = self._kernel_alike(step, inside)
+        if kernel is None:
             return None
         self._inside.update((result, kernel) for result in step.results)
-        return kernels
+        return frozenset((kernel,))
 
     def _accounts(self) -> dict[Step, Work]:
         """Divide what the kernels read among their steps."""
