@@ -11,13 +11,14 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from sdy.dialects.data_flow import owner_of_target, sources_of
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.func_attrs import attribute_of
-from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.symbols import calls_by_callee, functions_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.calls import CustomCallOp, moves_to_other_memory
-from sdy.dialects.stablehlo.control import OptimizationBarrierOp, WhileOp
+from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 
@@ -33,12 +34,9 @@ class HostMemory:
 
     def __init__(self, module: ModuleOp) -> None:
         self._functions = functions_of(module)
-        self._calls: dict[str, list[CallOp]] = {}
-        self.is_used = any(HOST in _kinds_of_arguments(func) for func in self._functions.values())
-        for op in pre_order(module):
-            self.is_used |= moves_to_other_memory(op)
-            if isinstance(op, CallOp):
-                self._calls.setdefault(op.callee.string_value(), []).append(op)
+        is_declared = any(HOST in _kinds_of_arguments(func) for func in self._functions.values())
+        self.is_used = is_declared or any(map(moves_to_other_memory, pre_order(module)))
+        self._calls = calls_by_callee(module) if self.is_used else {}
         self._known: dict[tuple[SSAValue, Calls], bool] = {}
 
     def holds(self, value: SSAValue, calls: Calls = ()) -> bool:
@@ -64,14 +62,13 @@ class HostMemory:
 
     def _sources(self, value: SSAValue, calls: Calls) -> list[tuple[SSAValue, Calls]]:
         """Return the values in whose memory a value is, if any of them is on the host."""
+        owner = owner_of_target(value)  # of loops, conditionals and barriers
+        if owner is not None:
+            return [(source.value, calls) for source in sources_of(owner)]
         if isinstance(value, BlockArgument):
             return self._sources_of_argument(value, calls)
         assert isinstance(value, OpResult)
         match op := value.op:
-            case OptimizationBarrierOp():
-                return [(op.operands[value.index], calls)]
-            case WhileOp():
-                return [(op.operands[value.index], calls), (terminator_of(op.body).operands[value.index], calls)]
             case DynamicUpdateSliceOp():
                 return [(op.update, calls)]
             case DynamicSliceOp():
@@ -89,8 +86,6 @@ class HostMemory:
 
     def _sources_of_argument(self, argument: BlockArgument, calls: Calls) -> list[tuple[SSAValue, Calls]]:
         around = argument.block.parent_op()
-        if isinstance(around, WhileOp):
-            return [(around.results[argument.index], calls)]
         if not isinstance(around, FuncOp):
             return []
         if calls:

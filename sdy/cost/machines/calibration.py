@@ -15,7 +15,7 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
-from math import inf, log
+from math import inf, log, prod
 from statistics import median
 from typing import NamedTuple, NoReturn, cast
 
@@ -96,9 +96,11 @@ class _Row:
             kind, predicted = COLLECTIVES, _collective(collective, devices, result)
         elif (op := self._choice("op", ("matmul", *_ARRAYS))) == "matmul":
             m, n, k = (int(self._number(each, least=1)) for each in "mnk")
-            kind, predicted = PRODUCTS, _product(m, n, k, _DTYPES[self._choice("dtype", _DTYPES)])
+            element = _DTYPES[self._choice("dtype", _DTYPES)]
+            moved = sum(tensor_bytes(TensorType(element, sizes)) for sizes in ([m, k], [k, n], [m, n]))
+            kind, predicted = PRODUCTS, _kernel(moved, Product(1, m, n, k), element)
         else:
-            kind, predicted = COPIES, _copy(_ARRAYS[op] * self._number("operand_bytes", least=1))
+            kind, predicted = COPIES, _kernel(_ARRAYS[op] * self._number("operand_bytes", least=1))
         seconds = self._number("seconds", least=1e-12)
         return Measurement(kind, self.cells.get("machine", ""), seconds, predicted, self.span)
 
@@ -146,26 +148,17 @@ def _collective(kind: CollectiveKind, devices: int, result_bytes: float) -> Pred
     return predicted
 
 
-def _product(m: int, n: int, k: int, element: Attribute) -> Prediction:
-    operands = TensorType(element, [m, k]), TensorType(element, [k, n])
-    moved = sum(map(tensor_bytes, (*operands, TensorType(element, [m, n]))))
+def _kernel(moved: float, product: Product | None = None, element: Attribute = bf16) -> Prediction:
+    """Return the prediction for a kernel that reads and writes bytes, and perhaps multiplies matrices."""
+    flops = 0.0 if product is None else 2.0 * prod(product)
 
     def predicted(hardware: Hardware) -> float:
-        product = Product(1, m, n, k)
-        compute = compute_seconds(2.0 * m * n * k, operands[0], product, hardware, Work((1, 1), (1,)))
-        return _kernel(compute, moved, hardware)
+        kernels = hardware.kernels
+        compute = compute_seconds(flops, TensorType(element, []), product, hardware, Work((1, 1), (1,)))
+        memory = moved / (hardware.hbm_bandwidth * kernels.hbm_efficiency)
+        return OpTime(compute, memory, kernels.start_seconds, kernels.unhidden).seconds
 
     return predicted
-
-
-def _copy(moved: float) -> Prediction:
-    return lambda hardware: _kernel(0.0, moved, hardware)
-
-
-def _kernel(compute: float, moved: float, hardware: Hardware) -> float:
-    kernels = hardware.kernels
-    memory = moved / (hardware.hbm_bandwidth * kernels.hbm_efficiency)
-    return OpTime(compute, memory, kernels.start_seconds, kernels.unhidden).seconds
 
 
 _WIDTHS = (1000.0, 50.0, 8.0, 2.0, 1.3, 1.08, 1.02)  # by what the candidates of a sweep differ at most
