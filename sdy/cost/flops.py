@@ -83,10 +83,11 @@ def op_flops(op: Operation) -> float:
 
 def flops_of(local: ModuleOp) -> int:
     """Return the operations of all contractions and kernels of users that a local program runs on one device."""
-    return sum(times * round(op_flops(op)) for op, times in executions(local) if _is_static(op))
+    return sum(times * round(op_flops(op)) for op, times in executions(local) if is_static(op))
 
 
-def _is_static(op: Operation) -> bool:
+def is_static(op: Operation) -> bool:
+    """Return whether the shapes of all operands and results of an op are static."""
     return all(static_shape(value.type) is not None for value in (*op.operands, *op.results))
 
 

@@ -292,7 +292,8 @@ def torus_time(
         case CollectiveKind.ALL_REDUCE:
             return CollectiveTime(2 * gather(result_bytes), latency + hops * torus.hop_seconds)
         case CollectiveKind.ALL_TO_ALL:
-            longest = max((_exchange_seconds(result_bytes, line, torus) for line in lines), default=0.0)
+            loads = (_busiest_link(line, torus) * result_bytes / line.size * line.stride for line in lines)
+            longest = max((load / torus.link_bandwidth for load in loads), default=0.0)
             between = result_bytes * (1 - 1 / pods) / torus.network_bandwidth if pods > 1 else 0.0
             return CollectiveTime(max(longest * torus.devices_per_chip / torus.efficiency, between), latency)
         case CollectiveKind.COLLECTIVE_PERMUTE:
@@ -356,11 +357,6 @@ def _gather_seconds(global_bytes: float, lines: Sequence[TorusLine], torus: Toru
     received = global_bytes * (1 - 1 / prod(line.size for line in lines))
     links = sum((2 if line.wraps and torus.is_bidirectional else 1) / line.stride for line in lines)
     return max(1 / speed, received / (links * torus.link_bandwidth))
-
-
-def _exchange_seconds(result_bytes: float, line: TorusLine, torus: Torus) -> float:
-    """Return the time that an all-to-all takes on the busiest link of a line."""
-    return _busiest_link(line, torus) * result_bytes / line.size * line.stride / torus.link_bandwidth
 
 
 def _busiest_link(line: TorusLine, torus: Torus) -> float:

@@ -7,7 +7,7 @@ are a counter. Times are in microseconds, as the format requires, and multiples 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.ir import Operation
 
@@ -45,7 +45,7 @@ def schedule_trace(program: Compiled[Any], hardware: Hardware) -> dict[str, obje
     return {
         "displayTimeUnit": "ns",
         "otherData": {"machine": hardware.name, "seconds": schedule.seconds},
-        "traceEvents": [*named, *sorted(events, key=_start)],
+        "traceEvents": [*named, *sorted(events, key=lambda event: cast(float, event["ts"]))],
     }
 
 
@@ -136,9 +136,3 @@ def _counter(slots: Sequence[ScheduledOp], curve: Sequence[int]) -> Iterable[Eve
             at = round(slot.start * 1e9) / 1e3
             yield {"ph": "C", "pid": _PROCESS, "name": "live bytes", "ts": at, "args": {"bytes": alive}}
         before = alive
-
-
-def _start(event: Event) -> float:
-    start = event["ts"]
-    assert isinstance(start, float)
-    return start

@@ -8,7 +8,6 @@ from json import dumps
 from sdy.cost.hardware import machine_json
 from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.machines.table import HARDWARE
-from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import parse_bytes
 from sdy.cost.schedule import Overlap
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -109,7 +108,11 @@ def _cost_file(arguments: Namespace) -> int:
         partitioned = partition(program, arguments.file, text, savings=arguments.savings)
         if arguments.trace is not None:
             write_text(arguments.trace, dumps(program.schedule_trace(hardware)))
-        _print(arguments, partitioned.cost(hardware, arguments.free_bytes))
+        found = partitioned.cost(hardware, arguments.free_bytes)
+        if arguments.json:
+            print_json(found.to_json())
+        else:
+            print_tables(console_of(arguments), *cost_tables(found, Overlap(arguments.overlap)))
         return SUCCESS
 
     return with_program_and_text(
@@ -124,13 +127,6 @@ def _cost_pipeline(arguments: Namespace, pipeline: Pipeline) -> int:
     from sdy.tools import pipelines  # it imports NumPy, which few commands need
 
     return pipelines.cost(arguments, pipeline)
-
-
-def _print(arguments: Namespace, found: ProgramCost) -> None:
-    if arguments.json:
-        print_json(found.to_json())
-    else:
-        print_tables(console_of(arguments), *cost_tables(found, Overlap(arguments.overlap)))
 
 
 def _byte_count(text: str) -> float:

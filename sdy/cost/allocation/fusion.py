@@ -8,7 +8,7 @@ the memory of its operand another shape, and a contraction reads a transposed op
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -76,99 +76,6 @@ def is_shape_change(op: Operation) -> bool:
     return isinstance(op, ReshapeOp)
 
 
-class Fusion:
-    """Finds the ops whose results are not stored, block by block when first requested.
-
-    There are none, and no kernels, unless `is_compiled`.
-    """
-
-    def __init__(self, functions: Mapping[str, FuncOp], *, is_compiled: bool = True) -> None:
-        self.is_compiled = is_compiled
-        self._of_blocks: dict[Block, _Kernels] = {}
-        self._calls = KernelCalls(functions)
-
-    def is_kernel_call(self, op: Operation) -> bool:
-        """Return whether an op calls a function that is one kernel."""
-        return self.is_compiled and self._calls.kernel_of(op) is not None
-
-    def is_in_kernel(self, block: Block) -> bool:
-        """Return whether a block is the body of a function that is one kernel, whose values are not stored."""
-        func = block.parent_op()
-        return isinstance(func, FuncOp) and self._calls.kernel_named(func.sym_name.data) is not None
-
-    def is_in_place(self, op: Operation) -> bool:
-        """Return whether the results of an op may be stored in the memory of values that it reads last."""
-        kernel = self._calls.kernel_of(op)
-        kind = type(op) if kernel is None else kernel.kind
-        return self.is_compiled and (has_fact(kind, Elementwise) or issubclass(kind, DynamicUpdateSliceOp | ScatterOp))
-
-    def is_fused(self, op: Operation) -> bool:
-        """Return whether the results of an op are never stored: ops that read them read the operands instead."""
-        return self.is_compiled and op.parent is not None and op in self._kernels(op.parent).fused
-
-    def is_kernel(self, op: Operation) -> bool:
-        """Return whether others are fused into an op, so that a kernel made for it computes its results."""
-        return op.parent is not None and op in self._kernels(op.parent).takes_in
-
-    def is_read_by_kernels(self, result: OpResult) -> bool:
-        """Return whether only kernels made for the program read a result, which take it in any order of dims."""
-        return all(self.is_kernel(use.operation) for use in result.uses)
-
-    def _kernels(self, block: Block) -> _Kernels:
-        found = self._of_blocks.get(block)
-        if found is None:
-            found = self._of_blocks[block] = _Kernels(self._calls)
-            for op in reversed(ops_in(block)):
-                found.add(op)
-        return found
-
-
-@dataclass(slots=True)
-class _Kernels:
-    """The kernel that computes each op of a block. Ops are added after their readers."""
-
-    calls: KernelCalls
-    fused: set[Operation] = field(default_factory=set[Operation])
-    takes_in: set[Operation] = field(default_factory=set[Operation])  # the ops that others are fused into
-    _kernel: dict[Operation, Operation | None] = field(default_factory=dict[Operation, Operation | None])
-
-    def add(self, op: Operation) -> None:
-        """Find out whether an op is fused, and whether others are fused into it."""
-        call = self.calls.kernel_of(op)
-        kind = type(op) if call is None else call.kind
-        is_view = call is None and is_shape_change(op)
-        if not takes_in_ops(kind) and call is None and not is_view:
-            self._kernel[op] = op
-            return
-        readers = {use.operation for result in op.results for use in result.uses}
-        is_taken_in = all(reader in self.takes_in for reader in readers)
-        kernels = {self._kernel.get(reader) for reader in readers}
-        kernel = kernels.pop() if len(kernels) == 1 else None
-        if is_view:
-            is_fused, takes_in = True, is_taken_in and bool(readers)
-        elif type(op) is TransposeOp and any(isinstance(reader, DotLikeOp) for reader in readers):
-            is_fused = all(use.operation in self.takes_in or _reads_transposed(use) for use in op.results[0].uses)
-            takes_in = not is_fused
-        else:
-            has_expensive = any(map(is_expensive, (kind,) if call is None else call.kinds))
-            is_once = not has_expensive or kernel is not None
-            is_fused, takes_in = is_fusible(kind) and is_taken_in and is_once and bool(readers), True
-        self._kernel[op] = kernel if is_fused else op
-        if is_fused:
-            self.fused.add(op)
-        if takes_in:
-            self.takes_in.add(op)
-
-
-def _reads_transposed(use: Use) -> bool:
-    """Return whether a contraction reads the operand of a transposition as it is stored."""
-    transpose = use.operation.operands[use.index].owner
-    if not isinstance(use.operation, DotLikeOp) or not isinstance(transpose, TransposeOp):
-        return False
-    order = list(transpose.permutation.get_values())
-    return reads_in_place(use.operation, use.index, [order.index(dim) for dim in range(len(order))])
-
-
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A function that is one kernel: the class of the op that computes its result, and all classes of its ops.
@@ -181,23 +88,92 @@ class Kernel:
     kinds: frozenset[type[Operation]]
 
 
-@dataclass(slots=True)
-class KernelCalls:
-    """Finds the functions that are one kernel, each when first requested."""
+class Fusion:
+    """Finds the ops whose results are not stored, block by block, and the functions that are one kernel.
 
-    functions: Mapping[str, FuncOp]
-    _known: dict[str, Kernel | None] = field(default_factory=dict[str, Kernel | None])
+    There are none unless `is_compiled`.
+    """
 
-    def kernel_of(self, op: Operation) -> Kernel | None:
-        """Return the kernel of the function that an op calls; None if it does not call one."""
+    def __init__(self, functions: Mapping[str, FuncOp], *, is_compiled: bool = True) -> None:
+        self.is_compiled = is_compiled
+        self._functions = functions
+        self._of_functions: dict[str, Kernel | None] = {}
+        self._visited: set[Block] = set()
+        self._fused: set[Operation] = set()
+        self._takes_in: set[Operation] = set()  # the ops that others are fused into
+        self._computed_by: dict[Operation, Operation | None] = {}  # the last op of the kernel of an op
+
+    def is_kernel_call(self, op: Operation) -> bool:
+        """Return whether an op calls a function that is one kernel."""
+        return self.is_compiled and self._kernel_called(op) is not None
+
+    def is_in_kernel(self, block: Block) -> bool:
+        """Return whether a block is the body of a function that is one kernel, whose values are not stored."""
+        func = block.parent_op()
+        return isinstance(func, FuncOp) and self.kernel_named(func.sym_name.data) is not None
+
+    def is_in_place(self, op: Operation) -> bool:
+        """Return whether the results of an op may be stored in the memory of values that it reads last."""
+        kernel = self._kernel_called(op)
+        kind = type(op) if kernel is None else kernel.kind
+        return self.is_compiled and (has_fact(kind, Elementwise) or issubclass(kind, DynamicUpdateSliceOp | ScatterOp))
+
+    def is_fused(self, op: Operation) -> bool:
+        """Return whether the results of an op are never stored: ops that read them read the operands instead."""
+        self._visit(op.parent)
+        return op in self._fused
+
+    def is_kernel(self, op: Operation) -> bool:
+        """Return whether others are fused into an op, so that a kernel made for it computes its results."""
+        self._visit(op.parent)
+        return op in self._takes_in
+
+    def is_read_by_kernels(self, result: OpResult) -> bool:
+        """Return whether only kernels made for the program read a result, which take it in any order of dims."""
+        return all(self.is_kernel(use.operation) for use in result.uses)
+
+    def _visit(self, block: Block | None) -> None:
+        if self.is_compiled and block is not None and block not in self._visited:
+            self._visited.add(block)
+            for op in reversed(ops_in(block)):  # after the ops that read the results
+                self._add(op)
+
+    def _add(self, op: Operation) -> None:
+        """Find out whether an op is fused, and whether others are fused into it."""
+        call = self._kernel_called(op)
+        kind = type(op) if call is None else call.kind
+        is_view = call is None and is_shape_change(op)
+        if not takes_in_ops(kind) and call is None and not is_view:
+            self._computed_by[op] = op
+            return
+        readers = {use.operation for result in op.results for use in result.uses}
+        is_taken_in = all(reader in self._takes_in for reader in readers)
+        kernels = {self._computed_by.get(reader) for reader in readers}
+        kernel = kernels.pop() if len(kernels) == 1 else None
+        if is_view:
+            is_fused, takes_in = True, is_taken_in and bool(readers)
+        elif type(op) is TransposeOp and any(isinstance(reader, DotLikeOp) for reader in readers):
+            is_fused = all(use.operation in self._takes_in or _reads_transposed(use, op) for use in op.result.uses)
+            takes_in = not is_fused
+        else:
+            has_expensive = any(map(is_expensive, (kind,) if call is None else call.kinds))
+            is_once = not has_expensive or kernel is not None
+            is_fused, takes_in = is_fusible(kind) and is_taken_in and is_once and bool(readers), True
+        self._computed_by[op] = kernel if is_fused else op
+        if is_fused:
+            self._fused.add(op)
+        if takes_in:
+            self._takes_in.add(op)
+
+    def _kernel_called(self, op: Operation) -> Kernel | None:
         return self.kernel_named(op.callee.string_value()) if type(op) is CallOp else None
 
     def kernel_named(self, name: str) -> Kernel | None:
-        """Return the kernel of a function, if it is one."""
-        if name not in self._known:
-            self._known[name] = None  # ends the recursion for a function that calls itself
-            self._known[name] = self._kernel(self.functions[name])
-        return self._known[name]
+        """Return the kernel of a function; None if it is not one kernel."""
+        if name not in self._of_functions:
+            self._of_functions[name] = None  # ends the recursion for a function that calls itself
+            self._of_functions[name] = self._kernel(self._functions[name])
+        return self._of_functions[name]
 
     def _kernel(self, func: FuncOp) -> Kernel | None:
         if func.is_declaration:
@@ -209,10 +185,18 @@ class KernelCalls:
         last, found = returned[0].op, frozenset[type[Operation]]()
         kind = type(last)
         for op in ops:
-            kernel = self.kernel_of(op) or Kernel(type(op), frozenset((type(op),)))
+            kernel = self._kernel_called(op) or Kernel(type(op), frozenset((type(op),)))
             is_allowed = takes_in_ops if op is last else is_fusible
             if kernel.kind is not ReshapeOp and not is_allowed(kernel.kind):
                 return None
             found |= kernel.kinds
             kind = kernel.kind if op is last else kind
         return Kernel(kind, found)
+
+
+def _reads_transposed(use: Use, transpose: TransposeOp) -> bool:
+    """Return whether a contraction reads the operand of a transposition as it is stored."""
+    if not isinstance(use.operation, DotLikeOp):
+        return False
+    order = list(transpose.permutation.get_values())
+    return reads_in_place(use.operation, use.index, [order.index(dim) for dim in range(len(order))])

@@ -16,14 +16,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from sdy.cost.executions import executions
-from sdy.cost.flops import contraction_flops
+from sdy.cost.flops import contraction_flops, is_static
 from sdy.cost.memory import bytes_of_tensor, peak
 from sdy.cost.quantities import rounded_bytes
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_block, main_function
 from sdy.dialects.ir.walk import pre_order
-from sdy.dialects.sharded_types import static_shape
 from sdy.evidence.runs.device_copies import DeviceCopies
 from sdy.model.devices.placement import ProgramPlacement
 
@@ -79,7 +78,7 @@ def _estimate(module: ModuleOp, copies: Callable[[SSAValue], int], *, is_freed: 
 def _total_seconds(module: ModuleOp, size: Callable[[SSAValue], int], copies: Callable[[SSAValue], int]) -> float:
     seconds = 0.0
     for op, times in executions(module):
-        if all(static_shape(value.type) is not None for value in (*op.operands, *op.results)):
+        if is_static(op):
             flops = contraction_flops(op) * max(map(copies, op.results), default=1) / FLOPS_PER_SECOND
             seconds += times * (SECONDS_PER_OP + flops + sum(map(size, op.results)) / BYTES_PER_SECOND)
     return seconds

@@ -133,12 +133,11 @@ def _sizes(shape: Shape) -> str:
 def cost_html(cost: ProgramCost) -> str:
     """Return the time, the bytes and the memory of a program on a machine, and the tables of `sdy cost`."""
     colours = AxisColours(cost.axes)
-    sent = sum(each.bytes_sent for each in cost.collectives)
     numbers = (
         (seconds_text(cost.seconds_in_turn), "without overlap", ""),
         (seconds_text(cost.op_seconds), "of ops", ""),
         (seconds_text(cost.communication_seconds), "of collectives", ""),
-        (bytes_text(sent), "bytes sent by a device", ""),
+        (bytes_text(cost.bytes_sent), "bytes sent by a device", ""),
         (
             bytes_text(cost.peak_bytes),
             "peak bytes" if cost.fits else "peak bytes: too many",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdy.cost.allocation.fusion import KernelCalls
+from sdy.cost.allocation.fusion import Fusion
 from sdy.cost.memory import memory_curve, peak_bytes, values_at_peak
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.module_text import parse_module
@@ -100,7 +100,7 @@ func.func private @negated(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.negate %a : tensor<4xf32>
   return %0 : tensor<4xf32>
 }""")
-    kernels = KernelCalls(functions_of(module))
+    kernels = Fusion(functions_of(module))
     assert kernels.kernel_named("outside") is None
     found = kernels.kernel_named("negated")
     assert found is not None
