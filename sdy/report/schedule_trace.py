@@ -49,20 +49,16 @@ def schedule_trace(program: Compiled[Any], hardware: Hardware) -> dict[str, obje
     }
 
 
-def link_axes(sending: CollectiveRun) -> tuple[str, ...]:
-    """Return the mesh axes whose links a collective uses."""
-    return tuple(dict.fromkeys(ref.name for ref in sending.axes))
+def _links_of(sending: CollectiveRun) -> list[str]:
+    """Return the tracks of the links that a collective uses, one for each mesh axis."""
+    return [f"links of {name}" for name in dict.fromkeys(ref.name for ref in sending.axes)]
 
 
 def _tracks(slots: Sequence[ScheduledOp], mesh: Mesh) -> Tracks:
-    used = {axis for slot in slots if isinstance(slot.work, CollectiveRun) for axis in link_axes(slot.work)}
-    links = (_links(axis.name) for axis in mesh.axes if axis.name in used)
+    used = {links for slot in slots if isinstance(slot.work, CollectiveRun) for links in _links_of(slot.work)}
+    links = (name for axis in mesh.axes if (name := f"links of {axis.name}") in used)
     host = [_HOST] if any(isinstance(slot.work, HostTransfer) for slot in slots) else []
     return _LOOPS, _COMPUTE, *links, *host
-
-
-def _links(axis: str) -> str:
-    return f"links of {axis}"
 
 
 def _metadata(kind: str, thread: int, name: str) -> Event:
@@ -74,26 +70,20 @@ def _slices(slot: ScheduledOp, tracks: Tracks, source_lines: Mapping[int, str]) 
     if not slot.seconds:
         return
     op, runs = slot.visit.op, slot.visit.times
+    arguments = _arguments(op, runs, source_lines)
     match slot.work:
         case OpTime() as time:
-            bound = "FLOPs" if time.is_compute_bound else "memory"
-            name = op.name.partition(".")[2]
-            yield _slice(tracks.index(_COMPUTE), name, slot, _arguments(op, runs, source_lines) | {"bound by": bound})
+            used, name = [_COMPUTE], op.name.partition(".")[2]
+            arguments["bound by"] = "FLOPs" if time.is_compute_bound else "memory"
         case CollectiveRun() as sending:
-            name = f"{sending.kind.value} {write_axis_list(sending.axes)}"
-            arguments = _arguments(op, runs, source_lines) | {
-                "bytes sent": round(runs * sending.bytes_sent),
-                "bound by": "latency" if sending.is_latency_bound else "bandwidth",
-            }
-            for axis in link_axes(sending):
-                yield _slice(tracks.index(_links(axis)), name, slot, arguments)
+            used, name = _links_of(sending), f"{sending.kind.value} {write_axis_list(sending.axes)}"
+            arguments["bytes sent"] = round(runs * sending.bytes_sent)
+            arguments["bound by"] = "latency" if sending.is_latency_bound else "bandwidth"
         case HostTransfer() as moved:
-            arguments = _arguments(op, runs, source_lines) | {"bytes sent": round(runs * moved.bytes_sent)}
-            yield _slice(tracks.index(_HOST), "transfer", slot, arguments)
-
-
-def _slice(thread: int, name: str, slot: ScheduledOp, arguments: Event) -> Event:
-    return _complete(thread, name, slot.start, slot.end, arguments)
+            used, name = [_HOST], "transfer"
+            arguments["bytes sent"] = round(runs * moved.bytes_sent)
+    for track in used:
+        yield _complete(tracks.index(track), name, slot.start, slot.end, arguments)
 
 
 def _complete(thread: int, name: str, start: float, end: float, arguments: Event) -> Event:

@@ -151,10 +151,6 @@ def _switch(value: object) -> Switch:
     return Switch(**cast("dict[str, Any]", {"hop_seconds": HOP_SECONDS, **found}))
 
 
-def _kernels(value: object) -> dict[str, object]:
-    return read_table(value, _readers(Kernels), ["kernels"])
-
-
 def _rates(value: object) -> MatrixRates:
     """Read the rates; an element type without one is multiplied at the rate of 16-bit floats."""
     found = cast("dict[str, float]", read_table(value, _RATES, ["rates"], ["bits16"]))
@@ -167,7 +163,7 @@ _MACHINE: Readers = {
     "torus": _torus,
     "switch": _switch,
     "rates": _rates,
-    "kernels": _kernels,
+    "kernels": lambda value: read_table(value, _readers(Kernels), ["kernels"]),
     "host_bandwidth": _bandwidth,
 }
 
