@@ -296,15 +296,13 @@ def _first_in_memory(value: SSAValue) -> SSAValue:
         op = value.op
         if isinstance(op, ReshapeOp):
             value = op.operand
-        elif keeps_buffers(op) and _may_carry(op.operands[value.index], op):
-            value = op.operands[value.index]
+        elif keeps_buffers(op) and isinstance(operand := op.operands[value.index], OpResult):
+            if any(use.operation is not op for use in operand.uses):
+                break
+            value = operand
         else:
             break
     return value
-
-
-def _may_carry(operand: SSAValue, op: Operation) -> bool:
-    return isinstance(operand, OpResult) and all(use.operation is op for use in operand.uses)
 
 
 def _results_of_donors(main: FuncOp, results: Sequence[SSAValue]) -> Iterator[tuple[BlockArgument, int]]:

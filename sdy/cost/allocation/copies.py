@@ -60,7 +60,8 @@ def copies(op: Operation, fusion: Fusion) -> Copies:
             return Copies(scratch=_bytes_of_indices(op))
         case _:
             return NO_COPIES
-    has_results = has_results and not all(map(fusion.is_read_by_kernels, op.results))
+    readers = (use.operation for result in op.results for use in result.uses)
+    has_results = has_results and not all(map(fusion.is_kernel, readers))  # which take it in any order of dims
     return Copies(_not_written_for(operands, fusion), has_results)
 
 

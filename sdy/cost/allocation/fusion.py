@@ -128,10 +128,6 @@ class Fusion:
         self._visit(op.parent)
         return op in self._takes_in
 
-    def is_read_by_kernels(self, result: OpResult) -> bool:
-        """Return whether only kernels made for the program read a result, which take it in any order of dims."""
-        return all(self.is_kernel(use.operation) for use in result.uses)
-
     def _visit(self, block: Block | None) -> None:
         if self.is_compiled and block is not None and block not in self._visited:
             self._visited.add(block)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, field
+from itertools import count
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -120,7 +121,7 @@ class _Reader:
         self.flow = ValueFlow()
         self._functions = functions_of(module)
         self._frames = [0]
-        self._frame_count = 0
+        self._new_frames = count(1)
         self._depth = 0  # of calls
         for number, visit in enumerate(visits(module)):
             self.flow.visit_count = number + 1
@@ -168,7 +169,7 @@ class _Reader:
         changed = tuple(self.flow.number(operand) for operand, _, argument, _, last in columns if last is not argument)
         step = Step(op, number, self._frames[-1], changed, (), is_boundary=True)
         self.flow.add(step)
-        self._enter()
+        self._frames.append(next(self._new_frames))
         for operand, _, argument, tested, last in columns:
             if last is argument:
                 self.flow.same(argument, operand)
@@ -185,11 +186,7 @@ class _Reader:
                 self.flow.new(result)
             return
         self._step(op, number, is_boundary=True, has_results=False)
-        self._enter()
-
-    def _enter(self) -> None:
-        self._frame_count += 1
-        self._frames.append(self._frame_count)
+        self._frames.append(next(self._new_frames))
 
     def _step(self, op: Operation, number: int, is_boundary: bool, has_results: bool = True) -> None:
         operands = tuple(map(self.flow.number, operands_of(op)))
