@@ -39,6 +39,12 @@ def topology_of(func: FuncOp | None) -> TopologyAttr | None:
     return found if isinstance(found, TopologyAttr) else None
 
 
+def mesh_names(func: FuncOp | None) -> list[str]:
+    """Return the names of the meshes in the topology of a function, in order; none if it has no topology."""
+    topology = topology_of(func)
+    return [] if topology is None else [named.name for named in topology.data]
+
+
 def is_mpmd(func: FuncOp) -> bool:
     """Return whether a function has a topology."""
     return TOPOLOGY in func.attributes
@@ -64,24 +70,19 @@ def mpmd_functions(module: ModuleOp) -> list[FuncOp]:
     return [func for func in functions_of(module).values() if is_mpmd(func) and not func.is_declaration]
 
 
-def function_around(op: Operation) -> FuncOp | None:
-    """Return the function that contains an op."""
-    return enclosing(op, FuncOp)
-
-
 def mesh_named(op: Operation, name: str) -> Mesh:
     """Return the mesh of a name in the topology of the function around an op.
 
     Raises: SdyError SDY-M001 if there is no topology, or no such mesh.
     """
-    func = function_around(op)
+    func = enclosing(op, FuncOp)
     topology = topology_of(func)
     if topology is None:
         where = "" if func is None else f" @{func.sym_name.data}"
         raise failure(op, "SDY-M001", f"function{where} has no topology, in which to look up mesh {name}")
     mesh = topology.mesh(name)
     if mesh is None:
-        names = [named.name for named in topology.data]
+        names = mesh_names(func)
         hint = similar_name_hint(name, names) or f"meshes: {', '.join(names)}"
         raise failure(op, "SDY-M001", f"the topology has no mesh with name {name}", hint)
     return mesh

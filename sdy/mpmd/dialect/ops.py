@@ -33,15 +33,14 @@ from sdy.dialects.facts.traits import DividesItsShardings, PassesThrough
 from sdy.dialects.host_memory import HOST
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.text.func_syntax import create_with_signature
 from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr
 from sdy.mpmd.dialect.functions import (
-    callee_of,
     check_fragment_values,
     check_in_topology,
     failure,
-    function_around,
     is_entry_point,
     is_mpmd,
     is_public,
@@ -279,11 +278,11 @@ class CallOp(CalleeOp):
         if parent is None or parent.name not in ("func.func", "mpmd.for"):
             message = f"{self.name}: @{self.callee_name} can only be called directly in a function or in mpmd.for"
             raise failure(self, "SDY-M003", message)
-        caller = function_around(self)
+        caller = enclosing(self, FuncOp)
         if caller is not None and is_mpmd(caller) and not is_entry_point(caller):
             message = f"{self.name}: only entry points may call, but @{self.callee_name} is called"
             raise failure(self, "SDY-M003", f"{message} by the private @{caller.sym_name.data}")
-        self._check_callee(callee_of(self, self.callee_name))
+        self._check_callee(self.function)
 
     def _check_callee(self, callee: FuncOp) -> None:
         types = callee.function_type
@@ -324,7 +323,7 @@ class FragmentCallOp(CalleeOp, OnMeshOp):
         super().verify_()
         if not isinstance(self.parent_op(), FuncOp):
             raise failure(self, "SDY-M002", f"{self.name}: expected func.func as the parent op")
-        callee = callee_of(self, self.callee_name)
+        callee = self.function
         types = callee.function_type
         mesh = self.mesh
         check_fragment_values(self, mesh, ("operand", "argument"), list(self.operand_types), types.inputs.data)

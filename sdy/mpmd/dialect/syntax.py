@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def, var_operand_def
 from xdsl.parser import Parser
@@ -20,6 +21,7 @@ from sdy.dialects.text.location_parser import parse_located_argument
 from sdy.grammar.parse import SHARDING_LIST
 from sdy.grammar.write import write_sharding_list
 from sdy.mpmd.dialect.attrs import UserOrigin, UserOriginAttr, parse_user_origin
+from sdy.mpmd.dialect.functions import callee_of
 
 
 @irdl_op_definition
@@ -84,6 +86,11 @@ class CalleeOp(IRDLOperation):
     def callee_name(self) -> str:
         """The name of the function that is called."""
         return self.callee.root_reference.data
+
+    @property
+    def function(self) -> FuncOp:
+        """The function that is called. Raises: SdyError SDY-M003 if it does not exist."""
+        return callee_of(self, self.callee_name)
 
     @classmethod
     def parse_call(cls, parser: Parser, properties: Attributes) -> Self:

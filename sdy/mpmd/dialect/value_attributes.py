@@ -6,12 +6,14 @@ value. Source: docs/spec/07, 2.7 and 3.7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import product
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.host_memory import MEMORY_KIND
 from sdy.dialects.ir.func_attrs import ValueAttrs, attribute_of
 
@@ -30,10 +32,17 @@ def get(op: Operation, name: str, index: int, key: str) -> Attribute | None:
     return None if attrs is None or index >= len(attrs.data) else attribute_of(attrs, index, key)
 
 
-def entries_of(op: Operation, name: str, count: int) -> list[dict[str, Attribute]]:
-    """Return a copy of the dictionaries in `arg_attrs` or `res_attrs`, of which there are `count`."""
+def entries_of(op: Operation, name: str) -> list[dict[str, Attribute]]:
+    """Return a copy of the dictionaries in `arg_attrs` or `res_attrs`; empty ones if there are none."""
     attrs = attrs_of(op, name)
-    return [dict(entry.data) for entry in attrs] if attrs is not None else [{} for _ in range(count)]
+    if attrs is not None:
+        return [dict(entry.data) for entry in attrs]
+    block = op.regions[0].first_block if op.regions else None
+    if name == ARG_ATTRS:  # a loop also has those of its index, and a fragment those of its control operands
+        count = max(len(op.operands), 0 if block is None else len(block.args))
+    else:
+        count = len(terminator_of(op.body).operands) if isinstance(op, FuncOp) else len(op.results)
+    return [{} for _ in range(count)]
 
 
 def write_entries(op: Operation, name: str, entries: list[dict[str, Attribute]], *, keep_empty: bool = False) -> None:
@@ -45,15 +54,22 @@ def write_entries(op: Operation, name: str, entries: list[dict[str, Attribute]],
         holder.pop(name, None)
 
 
-def update(op: Operation, name: str, count: int, index: int, changes: Mapping[str, Attribute | None]) -> None:
+def update(op: Operation, name: str, index: int, changes: Mapping[str, Attribute | None]) -> None:
     """Set attributes of value `index`, and remove those that are None."""
-    entries = entries_of(op, name, count)
-    for key, attribute in changes.items():
-        if attribute is None:
-            entries[index].pop(key, None)
-        else:
-            entries[index][key] = attribute
+    entries = entries_of(op, name)
+    changed = {**entries[index], **changes}
+    entries[index] = {key: attribute for key, attribute in changed.items() if attribute is not None}
     write_entries(op, name, entries)
+
+
+def remove_from_all(op: Operation, keys: Collection[str]) -> None:
+    """Remove attributes from all arguments and results of an op."""
+    for name in (ARG_ATTRS, RES_ATTRS):
+        if attrs_of(op, name) is not None:
+            entries = entries_of(op, name)
+            for entry, key in product(entries, keys):
+                entry.pop(key, None)
+            write_entries(op, name, entries)
 
 
 def argument_attribute(argument: BlockArgument, key: str) -> Attribute | None:

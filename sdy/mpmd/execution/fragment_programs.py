@@ -204,7 +204,7 @@ def _axes(mesh: Mesh) -> list[tuple[str, int]]:
 
 def _closed(func: FuncOp, name: str, types: Sequence[Attribute], mesh: str) -> ArrayAttr[DictionaryAttr]:
     """Return the attributes of arguments or results, each with a closed sharding."""
-    entries = entries_of(func, name, len(types))
+    entries = entries_of(func, name)
     for entry, value_type in zip(entries, types, strict=True):
         found = mesh_type(value_type)
         sharding = found.sharding or fully_closed(mesh, found.get_num_dims())

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, TensorType, i1
 from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import passes_through, terminator_of
@@ -28,7 +27,7 @@ from sdy.mpmd.dialect.ops import CallOp, FragmentCallOp, ReduceOp
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp, NamedComputationOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.tools.meshless import step_of
-from sdy.passes.rewriting.insertion import erase, insert_before, replace_op
+from sdy.passes.rewriting.insertion import erase, insert_before, replace_by_body, replace_op
 
 
 def first_on_mesh(module: ModuleOp) -> Operation | None:
@@ -73,12 +72,7 @@ def values_of(op: Operation) -> list[SSAValue]:
 def _replace(op: Operation) -> None:
     match op:
         case FragmentOp() | NamedComputationOp():
-            body, end = op.body.block, terminator_of(op.body)
-            Rewriter.inline_block(body, InsertPoint.before(op), op.operands[: len(body.args)])
-            for result, value in zip(op.results, end.operands, strict=True):
-                replace_uses(result, value)
-            erase(end)
-            erase(op)
+            replace_by_body(op, op.body, op.operands[: len(op.body.block.args)])
         case CallOp() | FragmentCallOp():
             call = FuncCallOp(SymbolRefAttr(op.callee_name), op.operands, list(op.result_types))
             replace_op(op, call)
@@ -88,8 +82,7 @@ def _replace(op: Operation) -> None:
             total = op.tensors[0]
             for value in op.tensors[1:]:
                 step = step_of(op.reduction.data).create(operands=[total, value], result_types=[op.result.type])
-                insert_before(op, step)
-                total = step.results[0]
+                total = insert_before(op, step).results[0]
             replace_uses(op.result, total)
             erase(op)
         case _ if passes_through(op):
@@ -105,8 +98,7 @@ def _replace_loop(loop: ForOp) -> None:
     *_, index = loop.body.block.args
     zero, one, count = (_constant(loop, index.type, number) for number in (0, 1, loop.iterations.value.data))
     body, end = loop.body.block, terminator_of(loop.body)
-    following = AddOp.create(operands=[index, one], result_types=[index.type])
-    insert_before(end, following)
+    following = insert_before(end, AddOp.create(operands=[index, one], result_types=[index.type]))
     replace_op(end, ReturnOp.create(operands=[*end.operands, following.results[0]]))
     condition = Block(arg_types=body.arg_types)
     less = CompareOp.create(
@@ -130,6 +122,5 @@ def _replace_loop(loop: ForOp) -> None:
 
 def _constant(loop: ForOp, scalar: Attribute, number: int) -> SSAValue:
     value = DenseElementsAttr.from_values(cast("TensorType[Attribute]", scalar), [number])
-    constant = ConstantOp.create(result_types=[scalar], properties={"value": value})
-    insert_before(loop, constant)
+    constant = insert_before(loop, ConstantOp.create(result_types=[scalar], properties={"value": value}))
     return constant.results[0]

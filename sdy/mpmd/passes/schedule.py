@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Severity
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.ir.walk import ancestor_in, ops_of
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.ops import CALL_COUNTER
 from sdy.mpmd.dialect.regions import FragmentOp
@@ -35,7 +35,6 @@ from sdy.mpmd.passes.tools.fragments import (
 )
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import (
-    ancestor_in_block,
     cycle_in,
     positions_in,
     replace_uses_by,
@@ -58,10 +57,7 @@ class _Paths:
         self._positions = positions_in(self._block)
         self._successors: dict[Operation, set[Operation]] = {op: set() for op in self._positions}
         for op in self._positions:
-            for user in users_of_op(op):
-                target = ancestor_in_block(user, self._block)
-                if target is not None:
-                    self._successors[op].add(target)
+            self._successors[op].update(ancestor_in(self._block, user) for user in users_of_op(op))
 
     def add(self, first: FragmentOp, second: FragmentOp) -> None:
         """Add a control dependency to the program and to the paths."""
@@ -231,8 +227,7 @@ class RematFragmentPass(FunctionPass):
                     self._repeat(forward, backward)
 
     def _repeat(self, forward: FragmentOp, backward: FragmentOp) -> None:
-        copy = copy_with_regions(forward)
-        insert_before(backward, copy)
+        copy = insert_before(backward, copy_with_regions(forward))
         copy.location = forward.location
         for result, again in zip(forward.results, copy.results, strict=True):
             replace_uses_by(result, again, [backward])

@@ -140,8 +140,7 @@ def _convert_around(op: Operation, operand_types: list[Attribute], result_types:
     """Restore the types of an op: convert its operands before, and its results after."""
     for index, (operand, kept) in enumerate(zip(operands_of(op), operand_types, strict=True)):
         if operand.type != kept and _is_tensor(kept):
-            conversion = ConvertOp.create(operands=[operand], result_types=[kept])
-            insert_before(op, conversion)
+            conversion = insert_before(op, ConvertOp.create(operands=[operand], result_types=[kept]))
             set_operand(op, index, conversion.result)
     for result, kept in zip(op.results, result_types, strict=True):
         if result.type != kept and _is_tensor(kept):

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.dialects.data_flow import op_of
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import detach, detach_range, drop_uses, insert_op_before, replace_uses
 from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
@@ -22,6 +23,11 @@ def after_definition(value: SSAValue) -> InsertPoint:
     """Return the point right after the op that defines `value`, or at the start of its block if it is an argument."""
     owner = value.owner
     return InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+
+
+def point_after(op: Operation | None, block: Block) -> InsertPoint:
+    """Return the point right after an op, or at the start of a block if there is none."""
+    return InsertPoint.at_start(block) if op is None else InsertPoint.after(op)
 
 
 def location_of(value: SSAValue) -> LocationAttr:
@@ -50,10 +56,11 @@ def redirect_other_uses(value: SSAValue, replacement: SSAValue) -> None:
     value.replace_uses_with_if(replacement, lambda use: use.operation is not replacement.owner)
 
 
-def insert_before(op: Operation, new: Operation) -> None:
-    """Insert `new` right before `op`, with its location."""
+def insert_before(op: Operation, new: OpT) -> OpT:
+    """Insert `new` right before `op`, with its location, and return it."""
     new.location = op.location
     insert_op_before(new, op)
+    return new
 
 
 def replace_op(op: Operation, new: Operation) -> None:
@@ -61,6 +68,16 @@ def replace_op(op: Operation, new: Operation) -> None:
     insert_before(op, new)
     for result, replacement in zip(op.results, new.results, strict=True):
         replace_uses(result, replacement)
+    erase(op)
+
+
+def replace_by_body(op: Operation, body: Region, arguments: Sequence[SSAValue]) -> None:
+    """Replace an op by the ops of a region; the values that the region returns replace the results."""
+    end = terminator_of(body)
+    Rewriter.inline_block(body.block, InsertPoint.before(op), arguments)
+    for result, value in zip(op.results, end.operands, strict=True):
+        replace_uses(result, value)
+    erase(end)
     erase(op)
 
 

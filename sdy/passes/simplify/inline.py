@@ -14,12 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
-from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.passes.rewriting.call_graph import callee_name, callees_first, calls_in
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by_body
 from sdy.passes.rewriting.op_order import forget_order
 from sdy.passes.simplify.canonicalize import simplify
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
@@ -67,10 +65,4 @@ def computes_only(func: FuncOp, returned: tuple[type[Operation], ...], others: t
 
 def inline_call(call: CallOp, callee: FuncOp) -> None:
     """Replace a call by the body of its function."""
-    body = callee.body.clone()
-    returned = terminator_of(body)
-    Rewriter.inline_block(body.block, InsertPoint.before(call), call.operands)
-    for result, value in zip(call.results, returned.operands, strict=True):
-        result.replace_all_uses_with(value)
-    erase(returned)
-    erase(call)
+    replace_by_body(call, callee.body.clone(), call.operands)

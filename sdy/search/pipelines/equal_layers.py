@@ -11,7 +11,7 @@ depends on the values of all layers that it passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +27,7 @@ from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.model.mesh import Mesh
 from sdy.partitioner.repetition import longest_periodic
 from sdy.passes.export.layers.fold_layers import RepeatedLayers, repeated_layers
-from sdy.passes.export.layers.structural_hash import StructuralHash, used_from_outside
+from sdy.passes.export.layers.structural_hash import StructuralHash, producers, used_from_outside
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.composite_to_call import CompositeToCallPass
 from sdy.passes.simplify.inline import InlinePass
@@ -90,17 +90,6 @@ def equal_layers(module: ModuleOp) -> EqualLayers:
         raise SdyError(Diagnostic("SDY-T263", message, span_of(main_function(copy)), hint))
     origins = [main_block(module).args[index] for index in unrolled.origins]
     return _Placement(copy, origins, block, found).placed()
-
-
-def producers(values: Iterable[SSAValue], is_among: Callable[[Operation], bool]) -> set[Operation]:
-    """Return the ops that compute values, and those that compute their operands, as long as they are among some."""
-    found, pending = set[Operation](), [value.owner for value in values]
-    while pending:
-        op = pending.pop()
-        if isinstance(op, Operation) and op not in found and is_among(op):
-            found.add(op)
-            pending += [value.owner for value in used_from_outside(op)]
-    return found
 
 
 def _forward_layers(ops: Sequence[Operation]) -> RepeatedLayers | None:

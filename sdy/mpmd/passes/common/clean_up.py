@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses, set_operand
@@ -20,11 +21,12 @@ from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import DEVICE, MeshTensorType, mesh_type
-from sdy.mpmd.passes.tools.fragments import drop_arguments, fragments_of, inferred_by, rebuild
+from sdy.mpmd.passes.tools.fragments import fragments_of, inferred_by
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.uses import is_used, move_to_producer, move_to_start
+from sdy.mpmd.passes.tools.rewriting import without_values
+from sdy.mpmd.passes.tools.uses import is_used, move, unused
 from sdy.passes.rewriting.dead_code import erase_dead_ops
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.insertion import after_definition, erase, insert, insert_before
 from sdy.passes.rewriting.op_traits import is_erasable
 
 
@@ -39,9 +41,8 @@ class CopyConstantsPass(FunctionPass):
             for argument, operand in zip(fragment.block.args, fragment.operands, strict=False):
                 constant = _constant_behind(operand)
                 if constant is not None:
-                    copy = copy_with_regions(constant)
-                    fragment.block.add_op(copy)
-                    move_to_start(copy, fragment.block)
+                    place = InsertPoint.at_start(fragment.block)
+                    copy = insert(copy_with_regions(constant), place, constant.location)
                     replace_uses(argument, copy.results[0])
 
 
@@ -71,13 +72,9 @@ class FragmentDcePass(FunctionPass):
 
 
 def _shrink(fragment: FragmentOp) -> None:
-    kept = [index for index, result in enumerate(fragment.results) if result.first_use is not None]
-    if len(kept) < len(fragment.results):
-        end = terminator_of(fragment.body)
-        end.operands = [end.operands[index] for index in kept]
-        fragment = rebuild(fragment, fragment.operands, kept)
+    fragment = without_values(fragment, (), unused(fragment.results))
     erase_dead_ops(pre_order(fragment))
-    drop_arguments(fragment, [arg.index for arg in fragment.block.args if arg.first_use is None])
+    fragment = without_values(fragment, unused(fragment.block.args), ())
     if not fragment.operands and not fragment.results and isinstance(fragment.block.first_op, ReturnOp):
         erase(fragment)
 
@@ -133,7 +130,7 @@ class MoveTransfersToProducerPass(FunctionPass):
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Move the transfers in order, so that several of one value end up in reverse order."""
         for transfer in ops_of(func, TransferOp):
-            move_to_producer(transfer)
+            move(transfer, after_definition(transfer.tensor))
 
 
 @dataclass(frozen=True)
@@ -158,8 +155,7 @@ def _uniquify_by_transfers(end: Operation) -> None:
     seen: set[SSAValue] = set()
     for index, value in enumerate(list(end.operands)):
         if value in seen or isinstance(value, BlockArgument):
-            transfer = TransferOp(value, mesh_type(value.type))
-            insert_before(end, transfer)
+            transfer = insert_before(end, TransferOp(value, mesh_type(value.type)))
             set_operand(end, index, transfer.result)
         seen.add(value)
 

@@ -13,6 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import is_elementwise
@@ -20,11 +21,10 @@ from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp, SelectOp
 from sdy.dialects.stablehlo.reduction import COMMUTATIVE
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
-from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
-from sdy.mpmd.passes.tools.uses import is_pure, move_to_start, users_of
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.mpmd.passes.tools.uses import is_pure, users_of
+from sdy.passes.rewriting.insertion import erase, insert
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def _replace_by_splat(op: Operation, splat: DenseElementsAttr) -> list[Operation
     result_type = cast("TensorType[Attribute]", op.results[0].type)
     value = DenseElementsAttr.from_values(result_type, [splat.first_value])
     constant = ConstantOp.create(result_types=[result_type], properties={"value": value})
-    insert_before(op, constant)
-    move_to_start(constant, block_of_op(op))  # as MLIR does
+    assert op.parent is not None  # it is in the body of a function
+    insert(constant, InsertPoint.at_start(op.parent), op.location)  # as MLIR does
     return _replace(op, constant.results[0])
 
 

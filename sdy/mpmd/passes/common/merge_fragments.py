@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation
+from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.facts.traits import terminator_of
 from sdy.mpmd.dialect.functions import is_entry_point, is_mpmd
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.common.clean_up import is_dead
-from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.fragments import (
     fragments_of,
     inferred_by,
@@ -40,16 +41,13 @@ from sdy.mpmd.passes.tools.uses import (
     first_user_in_block,
     in_block_order,
     is_used,
-    move_after,
-    move_before,
-    move_to_producer,
+    move,
     positions_in,
-    producer,
     sort_block,
     users_of_op,
 )
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, MergeRule, SplitType, parse_merge_rules
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import after_definition, erase
 
 Positions = dict[Operation, int]
 
@@ -77,13 +75,12 @@ class MergePass(FunctionPass):
         if consumer is None:
             return None
         place = positions[consumer]
-        block = block_of_op(producer)
-        users = (block.find_ancestor_op_in_block(user) for user in users_of_op(producer))
-        if any(user is not None and positions.get(user, place) < place for user in users):
+        user = first_user_in_block(producer)
+        if user is not None and positions.get(user, place) < place:
             place = positions[producer]
             if not all(_is_defined_before(source, producer, positions) for source in _sources(consumer)):
                 return None
-            move_after(consumer, producer)
+            move(consumer, InsertPoint.after(producer))
         merged = merge(producer, consumer, merged_attributes(producer, consumer))
         positions[merged] = place
         return merged
@@ -211,7 +208,6 @@ def _merge_at(op: Operation, func: FuncOp, rules: dict[FragmentInfo, MergeRule])
     members = _sorted_by_uses([*others, op]) if others else None
     if members is None:
         return None
-    block = block_of_op(op)
     place = members[0].next_op
     merged = members[0]
     for member in members[1:]:
@@ -219,7 +215,7 @@ def _merge_at(op: Operation, func: FuncOp, rules: dict[FragmentInfo, MergeRule])
             place = member.next_op
         merged = merge(merged, member, {})
     set_info(merged, rule.target)
-    move_before(merged, place or block.ops.last or merged)
+    move(merged, InsertPoint.before(place or terminator_of(func.body)))
     return [merged]
 
 
@@ -280,7 +276,7 @@ def _absorb_producer(op: Operation) -> list[Operation] | None:
             if user is None:
                 erase(transfer)
             else:
-                move_before(transfer, user)
+                move(transfer, InsertPoint.before(user))
         if first_user_in_block(source) is op:
             candidates.append(source)
     if not candidates:
@@ -296,9 +292,9 @@ def _absorb_consumer(op: Operation) -> list[Operation] | None:
     for user in distinct(users_of_op(op)):
         if not isinstance(user, FragmentOp) or user.is_user_fragment:
             continue
-        for transfer in distinct(producer(operand, TransferOp) for operand in user.operands):
-            if transfer is not None:
-                move_to_producer(transfer)
+        for transfer in distinct(operand.owner for operand in user.operands):
+            if isinstance(transfer, TransferOp):
+                move(transfer, after_definition(transfer.tensor))
         sources = [operand.owner for operand in user.operands if isinstance(operand.owner, Operation)]
         if in_block_order(sources)[-1] is op:
             candidates.append(user)
@@ -309,7 +305,7 @@ def _absorb_consumer(op: Operation) -> list[Operation] | None:
         following = candidates[0].next_op
     merged = merge(op, candidates[0], _attributes(op, candidates[0]))
     if following is not None:
-        move_before(merged, following)
+        move(merged, InsertPoint.before(following))
     return _touched(merged)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import replace_uses
@@ -16,10 +15,11 @@ from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
-from sdy.mpmd.passes.tools.fragments import fragments_of, rebuild
+from sdy.mpmd.passes.tools.fragments import fragments_of
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.uses import distinct, move_after, move_to_start, users_of
-from sdy.passes.rewriting.insertion import insert_before
+from sdy.mpmd.passes.tools.rewriting import without_values
+from sdy.mpmd.passes.tools.uses import distinct, users_of
+from sdy.passes.rewriting.insertion import insert, insert_before
 
 CONCATENATED = "concat_transfer"
 MAX_ELEMENTS = 1
@@ -66,22 +66,18 @@ def _join(producer: FragmentOp, tensor: Tensor, consumer: FragmentOp, indices: l
     end = terminator_of(producer.body)
     row = TensorType(tensor.element_type, [1, *tensor.get_shape()])
     all_rows = TensorType(tensor.element_type, [len(indices), *tensor.get_shape()])
-    rows: list[SSAValue] = []
-    for index in indices:
-        reshape = ReshapeOp.create(operands=[end.operands[index]], result_types=[row])
-        insert_before(end, reshape)
-        rows.append(reshape.result)
+    rows = [
+        insert_before(end, ReshapeOp.create(operands=[end.operands[index]], result_types=[row])).result
+        for index in indices
+    ]
     joined = ConcatenateOp.create(operands=rows, result_types=[all_rows], properties={"dimension": IntegerAttr(0, i64)})
     insert_before(end, joined)
     end.operands = [*end.operands, joined.result]
-    results = range(len(producer.results))
-    sent = [producer.results[index] for index in indices]
-    positions = [_operands_of(result, consumer) for result in sent]
-    new = rebuild(producer, producer.operands, results, [MeshTensorType.of(producer.mesh, all_rows)])
+    positions = [_operands_of(producer.results[index], consumer) for index in indices]
+    new = without_values(producer, (), (), [MeshTensorType.of(producer.mesh, all_rows)])
     transfer = TransferOp(new.results[-1], MeshTensorType.of(consumer.mesh, all_rows))
     transfer.attributes[CONCATENATED] = UnitAttr()
-    insert_before(new, transfer)
-    move_after(transfer, new)
+    insert(transfer, InsertPoint.after(new), new.location)
     _receive(consumer, transfer.result, tensor, all_rows, positions)
     return new
 
@@ -101,20 +97,16 @@ def _receive(
     rows = block.insert_arg(all_rows, len(block.args))
     row = TensorType(tensor.element_type, [1, *tensor.get_shape()])
     rank = len(tensor.get_shape())
-    ops: list[SliceOp | ReshapeOp] = []
+    start = InsertPoint.at_start(block)
     for number, places in enumerate(positions):
         for place in places:
             bounds = [number, *[0] * rank], [number + 1, *tensor.get_shape()], [1] * (rank + 1)
             names = ("start_indices", "limit_indices", "strides")
-            properties = {
+            properties: dict[str, Attribute] = {
                 name: DenseArrayBase.from_list(i64, numbers) for name, numbers in zip(names, bounds, strict=True)
             }
-            part = SliceOp.create(
-                operands=[rows], result_types=[row], properties=cast("dict[str, Attribute]", properties)
-            )
+            part = SliceOp.create(operands=[rows], result_types=[row], properties=properties)
             reshape = ReshapeOp.create(operands=[part.result], result_types=[tensor])
+            for op in (part, reshape):
+                insert(op, start, consumer.location)
             replace_uses(block.args[place], reshape.result)
-            ops += [part, reshape]
-    for op in reversed(ops):
-        block.add_op(op)
-        move_to_start(op, block)

@@ -8,23 +8,24 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
-from sdy.dialects.ir.walk import op_and_nested_ops, ops_of, post_order, pre_order
+from sdy.dialects.ir.walk import enclosing, op_and_nested_ops, ops_of, post_order, pre_order
 from sdy.dialects.stablehlo.shape import ConstantOp
-from sdy.mpmd.dialect.functions import function_around, is_entry_point, mpmd_functions
+from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions, update_function_type
 from sdy.mpmd.dialect.ops import CALL_COUNTER, CallOp, FragmentCallOp, ui32
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp
-from sdy.mpmd.passes.tools.calls import callee, calls_by_callee, drop_arguments, drop_results, returned_values
+from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.uses import distinct, move_to_start, users_of
+from sdy.mpmd.passes.tools.rewriting import drop_from_body, without_values
+from sdy.mpmd.passes.tools.uses import distinct, users_of
 from sdy.passes.rewriting.dead_code import erase_dead_ops
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.insertion import erase, insert, insert_before, replace_by_body
 
 UNROLL_COUNTER = "unroll_counter"
 
@@ -37,16 +38,11 @@ class CallInlinePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inline the calls that are in the program now, not those in inlined bodies."""
         for call in ops_of(op, CallOp):
-            body = callee(call).body.clone()
+            body = call.function.body.clone()
             for inner in [each for ops in body.block.ops for each in op_and_nested_ops(ops)]:
                 if isinstance(inner, FragmentOp | FragmentCallOp):
                     inner.attributes |= call.attributes
-            end = terminator_of(body)
-            Rewriter.inline_block(body.block, InsertPoint.before(call), call.operands)
-            for result, value in zip(call.results, end.operands, strict=True):
-                replace_uses(result, value)
-            erase(end)
-            erase(call)
+            replace_by_body(call, body, call.operands)
 
 
 class SinkNegligibleOpsIntoCallOpPass(ModulePass):
@@ -60,16 +56,16 @@ class SinkNegligibleOpsIntoCallOpPass(ModulePass):
         for func in mpmd_functions(op):
             found = calls.get(func.sym_name.data, [])
             sunk = {index: source for index in range(len(func.body.block.args)) if (source := _shared(found, index))}
-            copies: list[Operation] = []
+            place = InsertPoint.at_start(func.body.block)
             for index, source in sunk.items():
-                copies.append(copy_with_regions(source))
-                replace_uses(func.body.block.args[index], copies[-1].results[0])
-            _insert_at_start(func.body.block, copies)
-            if sunk:
-                drop_arguments(func, sunk)
-                for call in found:
-                    call.operands = [value for index, value in enumerate(call.operands) if index not in sunk]
-            for caller in distinct(map(function_around, found)):
+                copy = insert(copy_with_regions(source), place, source.location)
+                replace_uses(func.body.block.args[index], copy.results[0])
+            drop_from_body(func, sunk, ())
+            update_function_type(func)
+            callers = distinct(enclosing(call, FuncOp) for call in found)
+            for call in found:
+                without_values(call, sunk, ())
+            for caller in callers:
                 if caller is not None:
                     erase_dead_ops(pre_order(caller))
 
@@ -81,12 +77,6 @@ def _shared(calls: list[CallOp], index: int) -> Operation | None:
     if not isinstance(source, OpResult) or source.op.operands or len(source.op.results) != 1:
         return None
     return source.op
-
-
-def _insert_at_start(block: Block, ops: list[Operation]) -> None:
-    for op in reversed(ops):
-        block.add_op(op)
-        move_to_start(op, block)
 
 
 class FromUnrollToCallCounterPass(FunctionPass):
@@ -123,7 +113,7 @@ def _erase_unused(func: FuncOp, calls: list[CallOp]) -> None:
         for index, argument in enumerate(func.body.block.args)
         if all(user is end for user in users_of(argument))
     }
-    results = {index: arguments[value] for index, value in enumerate(returned_values(func)) if value in arguments}
+    results = {index: arguments[value] for index, value in enumerate(end.operands) if value in arguments}
     if not arguments:
         return
     for call in calls:
@@ -134,20 +124,10 @@ def _erase_unused(func: FuncOp, calls: list[CallOp]) -> None:
             erase(each)
         return
     dropped = set(arguments.values())
-    drop_results(func, results)
-    drop_arguments(func, dropped)
+    drop_from_body(func, dropped, results)
+    update_function_type(func)
     for call in calls:
-        kept = [result for index, result in enumerate(call.results) if index not in results]
-        new = CallOp.create(
-            operands=[value for index, value in enumerate(call.operands) if index not in dropped],
-            result_types=[result.type for result in kept],
-            properties=call.properties,
-            attributes=call.attributes,
-        )
-        insert_before(call, new)
-        for old, result in zip(kept, new.results, strict=True):
-            replace_uses(old, result)
-        erase(call)
+        without_values(call, dropped, results)
 
 
 class UnrollForLoopsPass(FunctionPass):

@@ -13,16 +13,16 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
-from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.ir.walk import ops_in, ops_of
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType
-from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.fragments import SPLIT_MARKS, fragments_of, is_backward, split_type
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.uses import distinct, effective_operands, users_of
+from sdy.mpmd.passes.tools.uses import distinct, users_of
 from sdy.mpmd.schedules.fragment_info import SplitType
+from sdy.passes.export.layers.structural_hash import producers, used_from_outside
 from sdy.passes.rewriting.insertion import erase, insert_before
 
 
@@ -44,7 +44,8 @@ class SplitBwdFragmentsPass(FunctionPass):
                 if 0 < len(later) < len(fragment.results):
                     returned = fragment.returned
                     first = [value for index, value in enumerate(returned) if index not in later]
-                    _split(fragment, later, _ops_behind(first, fragment))
+                    block = fragment.block
+                    _split(fragment, later, producers(first, lambda op, block=block: op.parent is block))
 
 
 class SplitAndPrioritizeTransferIndependentComputationsPass(FunctionPass):
@@ -72,18 +73,6 @@ class SplitAndPrioritizeTransferIndependentComputationsPass(FunctionPass):
                     _split(fragment, later, independent)
 
 
-def _ops_behind(values: Iterable[SSAValue], fragment: FragmentOp) -> set[Operation]:
-    """Return the ops of a fragment from which values are computed."""
-    found: set[Operation] = set()
-    pending = list(values)
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, Operation) and owner.parent is fragment.block and owner not in found:
-            found.add(owner)
-            pending += effective_operands(owner)
-    return found
-
-
 def _ops_after(values: Iterable[SSAValue]) -> set[Operation]:
     """Return the ops that use values, themselves or through other ops."""
     found: set[Operation] = set()
@@ -101,7 +90,8 @@ def _split(fragment: FragmentOp, later: set[int], kept: set[Operation]) -> None:
 
     As in Shardy, a fragment is not split if the kept ops are as many as those of the block around it, but one.
     """
-    if len(kept) + 1 == len(list(block_of_op(fragment).ops)):
+    around = fragment.parent
+    if around is None or len(kept) + 1 == len(ops_in(around)):
         return
     pulled = sorted(later)
     stays = [index for index in range(len(fragment.results)) if index not in later]
@@ -125,7 +115,7 @@ def _residuals(values: Sequence[SSAValue], kept: set[Operation]) -> list[SSAValu
         if isinstance(owner, Block) or owner in kept:
             found.append(value)
         else:
-            pending += effective_operands(owner)
+            pending += distinct(used_from_outside(owner))
     return distinct(found)
 
 

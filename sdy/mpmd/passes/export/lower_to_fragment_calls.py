@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Integ
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Severity
 from sdy.dialects.facts.traits import terminator_of
@@ -34,8 +35,7 @@ from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of
 from sdy.mpmd.passes.tools.fragments import REMAT
 from sdy.mpmd.passes.tools.frame import Findings
-from sdy.mpmd.passes.tools.uses import move_to_start
-from sdy.passes.rewriting.insertion import replace_op
+from sdy.passes.rewriting.insertion import insert, replace_op
 
 MAX_LENGTH = 200
 _ELLIPSIS = "<...>"
@@ -205,15 +205,12 @@ def _add_function(module: ModuleOp, fragment: FragmentOp, name: str, reserved: i
     renamed = [_rename_mesh(op, fragment.mesh) for op in ops_of(func, ManualComputationOp)]
     declared = [op.sym_name.data for op in module.ops if isinstance(op, MeshOp)]
     if any(renamed) and fragment.mesh not in declared:
-        declaration = MeshOp(fragment.mesh, mesh)
-        declaration.location = fragment.location
-        module.body.block.add_op(declaration)
-        move_to_start(declaration, module.body.block)
+        insert(MeshOp(fragment.mesh, mesh), InsertPoint.at_start(module.body.block), fragment.location)
 
 
 def _value_attributes(fragment: FragmentOp, name: str, types: Sequence[Attribute]) -> ArrayAttr[DictionaryAttr] | None:
     """Return the attributes of the arguments or results of a function, with the shardings of the fragment's types."""
-    entries = entries_of(fragment, name, len(types))
+    entries = entries_of(fragment, name)
     for entry, value_type in zip(entries, types, strict=True):
         if isinstance(value_type, MeshTensorType) and value_type.sharding is not None:
             entry[SHARDING] = TensorShardingAttr(value_type.sharding)

@@ -59,7 +59,7 @@ class MarkInputOutputWithLayoutsPass(FunctionPass):
                 layouts.choose_for_argument(argument)
         for fragment in fragments_of(func):
             if attrs_of(fragment, RES_ATTRS) is None:
-                entries = entries_of(fragment, RES_ATTRS, len(fragment.results))
+                entries = entries_of(fragment, RES_ATTRS)
                 write_entries(fragment, RES_ATTRS, entries, keep_empty=True)
             for index, result in enumerate(fragment.results):
                 layouts.choose_for_result(fragment, index, result)
@@ -94,8 +94,7 @@ class _Layouts:
         layout = self._resolved(
             own if users.layout == AUTO else users.layout, users, 1, where, span_of_argument(argument)
         )
-        count = len(self._func.body.block.args)
-        self._store(self._func, ARG_ATTRS, count, argument.index, layout)
+        self._store(self._func, ARG_ATTRS, argument.index, layout)
         self._distribute(argument, layout)
 
     def choose_for_result(self, fragment: FragmentOp, index: int, result: SSAValue) -> None:
@@ -104,7 +103,7 @@ class _Layouts:
         if result.first_use is not None:
             users = self._gather(result)
             layout = self._resolved(users.layout, users, 0, f"result {index}", span_of(fragment))
-        self._store(fragment, RES_ATTRS, len(fragment.results), index, layout)
+        self._store(fragment, RES_ATTRS, index, layout)
         self._distribute(result, layout)
 
     def _resolved(self, layout: str, users: _Users, free_uses: int, where: str, span: Span | None) -> str:
@@ -138,10 +137,9 @@ class _Layouts:
         for use in list(value.uses):
             user = use.operation
             if isinstance(user, FragmentOp):
-                self._store(user, ARG_ATTRS, len(user.operands), use.index, layout)
+                self._store(user, ARG_ATTRS, use.index, layout)
             elif isinstance(user, ReturnOp):
-                count = len(terminator_of(self._func.body).operands)
-                self._store(self._func, RES_ATTRS, count, use.index, layout)
+                self._store(self._func, RES_ATTRS, use.index, layout)
             elif isinstance(user, TransferOp):
                 self._distribute(user.result, DEFAULT if _is_to_cpu(user) else layout)
 
@@ -149,8 +147,8 @@ class _Layouts:
         layout = get(op, name, index, LAYOUT)
         return layout.data if isinstance(layout, StringAttr) else DEFAULT
 
-    def _store(self, op: Operation, name: str, count: int, index: int, layout: str) -> None:
-        entries = entries_of(op, name, count)
+    def _store(self, op: Operation, name: str, index: int, layout: str) -> None:
+        entries = entries_of(op, name)
         entries[index].pop(LAYOUT, None)
         if layout != DEFAULT:
             entries[index][LAYOUT] = StringAttr(layout)
@@ -181,7 +179,7 @@ class MarkAliasingAndDonationPass(FunctionPass):
             for index, operand in enumerate(op.operands):
                 last_uses[operand] = op, index
         for fragment in fragments_of(func):
-            entries = entries_of(fragment, ARG_ATTRS, len(fragment.operands))
+            entries = entries_of(fragment, ARG_ATTRS)
             taken: set[int] = set()
             marks = {
                 index: mark
@@ -296,7 +294,7 @@ class _Memory:
         self._add(results, 1)
 
     def _device_operands(self, op: Operation) -> list[SSAValue]:
-        entries = entries_of(op, ARG_ATTRS, len(op.operands))
+        entries = entries_of(op, ARG_ATTRS)
         pairs = zip(op.operands, entries, strict=True)
         return distinct(value for value, entry in pairs if not is_in_host_memory(entry))
 

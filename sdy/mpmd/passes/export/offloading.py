@@ -29,12 +29,12 @@ class MarkOffloadedInputOutputPass(FunctionPass):
         """Mark the fragments in order, and then compare arguments and results."""
         host = HostMemory(module_around(func))
         for fragment in fragments_of(func):
-            inputs = entries_of(fragment, ARG_ATTRS, len(fragment.operands))
+            inputs = entries_of(fragment, ARG_ATTRS)
             for entry, operand in zip(inputs, fragment.operands, strict=True):
                 if _is_host(kind_of_producer(operand)):
                     entry[MEMORY_KIND] = StringAttr(HOST)
             write_entries(fragment, ARG_ATTRS, inputs, keep_empty=True)
-            outputs = entries_of(fragment, RES_ATTRS, len(fragment.results))
+            outputs = entries_of(fragment, RES_ATTRS)
             for entry, value in zip(outputs, fragment.returned, strict=True):
                 if host.holds(value):
                     entry[MEMORY_KIND] = StringAttr(HOST)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.stablehlo.reduction import ReduceOp as StablehloReduceOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
@@ -28,7 +27,7 @@ from sdy.mpmd.passes.tools.meshless import (
     outside_fragments,
     reduce_of_concatenate,
 )
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.insertion import erase, insert_before, replace_op
 
 
 @dataclass(frozen=True)
@@ -104,9 +103,7 @@ def _convert(op: Operation, kind: Reduction) -> None:
     reduce = ReduceOp(kind, values)
     if SRC_SET in op.attributes:
         reduce.attributes[SRC_SET] = op.attributes[SRC_SET]
-    insert_before(op, reduce)
-    replace_uses(op.results[0], reduce.result)
-    erase(op)
+    replace_op(op, reduce)
     for each in inner:
         if each.results[0].first_use is None:
             erase(each)
@@ -116,5 +113,4 @@ def _reshaped(value: SSAValue, op: StablehloReduceOp) -> SSAValue:
     """Return an operand of a concatenation with the shape of the result of its reduction."""
     attributes = value.owner.attributes if isinstance(value.owner, Operation) else {}
     reshape = ReshapeOp.create(operands=[value], result_types=[op.results[0].type], attributes=attributes)
-    insert_before(op, reshape)
-    return reshape.result
+    return insert_before(op, reshape).result

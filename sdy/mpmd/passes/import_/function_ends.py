@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
@@ -21,14 +19,13 @@ from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.host_memory import MEMORY_KIND
 from sdy.dialects.ir.fast_ops import redirect_uses, set_operand, set_type
 from sdy.mpmd.dialect.attrs import split_memory_kind
-from sdy.mpmd.dialect.functions import failure, is_entry_point, mpmd_functions, update_function_type
+from sdy.mpmd.dialect.functions import failure, update_function_type
 from sdy.mpmd.dialect.ops import AssignOp, TransferOp, UnassignOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
-from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, get, update
+from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, update
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, is_mpmd_entry_point
-from sdy.mpmd.passes.tools.mesh_sets import USE_SET, MeshSet, SetQueries, argument_set, intersection, op_set
-from sdy.mpmd.passes.tools.uses import move_to_start
-from sdy.passes.rewriting.insertion import insert_before
+from sdy.mpmd.passes.tools.mesh_sets import USE_SET, MeshSet, argument_set, intersection, made_on, op_set
+from sdy.passes.rewriting.insertion import insert, insert_before, point_after
 
 ValueT = TypeVar("ValueT", bound=SSAValue)
 
@@ -129,22 +126,16 @@ def place_argument(
     """
     uses = list(argument.uses)
     set_type(argument, MeshTensorType.of(mesh, argument.type, memory_kind=memory_kind))
-    unassign = UnassignOp(argument, origin)
-    block = argument.block
-    if after is None:
-        block.add_op(unassign)
-        move_to_start(unassign, block)
-    else:
-        block.insert_op_after(unassign, after)
-    unassign.location = argument.location
+    unassign = insert(UnassignOp(argument, origin), point_after(after, argument.block), argument.location)
     redirect_uses(argument, uses, unassign.result)
     return unassign
 
 
-def place_result(end: Operation, index: int, mesh: str, origin: str | None, *, memory_kind: str | None = None) -> None:
+def place_result(
+    end: Operation, index: int, mesh: str, origin: str | None = None, *, memory_kind: str | None = None
+) -> None:
     """Return an assign of a value to a mesh in its place."""
-    assign = AssignOp(end.operands[index], mesh, origin, memory_kind=memory_kind)
-    insert_before(end, assign)
+    assign = insert_before(end, AssignOp(end.operands[index], mesh, origin, memory_kind=memory_kind))
     set_operand(end, index, assign.result)
 
 
@@ -164,8 +155,7 @@ class EnforceInputOutputEquishardingPass(FunctionPass):
         for source, target in parse_constraints(self.constraints):
             expected, value = input_of(func, source).type, output_of(func, target)
             if types.outputs.data[target] != expected:
-                transfer = TransferOp(value, mesh_type(expected))
-                insert_before(end, transfer)
+                transfer = insert_before(end, TransferOp(value, mesh_type(expected)))
                 set_operand(end, target, transfer.result)
         update_function_type(func)
 
@@ -194,50 +184,40 @@ class MapInputOutputToMeshPass(FunctionPass):
         update_function_type(func)
         for name, values in ((ARG_ATTRS, func.body.block.args), (RES_ATTRS, end.operands)):
             for index, value in enumerate(values):
-                is_in_type = isinstance(value.type, MeshTensorType) and value.type.memory_kind is not None
-                if is_in_type and get(func, name, index, MEMORY_KIND) is not None:
-                    update(func, name, len(values), index, {MEMORY_KIND: None})
+                if isinstance(value.type, MeshTensorType) and value.type.memory_kind is not None:
+                    update(func, name, index, {MEMORY_KIND: None})
 
 
 @dataclass(frozen=True)
-class AssignUsingInputOutputConstraintsPass(ModulePass):
+class AssignUsingInputOutputConstraintsPass(FunctionPass):
     """Place an input and an output that a constraint ties on one mesh, where that needs no transfer."""
 
     name = "mpmd-infer-mesh-assign-using-input-output-constraints"
+    ON = is_mpmd_entry_point
 
     constraints: str = ""
     verbose_logging: bool = False
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit the entry points."""
-        queries = SetQueries(op)
-        for func in mpmd_functions(op):
-            if is_entry_point(func):
-                for source, target in parse_constraints(self.constraints):
-                    _place_both(func, source, target, queries)
-                update_function_type(func)
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Place the ends of the function that each constraint ties."""
+        for source, target in parse_constraints(self.constraints):
+            argument, value = input_of(func, source), output_of(func, target)
+            mesh = _common_mesh(argument, value)
+            if mesh is not None and is_local(value.type):
+                place_result(terminator_of(func.body), target, mesh, "io_constraint_out")
+            if mesh is not None and is_local(argument.type):
+                place_argument(argument, mesh, "io_constraint_in")
+        update_function_type(func)
 
 
-def _place_both(func: FuncOp, source: int, target: int, queries: SetQueries) -> None:
-    end = terminator_of(func.body)
-    argument, value = input_of(func, source), output_of(func, target)
-    mesh = _common_mesh(argument, value, queries)
-    if mesh is None:
-        return
-    if is_local(value.type):
-        place_result(end, target, mesh, "io_constraint_out")
-    if is_local(argument.type):
-        place_argument(argument, mesh, "io_constraint_in")
-
-
-def _common_mesh(argument: BlockArgument, value: SSAValue, queries: SetQueries) -> str | None:
+def _common_mesh(argument: BlockArgument, value: SSAValue) -> str | None:
     """Return the mesh for an input and an output, or None if there is none for both."""
     if isinstance(value.type, MeshTensorType):
         return value.type.mesh
     placed = argument.type.mesh if isinstance(argument.type, MeshTensorType) else None
     needed = argument_set(argument, USE_SET) or MeshSet() if placed is None else MeshSet({placed: []})
     used = MeshSet() if isinstance(value.owner, Block) else op_set(value.owner, USE_SET) or MeshSet()
-    made = queries.made_on(value)
+    made = made_on(value)
     if placed is None and not needed:
         return used.preferred() or (None if made is None else made.preferred())
     for common in (intersection(used, needed) if used else None, intersection(needed, made)):

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.facts.traits import terminator_of
@@ -17,27 +18,28 @@ from sdy.dialects.ir.context import emit
 from sdy.dialects.ir.fast_ops import set_operand, set_type
 from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.mpmd.dialect.attrs import in_mesh_order
-from sdy.mpmd.dialect.functions import failure, is_entry_point, mpmd_functions, topology_of, update_function_type
+from sdy.mpmd.dialect.functions import failure, is_entry_point, mpmd_functions, update_function_type
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, UnassignOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.import_.function_ends import is_local, place_result
-from sdy.mpmd.passes.tools.calls import block_of_op, calls_by_callee
+from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.fragments import wrap_in_fragment
 from sdy.mpmd.passes.tools.mesh_sets import (
     SRC_SET,
     USE_SET,
     MeshSet,
-    SetQueries,
     argument_set,
+    default_mesh,
+    erase_sets,
+    made_on,
     op_set,
-    smallest,
     write_argument_set,
     write_result_set,
 )
 from sdy.mpmd.passes.tools.meshless import has_tensor_result, is_meshless
 from sdy.mpmd.passes.tools.uses import is_pure, is_used
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.insertion import erase, insert, insert_before
 
 _HINT = "set infer-transfers, or transfer an operand"
 
@@ -59,7 +61,7 @@ class AssignMeshFuncLeavesPass(ModulePass):
         problems: list[Diagnostic] = []
         calls = calls_by_callee(op)
         for func in mpmd_functions(op):
-            leaves = _Leaves(func, SetQueries(op), self.infer_transfers, problems)
+            leaves = _Leaves(func, self.infer_transfers, problems)
             if is_entry_point(func):
                 leaves.visit_entry_point()
             else:
@@ -73,13 +75,11 @@ class AssignMeshFuncLeavesPass(ModulePass):
 class _Leaves:
     """The values of one function that must be placed."""
 
-    def __init__(self, func: FuncOp, queries: SetQueries, infers_transfers: bool, problems: list[Diagnostic]) -> None:
-        topology = topology_of(func)
+    def __init__(self, func: FuncOp, infers_transfers: bool, problems: list[Diagnostic]) -> None:
         self._func = func
-        self._queries = queries
         self._infers_transfers = infers_transfers
         self._problems = problems
-        self._first_mesh = smallest([named.name for named in topology.data] if topology else [""])
+        self._first_mesh = default_mesh(func)
 
     def visit_entry_point(self) -> None:
         """Place unused arguments and all outputs, and visit the body."""
@@ -90,7 +90,7 @@ class _Leaves:
         for index, value in enumerate(list(end.operands)):
             if is_local(value.type):
                 used = None if isinstance(value.owner, Block) else op_set(value.owner, USE_SET)
-                mesh = self._choose(value, used)
+                mesh = self._mesh_in(made_on(value), used)
                 if mesh is None and not self._infers_transfers:
                     self._problem(Diagnostic("SDY-M109", f"output {index} cannot be placed on a mesh", span_of(end)))
                 place_result(end, index, mesh or self._first_mesh, "inferred_out")
@@ -114,7 +114,7 @@ class _Leaves:
         for index, value in enumerate(end.operands):
             is_unused = calls and all(call.results[index].first_use is None for call in calls)
             if is_unused and is_local(value.type):
-                mesh = self._mesh_in(self._queries.made_on(value))
+                mesh = self._mesh_in(made_on(value))
                 if mesh is None and not self._infers_transfers:
                     message = f"unused output {index} of @{name} cannot be placed on a mesh"
                     self._problem(Diagnostic("SDY-M109", message, span_of(end)))
@@ -129,9 +129,6 @@ class _Leaves:
         if made is None:
             return _preferred(used) or self._first_mesh
         return made.preferred(used.names() if used else ())
-
-    def _choose(self, value: SSAValue, used: MeshSet | None) -> str | None:
-        return self._mesh_in(self._queries.made_on(value), used)
 
     def _visit_body(self) -> None:
         self._visit_ops(self._func.body.block.ops)
@@ -164,13 +161,10 @@ class _Leaves:
             raise failure(
                 op, "SDY-M109", f"{op.name} cannot be placed on a mesh: its operands are on different ones", _HINT
             )
-        last = op
+        place = InsertPoint.after(op)
         for result in op.results:
             if isinstance(result.type, TensorType):
-                assign = AssignOp(result, mesh or self._first_mesh, "inferred_unused")
-                block_of_op(last).insert_op_after(assign, last)
-                assign.location = op.location
-                last = assign
+                insert(AssignOp(result, mesh or self._first_mesh, "inferred_unused"), place, op.location)
         op.attributes.pop(USE_SET, None)
 
     def _wrap_resultless(self, op: Operation) -> None:
@@ -179,8 +173,7 @@ class _Leaves:
             message = f"{op.name} has no result and cannot be placed on a mesh: its operands are on different ones"
             raise failure(op, "SDY-M109", message, _HINT)
         meshes = [self._first_mesh] if made is None else sorted(made.names(), key=in_mesh_order)
-        for name in (USE_SET, SRC_SET):
-            op.attributes.pop(name, None)
+        erase_sets(op)
         for mesh in meshes[:1] if is_pure(op) else meshes:
             wrap_in_fragment(op, mesh, "infer_mesh_wrap_resultless_ops")
         erase(op)
@@ -189,12 +182,9 @@ class _Leaves:
         used = op_set(op, USE_SET)
         origin = "broadcast" if isinstance(op, BroadcastOp) else "reduce"
         for index, operand in enumerate(list(op.operands)):
-            mesh = self._choose(operand, used) or _preferred(used) or self._first_mesh
-            assign = AssignOp(operand, mesh, origin)
-            unassign = UnassignOp(assign.result)
-            insert_before(op, assign)
-            insert_before(op, unassign)
-            set_operand(op, index, unassign.result)
+            mesh = self._mesh_in(made_on(operand), used) or _preferred(used) or self._first_mesh
+            assign = insert_before(op, AssignOp(operand, mesh, origin))
+            set_operand(op, index, insert_before(op, UnassignOp(assign.result)).result)
         op.attributes.pop(USE_SET, None)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Severity
 from sdy.dialects.facts.traits import terminator_of
@@ -21,11 +21,10 @@ from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, NamedTensorOp, ReduceOp,
 from sdy.mpmd.dialect.regions import FragmentOp, NamedComputationOp
 from sdy.mpmd.dialect.syntax import ReturnOp as MpmdReturnOp
 from sdy.mpmd.passes.import_.function_ends import Place, parse_assignment
-from sdy.mpmd.passes.tools.calls import block_of_op
 from sdy.mpmd.passes.tools.fragments import on_mesh
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_op
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_op, without_values
+from sdy.passes.rewriting.insertion import erase, insert, insert_before, replace_by_body
 
 
 class InsertNamelessCloneOfNegligibleOpsPass(FunctionPass):
@@ -36,13 +35,11 @@ class InsertNamelessCloneOfNegligibleOpsPass(FunctionPass):
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Copy each returned op without operands and with one result, for all users but the function's return."""
         for computation in ops_of(func, NamedComputationOp):
-            last: Operation = computation
+            place = InsertPoint.after(computation)
             for result, value in zip(computation.results, terminator_of(computation.body).operands, strict=True):
                 source = value.owner
                 if isinstance(source, Operation) and not source.operands and len(source.results) == 1:
-                    copy = copy_with_regions(source)
-                    block_of_op(last).insert_op_after(copy, last)
-                    last = copy
+                    copy = insert(copy_with_regions(source), place, source.location)
                     uses = [use for use in result.uses if not isinstance(use.operation, ReturnOp)]
                     redirect_uses(result, uses, copy.results[0])
 
@@ -72,18 +69,10 @@ def _bypass_barrier(op: Operation) -> list[Operation] | None:
     ]
     if not any(bypassing):
         return None
-    kept = [index for index, bypasses in enumerate(bypassing) if not bypasses]
-    new = OptimizationBarrierOp.create(
-        operands=[op.operands[index] for index in kept],
-        result_types=[op.results[index].type for index in kept],
-        attributes=op.attributes,
-    )
-    insert_before(op, new)
-    replacements: dict[int, SSAValue] = dict(zip(kept, new.results, strict=True))
-    for index, result in enumerate(op.results):
-        replace_uses(result, replacements.get(index, op.operands[index]))
-    erase(op)
-    return [new]
+    dropped = [index for index, bypasses in enumerate(bypassing) if bypasses]
+    for index in dropped:
+        replace_uses(op.results[index], op.operands[index])
+    return [without_values(op, dropped, dropped)]
 
 
 def _is_only_returned(value: SSAValue) -> bool:
@@ -122,8 +111,7 @@ def _to_fragment(op: NamedComputationOp, place: Place) -> None:
     assigned: dict[SSAValue, SSAValue] = {}
     for operand in op.operands:
         if operand not in assigned:
-            assign = AssignOp(operand, place.mesh, name)
-            insert_before(op, assign)
+            assign = insert_before(op, AssignOp(operand, place.mesh, name))
             assigned[operand] = assign.result
     fragment = FragmentOp.make(
         place.mesh,
@@ -135,8 +123,7 @@ def _to_fragment(op: NamedComputationOp, place: Place) -> None:
     )
     insert_before(op, fragment)
     for result, output in zip(op.results, fragment.results, strict=True):
-        unassign = UnassignOp(output, name)
-        insert_before(op, unassign)
+        unassign = insert_before(op, UnassignOp(output, name))
         replace_uses(result, unassign.result)
     erase(op)
 
@@ -173,7 +160,7 @@ class InlineNestedUserExposedOpsPass(FunctionPass):
                 if not _agrees(op, parent, places, findings):
                     return
                 if isinstance(op, NamedComputationOp):
-                    _inline(op)
+                    replace_by_body(op, op.body, op.operands)
                     continue
             if isinstance(op, NamedTensorOp | BroadcastOp | ReduceOp):
                 replace_uses(op.result, op.operands[0])
@@ -200,15 +187,6 @@ def _agrees(
         message = f"{name} is nested in {parent.origin.data.name}, but assigned to another {what}"
         findings.error(op, "SDY-M107", f"{message}: {inner.text}, not {outer.text}")
     return True
-
-
-def _inline(op: NamedComputationOp) -> None:
-    end = terminator_of(op.body)
-    Rewriter.inline_block(op.body.block, InsertPoint.before(op), op.operands)
-    for result, value in zip(op.results, end.operands, strict=True):
-        replace_uses(result, value)
-    erase(end)
-    erase(op)
 
 
 class ValidateNamedOpsInMpmdFuncPass(FunctionPass):

@@ -14,37 +14,34 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses, set_operand, set_type
 from sdy.mpmd.dialect.attrs import in_mesh_order
-from sdy.mpmd.dialect.functions import (
-    failure,
-    is_entry_point,
-    mpmd_functions,
-    topology_of,
-    update_function_type,
-)
+from sdy.mpmd.dialect.functions import failure, is_entry_point, mpmd_functions, update_function_type
 from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of, get, write_entries
-from sdy.mpmd.passes.import_.function_ends import is_local
-from sdy.mpmd.passes.tools.calls import block_of_op
-from sdy.mpmd.passes.tools.fragments import drop_arguments, wrap_in_fragment
+from sdy.mpmd.passes.import_.function_ends import is_local, place_result
+from sdy.mpmd.passes.tools.fragments import wrap_in_fragment
 from sdy.mpmd.passes.tools.mesh_sets import (
-    SRC_SET,
     USE_SET,
     MeshSet,
-    SetQueries,
     argument_set,
+    default_mesh,
+    erase_sets,
+    made_on,
     op_set,
     result_set,
-    smallest,
+    used_on,
 )
 from sdy.mpmd.passes.tools.meshless import is_meshless
-from sdy.mpmd.passes.tools.uses import distinct, is_pure, move_to_start, users_of, users_of_op, values_from_outside
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.mpmd.passes.tools.rewriting import without_values
+from sdy.mpmd.passes.tools.uses import distinct, is_pure, users_of, users_of_op
+from sdy.passes.export.layers.structural_hash import uses_inside
+from sdy.passes.rewriting.insertion import erase, insert, insert_before, point_after
 
 COPIES = "mpmd.copies"
 MADE_BY = "infer_mesh_wrap_meshless_ops"
@@ -63,91 +60,34 @@ class RewriteUsingAnalysisPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite called functions first, and then their callers."""
-        rewriter = _Rewriter(SetQueries(op), self.max_clones)
         functions = mpmd_functions(op)
         for func in functions:
             if not is_entry_point(func):
-                rewriter.rewrite_results(func)
-                rewriter.rewrite_block(func.body.block)
-                rewriter.rewrite_arguments(func)
+                _rewrite_results(func)
+                self._rewrite_block(func.body.block)
+                _rewrite_arguments(func)
         for func in functions:
             if is_entry_point(func):
-                rewriter.rewrite_block(func.body.block)
+                self._rewrite_block(func.body.block)
         for func in functions:
             update_function_type(func)
 
-
-class _Rewriter:
-    """Rewrites one module."""
-
-    def __init__(self, queries: SetQueries, max_clones: int) -> None:
-        self._queries = queries
-        self._max_clones = max_clones
-
-    def rewrite_results(self, func: FuncOp) -> None:
-        """Return each local value of a called function as a mesh tensor, once per mesh that needs it."""
-        end = terminator_of(func.body)
-        entries = entries_of(func, RES_ATTRS, len(end.operands))
-        for index, value in enumerate(list(end.operands)):
-            if not is_local(value.type):
-                continue
-            used = result_set(func, index)
-            meshes = used.names() if used else [self._some_mesh(func, value)]
-            _note_copies(entries, index, len(end.operands), len(meshes) - 1)
-            for position, mesh in zip([index, *range(len(end.operands), len(entries))], meshes, strict=True):
-                assign = AssignOp(value, mesh)
-                insert_before(end, assign)
-                if position == index:
-                    set_operand(end, index, assign.result)
-                else:
-                    end.operands = [*end.operands, assign.result]
-        write_entries(func, RES_ATTRS, entries)
-
-    def _some_mesh(self, func: FuncOp, value: SSAValue) -> str:
-        """Return a mesh for a value that nothing needs."""
-        made = self._queries.made_on(value)
-        topology = topology_of(func)
-        mesh = None if made is None else made.preferred()
-        return mesh or smallest([named.name for named in topology.data] if topology else [""])
-
-    def rewrite_arguments(self, func: FuncOp) -> None:
-        """Make each local argument of a called function a mesh tensor, once per mesh on which it is needed."""
-        block = func.body.block
-        entries = entries_of(func, ARG_ATTRS, len(block.args))
-        last: Operation | None = None
-        for argument in list(block.args):
-            if not is_local(argument.type):
-                continue
-            by_mesh = _assigns_by_mesh(argument)
-            if not by_mesh:
-                wanted = argument_set(argument, USE_SET)
-                mesh = wanted.preferred() if wanted else None
-                set_type(argument, MeshTensorType.of(mesh or self._some_mesh(func, argument), argument.type))
-                continue
-            local = argument.type
-            _note_copies(entries, argument.index, len(block.args), len(by_mesh) - 1)
-            for number, (mesh, assigns) in enumerate(by_mesh.items()):
-                on_mesh = MeshTensorType.of(mesh, local)
-                placed = block.insert_arg(on_mesh, len(block.args), argument.location) if number else argument
-                set_type(placed, on_mesh)
-                last = _insert_unassign(placed, assigns, block, last)
-        write_entries(func, ARG_ATTRS, entries)
-
-    def rewrite_block(self, block: Block) -> None:
+    def _rewrite_block(self, block: Block) -> None:
         """Rewrite the ops of a block, from the last to the first."""
         for op in reversed(list(block.ops)):
             if isinstance(op, CallOp):
-                self._rewrite_call(op)
+                _rewrite_call(op)
             elif isinstance(op, ForOp):
-                self._rewrite_loop(op)
+                _assign_returned(op)
+                self._rewrite_block(op.body.block)
+                _carry_mesh_tensors(op)
             elif is_meshless(op):
                 self._place(op)
 
     def _place(self, op: Operation) -> None:
         """Move an op into the only fragment that uses it, copy it into several, or wrap it in new ones."""
         _check_assigned(op)
-        for name in (USE_SET, SRC_SET):
-            op.attributes.pop(name, None)
+        erase_sets(op)
         assigns = [user for user in distinct(users_of_op(op)) if isinstance(user, AssignOp)]
         users = distinct(user for assign in assigns for user in users_of(assign.result))
         fragments = [user for user in users if isinstance(user, FragmentOp)]
@@ -158,7 +98,7 @@ class _Rewriter:
                 erase(assign)
             return
         is_cheap = len(op.operands) <= 1 and len(op.results) == 1 and not op.regions and is_pure(op)
-        is_copied_often = len(fragments) > self._max_clones and bool(op.operands) and not is_cheap
+        is_copied_often = len(fragments) > self.max_clones and bool(op.operands) and not is_cheap
         if not fragments or has_other_user or is_copied_often:
             for mesh in sorted({assign.mesh for assign in assigns}, key=in_mesh_order):
                 wrap_in_fragment(op, mesh, MADE_BY, lambda use, mesh=mesh: _is_on(use, mesh))
@@ -169,80 +109,117 @@ class _Rewriter:
             erase(user)
         erase(op)
 
-    def _rewrite_call(self, call: CallOp) -> None:
-        """Pass and take mesh tensors in a call of a function that was rewritten."""
-        callee = self._queries.callee(call)
-        arguments, end = callee.body.block.args, terminator_of(callee.body)
-        new_ops: list[Operation] = []
-        operands: list[SSAValue] = [*call.operands, *list(call.operands)[:1] * (len(arguments) - len(call.operands))]
-        for index, operand in enumerate(call.operands):
-            if is_local(operand.type):
-                for position in (index, *_copies(callee, ARG_ATTRS, index)):
-                    assign = AssignOp.create(operands=[operand], result_types=[arguments[position].type])
-                    new_ops.append(assign)
-                    operands[position] = assign.result
-        new = CallOp.create(
-            operands=operands,
-            result_types=[value.type for value in end.operands],
-            properties=call.properties,
-            attributes=call.attributes,
-        )
-        new_ops.append(new)
-        for index, result in enumerate(call.results):
-            candidates = [new.results[index], *(new.results[each] for each in _copies(callee, RES_ATTRS, index))]
-            if not is_local(result.type):
-                replace_uses(result, new.results[index])
-            for user in users_of(result):
-                if isinstance(user, AssignOp):
-                    found = next((each for each in candidates if each.type == user.result.type), None)
-                    if found is None:
-                        needed = "is needed on a mesh on which it is not made"
-                        message = f"result {index} of @{callee.sym_name.data} {needed}"
-                        raise failure(call, "SDY-M109", message, "set infer-transfers, or transfer the value")
-                    unassign = UnassignOp(found)
-                    new_ops.append(unassign)
-                    set_operand(user, 0, unassign.result)
-        last: Operation = call
-        for op in new_ops:
-            op.location = call.location
-            block_of_op(call).insert_op_after(op, last)
-            last = op
-        _check_assigned(call)
-        erase(call)
 
-    def _rewrite_loop(self, loop: ForOp) -> None:
-        """Carry mesh tensors through a loop. Raises: SdyError SDY-M108 for a value that several meshes need."""
-        block, end = loop.body.block, terminator_of(loop.body)
-        for index, value in enumerate(list(end.operands)):
-            if is_local(value.type):
-                assign = AssignOp(value, self._only_mesh(loop, value))
-                insert_before(end, assign)
-                set_operand(end, index, assign.result)
-        self.rewrite_block(block)
-        for index, argument in enumerate(block.args):
-            if is_local(argument.type):
-                _place_carried(loop, argument, end.operands[index].type if index < len(end.operands) else None)
-        for index, operand in enumerate(list(loop.operands)):
-            if is_local(operand.type) and not is_local(block.args[index].type):
-                assign = AssignOp(operand, mesh_type(block.args[index].type).mesh)
-                insert_before(loop, assign)
-                set_operand(loop, index, assign.result)
-        last: Operation = loop
-        for result, value in zip(loop.results, end.operands, strict=True):
-            assigns = [user for user in users_of(result) if isinstance(user, AssignOp)]
-            set_type(result, value.type)
-            for assign in assigns:
-                last = _insert_unassign(result, [assign], block_of_op(loop), last)
-        entries = entries_of(loop, ARG_ATTRS, 0)
-        kept = [{key: each for key, each in entry.items() if key not in (USE_SET, SRC_SET)} for entry in entries]
-        write_entries(loop, ARG_ATTRS, [entry for entry in kept if entry])
+def _rewrite_results(func: FuncOp) -> None:
+    """Return each local value of a called function as a mesh tensor, once per mesh that needs it."""
+    end = terminator_of(func.body)
+    entries = entries_of(func, RES_ATTRS)
+    for index, value in enumerate(list(end.operands)):
+        if not is_local(value.type):
+            continue
+        used = result_set(func, index)
+        meshes = used.names() if used else [_some_mesh(func, value)]
+        _note_copies(entries, index, len(end.operands), len(meshes) - 1)
+        assigned = [insert_before(end, AssignOp(value, mesh)).result for mesh in meshes]
+        set_operand(end, index, assigned[0])
+        end.operands = [*end.operands, *assigned[1:]]
+    write_entries(func, RES_ATTRS, entries)
 
-    def _only_mesh(self, loop: ForOp, value: SSAValue) -> str:
-        used = self._queries.used_on(value) if isinstance(value.owner, Block) else op_set(value.owner, USE_SET)
-        if used is None or len(used.meshes) != 1:
-            meshes = ", ".join((used or MeshSet()).names()) or "none"
-            raise failure(loop, "SDY-M108", f"a value that a loop carries must be needed on one mesh, got {meshes}")
-        return used.names()[0]
+
+def _some_mesh(func: FuncOp, value: SSAValue) -> str:
+    """Return a mesh for a value that nothing needs."""
+    made = made_on(value)
+    return (None if made is None else made.preferred()) or default_mesh(func)
+
+
+def _rewrite_arguments(func: FuncOp) -> None:
+    """Make each local argument of a called function a mesh tensor, once per mesh on which it is needed."""
+    block = func.body.block
+    entries = entries_of(func, ARG_ATTRS)
+    last: Operation | None = None
+    for argument in list(block.args):
+        if not is_local(argument.type):
+            continue
+        by_mesh = _assigns_by_mesh(argument)
+        if not by_mesh:
+            wanted = argument_set(argument, USE_SET)
+            mesh = wanted.preferred() if wanted else None
+            set_type(argument, MeshTensorType.of(mesh or _some_mesh(func, argument), argument.type))
+            continue
+        local = argument.type
+        _note_copies(entries, argument.index, len(block.args), len(by_mesh) - 1)
+        for number, (mesh, assigns) in enumerate(by_mesh.items()):
+            on_mesh = MeshTensorType.of(mesh, local)
+            placed = block.insert_arg(on_mesh, len(block.args), argument.location) if number else argument
+            set_type(placed, on_mesh)
+            last = _insert_unassign(placed, assigns, block, last)
+    write_entries(func, ARG_ATTRS, entries)
+
+
+def _rewrite_call(call: CallOp) -> None:
+    """Pass and take mesh tensors in a call of a function that was rewritten."""
+    callee = call.function
+    arguments = callee.body.block.args
+    place = InsertPoint.after(call)
+    operands: list[SSAValue] = [*call.operands, *list(call.operands)[:1] * (len(arguments) - len(call.operands))]
+    for index, operand in enumerate(call.operands):
+        if is_local(operand.type):
+            for position in (index, *_copies(callee, ARG_ATTRS, index)):
+                assign = AssignOp.create(operands=[operand], result_types=[arguments[position].type])
+                operands[position] = insert(assign, place, call.location).result
+    new = CallOp.create(
+        operands=operands,
+        result_types=list(terminator_of(callee.body).operand_types),
+        properties=call.properties,
+        attributes=call.attributes,
+    )
+    insert(new, place, call.location)
+    for index, result in enumerate(call.results):
+        candidates = [new.results[index], *(new.results[each] for each in _copies(callee, RES_ATTRS, index))]
+        if not is_local(result.type):
+            replace_uses(result, new.results[index])
+        for user in users_of(result):
+            if isinstance(user, AssignOp):
+                found = next((each for each in candidates if each.type == user.result.type), None)
+                if found is None:
+                    needed = "is needed on a mesh on which it is not made"
+                    message = f"result {index} of @{callee.sym_name.data} {needed}"
+                    raise failure(call, "SDY-M109", message, "set infer-transfers, or transfer the value")
+                set_operand(user, 0, insert(UnassignOp(found), place, call.location).result)
+    _check_assigned(call)
+    erase(call)
+
+
+def _assign_returned(loop: ForOp) -> None:
+    """Return mesh tensors from a loop. Raises: SdyError SDY-M108 for a value that several meshes need."""
+    end = terminator_of(loop.body)
+    for index, value in enumerate(list(end.operands)):
+        if is_local(value.type):
+            used = used_on(value) if isinstance(value.owner, Block) else op_set(value.owner, USE_SET)
+            if used is None or len(used.meshes) != 1:
+                meshes = ", ".join((used or MeshSet()).names()) or "none"
+                message = f"a value that a loop carries must be needed on one mesh, got {meshes}"
+                raise failure(loop, "SDY-M108", message)
+            place_result(end, index, used.names()[0])
+
+
+def _carry_mesh_tensors(loop: ForOp) -> None:
+    """Carry mesh tensors through a loop that returns them."""
+    block, end = loop.body.block, terminator_of(loop.body)
+    for index, argument in enumerate(block.args):
+        if is_local(argument.type):
+            _place_carried(loop, argument, end.operands[index].type if index < len(end.operands) else None)
+    for index, operand in enumerate(list(loop.operands)):
+        if is_local(operand.type) and not is_local(block.args[index].type):
+            assign = insert_before(loop, AssignOp(operand, mesh_type(block.args[index].type).mesh))
+            set_operand(loop, index, assign.result)
+    last: Operation = loop
+    for result, value in zip(loop.results, end.operands, strict=True):
+        assigns = [user for user in users_of(result) if isinstance(user, AssignOp)]
+        set_type(result, value.type)
+        for assign in assigns:
+            last = _insert_unassign(result, [assign], block, last)
+    erase_sets(loop)
 
 
 def _check_assigned(op: Operation) -> None:
@@ -270,13 +247,7 @@ def _insert_unassign(
     value: SSAValue, assigns: Sequence[AssignOp], block: Block, anchor: Operation | None
 ) -> UnassignOp:
     """Insert an unassign of a value after another op, or at the start of the block, as the operand of assigns."""
-    unassign = UnassignOp(value)
-    unassign.location = assigns[0].location
-    if anchor is None:
-        block.add_op(unassign)
-        move_to_start(unassign, block)
-    else:
-        block.insert_op_after(unassign, anchor)
+    unassign = insert(UnassignOp(value), point_after(anchor, block), assigns[0].location)
     for assign in assigns:
         set_operand(assign, 0, unassign.result)
     return unassign
@@ -291,29 +262,25 @@ def _is_on(use: Use, mesh: str) -> bool:
 def _absorb(op: Operation, fragment: FragmentOp, assigns: Sequence[AssignOp], *, copies: bool) -> None:
     """Put an op, or a copy of it, at the start of a fragment that uses its results through assigns."""
     block = fragment.block
-    values = distinct([*values_from_outside(op), *op.operands])
+    values = distinct([*(use.operation.operands[use.index] for use in uses_inside(op)), *op.operands])
     arguments: dict[SSAValue, SSAValue] = {}
-    for value in values:
-        arguments[value] = block.insert_arg(value.type, len(block.args))
     inputs: list[SSAValue] = list(fragment.operands)
     for value in values:
-        inputs.append(value)
-        if is_local(value.type):
-            assign = AssignOp(value, fragment.mesh)
-            insert_before(fragment, assign)
-            inputs[-1] = assign.result
-    users = [(op.results.index(assign.tensor), use.index) for assign in assigns for use in _uses_by(assign, fragment)]
+        arguments[value] = block.insert_arg(value.type, len(block.args))
+        is_assigned = is_local(value.type)
+        inputs.append(insert_before(fragment, AssignOp(value, fragment.mesh)).result if is_assigned else value)
+    users = [
+        (op.results.index(assign.tensor), use.index)
+        for assign in assigns
+        for use in assign.result.uses
+        if use.operation is fragment
+    ]
     inner = copy_with_regions(op, arguments) if copies else _moved(op, arguments)
-    block.add_op(inner)
-    move_to_start(inner, block)
+    insert(inner, InsertPoint.at_start(block), inner.location)
     for result, index in users:
         replace_uses(block.args[index], inner.results[result])
     fragment.operands = inputs
-    drop_arguments(fragment, [index for _, index in users])
-
-
-def _uses_by(assign: AssignOp, fragment: FragmentOp) -> list[Use]:
-    return [use for use in assign.result.uses if use.operation is fragment]
+    without_values(fragment, [index for _, index in users], ())
 
 
 def _moved(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:

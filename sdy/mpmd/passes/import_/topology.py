@@ -7,6 +7,7 @@ from dataclasses import replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_of
@@ -16,9 +17,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.mpmd.dialect.attrs import NamedMesh, TopologyAttr
 from sdy.mpmd.dialect.functions import TOPOLOGY, failure, mpmd_functions, topology_of
 from sdy.mpmd.dialect.ops import CallOp
-from sdy.mpmd.passes.tools.calls import callee
-from sdy.mpmd.passes.tools.uses import move_to_start
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import erase, insert
 from sdy.passes.rewriting.op_order import forget_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
 
@@ -36,9 +35,8 @@ class CopyTopologyFromMainPass(ModulePass):
             topology = topology_of(func)
             if topology is not None:
                 for call in ops_of(func, CallOp):
-                    called = callee(call)
-                    called.attributes[TOPOLOGY] = topology
-                    called.sym_visibility = StringAttr("private")
+                    call.function.attributes[TOPOLOGY] = topology
+                    call.function.sym_visibility = StringAttr("private")
 
 
 class GenerateSdyMeshesFromTopologyPass(ModulePass):
@@ -84,10 +82,7 @@ class GenerateSdyMeshesFromTopologyPass(ModulePass):
 
 
 def _declare(module: ModuleOp, name: str, mesh: Mesh) -> None:
-    op = MeshOp(name, mesh)
-    op.location = module.location
-    module.body.block.add_op(op)
-    move_to_start(op, module.body.block)
+    insert(MeshOp(name, mesh), InsertPoint.at_start(module.body.block), module.location)
 
 
 def _mesh_of_axes(module: ModuleOp, sharding: TensorSharding, topology: TopologyAttr) -> str:

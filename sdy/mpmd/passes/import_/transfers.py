@@ -10,36 +10,27 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import redirect_uses, replace_uses
 from sdy.dialects.ir.walk import post_order
 from sdy.dialects.stablehlo.elementwise import AddOp
-from sdy.mpmd.dialect.attrs import Reduction, in_mesh_order
+from sdy.mpmd.dialect.attrs import in_mesh_order
 from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions, update_function_type
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, TransferOp, UnassignOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType, is_inter_mesh, mesh_type
-from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, attrs_of, entries_of, write_entries
 from sdy.mpmd.passes.import_.function_ends import is_local, place_argument
-from sdy.mpmd.passes.tools.calls import block_of_op, callee, calls_by_callee, returned_values
+from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.fragments import inferred_by, wrap_in_fragment
 from sdy.mpmd.passes.tools.frame import Findings
-from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, op_set, smallest
+from sdy.mpmd.passes.tools.mesh_sets import USE_SET, erase_sets, op_set, smallest
 from sdy.mpmd.passes.tools.meshless import is_meshless, step_of
 from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
-from sdy.mpmd.passes.tools.uses import (
-    distinct,
-    in_block_order,
-    is_before,
-    move_before,
-    move_to_start,
-    users_of,
-    users_of_op,
-    uses_of_op,
-)
-from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.mpmd.passes.tools.uses import distinct, in_block_order, move, users_of, users_of_op, uses_of_op
+from sdy.passes.rewriting.insertion import erase, insert
 
 
 def cross_mesh_assigns(unassign: UnassignOp) -> list[AssignOp]:
@@ -56,9 +47,7 @@ def chain_transfers(assigns: Sequence[AssignOp], source: SSAValue) -> list[Opera
     for assign in sorted(distinct(assigns), key=lambda each: in_mesh_order(each.mesh)):
         assert place is not None  # the block does not end before a use of the assigns
         if assign.result.type != value.type:
-            transfer = TransferOp(value, assign.target_type)
-            insert_before(place, transfer)
-            transfer.location = assign.location
+            transfer = insert(TransferOp(value, assign.target_type), InsertPoint.before(place), assign.location)
             value = transfer.result
             touched.append(transfer)
         if place is assign:
@@ -104,18 +93,15 @@ def _push_unassign(argument: BlockArgument, calls: list[CallOp]) -> None:
     if not any(isinstance(user, AssignOp) for user in users_of(argument)):
         return
     uses = list(argument.uses)
+    place = InsertPoint.at_start(argument.block)
     assign = AssignOp.create(operands=[argument], result_types=[found[0].tensor.type])
-    unassign = UnassignOp(assign.result)
-    for op in (unassign, assign):
-        argument.block.add_op(op)
-        op.location = argument.location
-        move_to_start(op, argument.block)
-    redirect_uses(argument, uses, unassign.result)
+    insert(assign, place, argument.location)
+    redirect_uses(argument, uses, insert(UnassignOp(assign.result), place, argument.location).result)
 
 
 def _unassign_behind(value: SSAValue) -> UnassignOp | None:
     if isinstance(value, OpResult) and isinstance(value.op, CallOp):
-        value = returned_values(callee(value.op))[value.index]
+        value = terminator_of(value.op.function.body).operands[value.index]
     return value.owner if isinstance(value.owner, UnassignOp) else None
 
 
@@ -127,14 +113,23 @@ def _replace_assign_of_unassign(op: Operation) -> list[Operation] | None:
     source = unassign.tensor
     if source.type == op.result.type:
         return replace_assign(op, source)
-    for user in users_of(source):
-        is_equal = isinstance(user, TransferOp) and user.result.type == op.result.type
-        if is_equal and is_inter_mesh(unassign.source_type, op.target_type):
-            if is_before(op, user):
-                move_before(user, op)
-            return replace_assign(op, user.results[0])
+    existing = _existing_transfer(op, source) if is_inter_mesh(unassign.source_type, op.target_type) else None
+    if existing is not None:
+        return replace_assign(op, existing)
     assigns = cross_mesh_assigns(unassign)
     return chain_transfers(assigns if len(assigns) > 1 else [op], source)
+
+
+def _existing_transfer(assign: AssignOp, source: SSAValue) -> SSAValue | None:
+    """Return a transferred value of the type of an assign, moved before that; None if there is none."""
+    for user in users_of(source):
+        block = user.parent if isinstance(user, TransferOp) and user.result.type == assign.result.type else None
+        ancestor = None if block is None else block.find_ancestor_op_in_block(assign)
+        if ancestor is not None:
+            if ancestor.is_before_in_block(user):
+                move(user, InsertPoint.before(ancestor))
+            return user.results[0]
+    return None
 
 
 def _wrap_sum(op: Operation) -> list[Operation] | None:
@@ -208,13 +203,9 @@ def _remove_assign(op: Operation) -> list[Operation] | None:
     source = unassign.tensor
     if unassign.mesh == op.mesh:
         return replace_assign(op, source)
-    for user in users_of(source):
-        if isinstance(user, TransferOp) and user.result.type == op.result.type:
-            ancestor = block_of_op(user).find_ancestor_op_in_block(op)
-            if ancestor is not None:
-                if is_before(ancestor, user):
-                    move_before(user, ancestor)
-                return replace_assign(op, user.result)
+    existing = _existing_transfer(op, source)
+    if existing is not None:
+        return replace_assign(op, existing)
     if isinstance(source, BlockArgument):
         func = source.block.parent_op()
         if isinstance(func, FuncOp) and is_entry_point(func):
@@ -245,54 +236,35 @@ def _remove_reduce(op: Operation) -> list[Operation] | None:
     by_mesh: dict[str, list[SSAValue]] = {}
     for source in sources:
         by_mesh.setdefault(mesh_type(source.type).mesh, []).append(source)
-    inserter = _Inserter(op)
     groups = [by_mesh[mesh] for mesh in sorted(by_mesh, key=str.encode)]
-    partial = [inserter.combine(op.reduction.data, group) if len(group) > 1 else group[0] for group in groups]
+    place = InsertPoint.after(op)
+    partial = [_combine(op, group, place) if len(group) > 1 else group[0] for group in groups]
     assigns = [user for user in users_of(op.result) if isinstance(user, AssignOp)]
-    touched: list[Operation] = []
+    totals: dict[AssignOp, SSAValue] = {}
     needed = op_set(op, USE_SET)
     for mesh in distinct([*(needed.names() if needed else ()), *(assign.mesh for assign in assigns)]):
         here = [assign for assign in assigns if assign.mesh == mesh]
         if here:
-            total = inserter.combine(op.reduction.data, [inserter.moved(each, here[0].target_type) for each in partial])
-            for assign in here:
-                touched += replace_assign(assign, total)
-    return [*touched, op]
+            target = here[0].target_type
+            moved = [
+                each if each.type == target else insert(TransferOp(each, target), place, op.location).result
+                for each in partial
+            ]
+            totals |= dict.fromkeys(here, _combine(op, moved, place))
+    return [*(each for assign, total in totals.items() for each in replace_assign(assign, total)), op]
 
 
-class _Inserter:
-    """Inserts ops one after another, after a reduction."""
-
-    def __init__(self, op: ReduceOp) -> None:
-        self._last: Operation = op
-
-    def _insert(self, op: Operation) -> None:
-        block_of_op(self._last).insert_op_after(op, self._last)
-        op.location = self._last.location
-        self._last = op
-
-    def moved(self, value: SSAValue, target: MeshTensorType) -> SSAValue:
-        """Return a value on the mesh of a type, transferred if it is not there."""
-        if value.type == target:
-            return value
-        transfer = TransferOp(value, target)
-        self._insert(transfer)
-        return transfer.result
-
-    def combine(self, kind: Reduction, values: Sequence[SSAValue]) -> SSAValue:
-        """Return the combination of values of one mesh, from left to right."""
-        first = mesh_type(values[0].type)
-        fragment = FragmentOp.make(
-            first.mesh, (), values, [first], attributes=inferred_by("infer_mesh_convert_reduce_ops")
-        )
-        total: SSAValue = fragment.block.args[0]
-        for argument in fragment.block.args[1:]:
-            step = step_of(kind).create(operands=[total, argument], result_types=[first.tensor])
-            fragment.block.add_op(step)
-            total = step.results[0]
-        fragment.block.add_op(ReturnOp(total))
-        self._insert(fragment)
-        return fragment.results[0]
+def _combine(op: ReduceOp, values: Sequence[SSAValue], place: InsertPoint) -> SSAValue:
+    """Insert a fragment that combines values of one mesh from left to right, and return its result."""
+    first = mesh_type(values[0].type)
+    fragment = FragmentOp.make(first.mesh, (), values, [first], attributes=inferred_by("infer_mesh_convert_reduce_ops"))
+    total: SSAValue = fragment.block.args[0]
+    for argument in fragment.block.args[1:]:
+        step = step_of(op.reduction.data).create(operands=[total, argument], result_types=[first.tensor])
+        fragment.block.add_op(step)
+        total = step.results[0]
+    fragment.block.add_op(ReturnOp(total))
+    return insert(fragment, place, op.location).results[0]
 
 
 def _check(func: FuncOp, findings: Findings) -> None:
@@ -303,17 +275,10 @@ def _check(func: FuncOp, findings: Findings) -> None:
             if not isinstance(value_type, MeshTensorType):
                 message = f"{kind} {index} of @{func.sym_name.data} is not on a mesh, but a {value_type}"
                 findings.error(func, "SDY-M110", message)
-    for op in post_order(func):
-        for name in (USE_SET, SRC_SET):
-            op.attributes.pop(name, None)
+    for op in (*post_order(func), func):
+        erase_sets(op)
         if isinstance(op, AssignOp | UnassignOp | BroadcastOp):
             message = f"{op.name} is left after mesh inference: a value is needed on a mesh to which it must not move"
             findings.error(op, "SDY-M110", message, "set infer-transfers, or transfer the value")
         elif is_meshless(op):
             findings.error(op, "SDY-M110", f"{op.name} is on no mesh after mesh inference")
-    counts = {ARG_ATTRS: len(func.body.block.args), RES_ATTRS: len(terminator_of(func.body).operands)}
-    for name, count in counts.items():
-        if attrs_of(func, name) is not None:
-            entries = entries_of(func, name, count)
-            kept = [{key: each for key, each in entry.items() if key not in (USE_SET, SRC_SET)} for entry in entries]
-            write_entries(func, name, kept)

@@ -20,7 +20,7 @@ from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions
 from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
 from sdy.mpmd.passes.import_.populate_sets import REDUCE, is_in_chain
 from sdy.mpmd.passes.tools.calls import calls_by_callee
-from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, SetQueries, argument_set, op_set, result_set
+from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, argument_set, made_on, op_set, result_set
 from sdy.mpmd.passes.tools.meshless import is_meshless, reversed_post_order
 from sdy.mpmd.passes.tools.uses import users_of, users_of_op
 
@@ -62,7 +62,6 @@ class ValidateSrcSetNotEmptyPass(_ValidationPass):
 
     def problems(self, func: FuncOp, program: _Program) -> Iterator[Diagnostic]:
         """Yield an error for the first op of each chain whose operands are on different meshes, and for arguments."""
-        queries = program.queries
         for op in post_order(func):
             if not is_meshless(op):
                 continue
@@ -70,12 +69,12 @@ class ValidateSrcSetNotEmptyPass(_ValidationPass):
                 producers = [operand.owner for operand in op.operands if isinstance(operand.owner, Operation)]
                 if not any(REDUCE in producer.attributes for producer in producers):
                     yield program.conflict(op, _REDUCTION_HINT)
-            elif _is_empty(op_set(op, SRC_SET)) and not any(_is_empty(queries.made_on(each)) for each in op.operands):
+            elif _is_empty(op_set(op, SRC_SET)) and not any(_is_empty(made_on(each)) for each in op.operands):
                 yield program.conflict(op, _HINT)
         calls = program.calls.get(func.sym_name.data, [])
         for argument in func.body.block.args:
             operands = [call.operands[argument.index] for call in calls]
-            if _is_empty(argument_set(argument, SRC_SET)) and not any(map(_is_empty, map(queries.made_on, operands))):
+            if _is_empty(argument_set(argument, SRC_SET)) and not any(map(_is_empty, map(made_on, operands))):
                 message = f"argument {argument.index} of @{func.sym_name.data} cannot be placed on a mesh"
                 notes = program.sources(operands)
                 text = f"{message}: its calls pass values of different meshes"
@@ -95,7 +94,7 @@ class ValidateNoAdditionalTransfersNeededPass(_ValidationPass):
         """Yield an error for the last op of each chain that needs a transfer, and for arguments."""
         for op in reversed_post_order(func):
             if isinstance(op, CallOp):
-                yield from _mismatched_results(op, program)
+                yield from _mismatched_results(op)
             elif is_meshless(op) or isinstance(op, AssignOp):
                 made, used = op_set(op, SRC_SET), op_set(op, USE_SET)
                 if made is not None and used is not None and not used.all_names() <= made.all_names():
@@ -111,11 +110,11 @@ class ValidateNoAdditionalTransfersNeededPass(_ValidationPass):
                 program.failed.add(argument)
 
 
-def _mismatched_results(call: CallOp, program: _Program) -> Iterator[Diagnostic]:
+def _mismatched_results(call: CallOp) -> Iterator[Diagnostic]:
     """Yield an error for each result of a call that the next call of the function needs on other meshes."""
     if not is_in_chain(call):
         return
-    callee = program.queries.callee(call)
+    callee = call.function
     for index, result in enumerate(call.results):
         made = result_set(callee, index) or MeshSet()
         for use in result.uses:
@@ -137,7 +136,6 @@ class _Program:
     """The facts of a module that the checks ask for, and the ops and arguments that failed one."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self.queries = SetQueries(module)
         self.calls = calls_by_callee(module)
         self.failed: set[Operation | SSAValue] = set()
 
@@ -145,7 +143,7 @@ class _Program:
         """Return the error for an op whose operands are on different meshes, with a note for each source."""
         notes: list[Note] = []
         for index, operand in enumerate(op.operands):
-            made = self.queries.made_on(operand)
+            made = made_on(operand)
             where = "any mesh" if made is None else f"{{{', '.join(made.names())}}}"
             notes.append(Note(f"operand {index} can be on {where}"))
             notes += self.sources([operand])
@@ -156,7 +154,7 @@ class _Program:
         """Return the error for a value that is needed where it cannot be made."""
         message = f"{name} is needed on {used}, but can only be placed on {made or 'no mesh'} without a transfer"
         values = list(op.operands)
-        notes = [*self.sources(values), *self._uses([*op.results] if op.results else values)]
+        notes = [*self.sources(values), *_notes_of_uses([*op.results] if op.results else values)]
         return Diagnostic("SDY-M109", message, span_of(op), _HINT, tuple(notes))
 
     def is_reported_later(self, values: Sequence[SSAValue]) -> bool:
@@ -164,7 +162,7 @@ class _Program:
         return any(
             use.operation in self.failed
             if not isinstance(use.operation, CallOp)
-            else self.queries.callee(use.operation).body.block.args[use.index] in self.failed
+            else use.operation.function.body.block.args[use.index] in self.failed
             for value in values
             for use in value.uses
             if is_meshless(use.operation) or isinstance(use.operation, CallOp)
@@ -173,12 +171,7 @@ class _Program:
     def sources(self, values: Sequence[SSAValue]) -> list[Note]:
         """Return a note for each value on a mesh, or argument, from which values are computed."""
         notes: list[Note] = []
-        pending, seen = list(values), set[SSAValue]()
-        while pending:
-            value = pending.pop()
-            if value in seen:
-                continue
-            seen.add(value)
+        for value, pending in _reached(values):
             owner = value.owner
             if isinstance(owner, Block):
                 notes += self._of_argument(value, pending)
@@ -188,7 +181,7 @@ class _Program:
             elif is_meshless(owner):
                 pending += owner.operands
             elif isinstance(owner, CallOp) and isinstance(value, OpResult):
-                pending.append(terminator_of(self.queries.callee(owner).body).operands[value.index])
+                pending.append(terminator_of(owner.function.body).operands[value.index])
         return notes
 
     def _of_argument(self, value: SSAValue, pending: list[SSAValue]) -> list[Note]:
@@ -201,21 +194,27 @@ class _Program:
         pending += [call.operands[value.index] for call in self.calls.get(func.sym_name.data, [])]
         return []
 
-    def _uses(self, values: Sequence[SSAValue]) -> list[Note]:
-        """Return a note for each place on a mesh where values are needed."""
-        notes: list[Note] = []
-        pending, seen = list(values), set[SSAValue]()
-        while pending:
-            value = pending.pop()
-            if value in seen:
-                continue
+
+def _notes_of_uses(values: Sequence[SSAValue]) -> list[Note]:
+    """Return a note for each place on a mesh where values are needed."""
+    notes: list[Note] = []
+    for value, pending in _reached(values):
+        for user in users_of(value):
+            if isinstance(user, AssignOp):
+                name = "" if user.origin is None else f', for "{user.origin.data}"'
+                notes.append(Note(f"needed on {user.mesh}{name}", span_of(user)))
+            elif isinstance(user, ReturnOp):
+                notes.append(Note("returned here", span_of(user)))
+            elif is_meshless(user) and users_of_op(user):
+                pending += user.results
+    return notes
+
+
+def _reached(values: Sequence[SSAValue]) -> Iterator[tuple[SSAValue, list[SSAValue]]]:
+    """Yield values once each, the last one first, with the list of those to come, to which the caller adds more."""
+    pending, seen = list(values), set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        if value not in seen:
             seen.add(value)
-            for user in users_of(value):
-                if isinstance(user, AssignOp):
-                    name = "" if user.origin is None else f', for "{user.origin.data}"'
-                    notes.append(Note(f"needed on {user.mesh}{name}", span_of(user)))
-                elif isinstance(user, ReturnOp):
-                    notes.append(Note("returned here", span_of(user)))
-                elif is_meshless(user) and users_of_op(user):
-                    pending += user.results
-        return notes
+            yield value, pending

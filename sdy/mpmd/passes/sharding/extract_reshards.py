@@ -10,6 +10,7 @@ from math import prod
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, Severity
 from sdy.dialects.ir.context import emit_once
@@ -38,8 +39,8 @@ from sdy.mpmd.passes.sharding.user_shardings import (
 )
 from sdy.mpmd.passes.tools.fragments import inferred_by
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.uses import distinct, in_block_order, move_after, replace_uses_by, users_of
-from sdy.passes.rewriting.insertion import insert_before
+from sdy.mpmd.passes.tools.uses import distinct, in_block_order, replace_uses_by, users_of
+from sdy.passes.rewriting.insertion import insert, insert_before
 
 MADE_BY = "extract_reshards"
 
@@ -111,15 +112,13 @@ def _reshard_before(transfer: TransferOp, source: TensorSharding | None, target:
     """Give the operand of a transfer the sharding of its result."""
     value = transfer.tensor
     if isinstance(value.owner, Block | TransferOp):
-        fragment = _reshard_fragment(value, target)
-        insert_before(transfer, fragment)
+        fragment = insert_before(transfer, _reshard_fragment(value, target))
         set_operand(transfer, 0, fragment.results[0])
         return
     others = [user for user in distinct(users_of(value)) if user is not transfer and is_transfer_or_return(user)]
     mesh = mesh_type(value.type).mesh
     if others:
-        fragment = _reshard_fragment(value, source)
-        insert_before(in_block_order([transfer, *others])[0], fragment)
+        fragment = insert_before(in_block_order([transfer, *others])[0], _reshard_fragment(value, source))
         replace_uses_by(value, fragment.results[0], others)
     set_type(value, MeshTensorType.of(mesh, transfer.target_type.tensor))
     sharding = target or (None if source is None else fully_closed(source.mesh, rank_of_type(value.type)))
@@ -138,9 +137,7 @@ def _reshard_after(transfer: TransferOp, source: TensorSharding | None, target: 
         set_fragment_users(result, source, opens_others=True)
     users = [user for user in distinct(users_of(result)) if is_transfer_or_return(user)]
     if users:
-        fragment = _reshard_fragment(result, target)
-        insert_before(transfer, fragment)
-        move_after(fragment, transfer)
+        fragment = insert(_reshard_fragment(result, target), InsertPoint.after(transfer), transfer.location)
         replace_uses_by(result, fragment.results[0], users)
 
 

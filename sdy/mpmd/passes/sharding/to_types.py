@@ -8,7 +8,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import Severity
-from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import set_type
 from sdy.dialects.ir.walk import ops_of, post_order
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
@@ -22,7 +21,7 @@ from sdy.mpmd.dialect.functions import update_function_type
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
-from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, update
+from sdy.mpmd.dialect.value_attributes import remove_from_all
 from sdy.mpmd.passes.sharding.extract_reshards import are_equivalent
 from sdy.mpmd.passes.sharding.user_shardings import known, stored_sharding
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
@@ -43,10 +42,7 @@ class ConvertSdyShardingsToMpmdTypesPass(FunctionPass):
             sharding = argument_sharding(func, argument.index)
             if sharding is not None:
                 _set(argument, sharding)
-                update(func, ARG_ATTRS, len(func.body.block.args), argument.index, {SHARDING: None})
-        count = len(terminator_of(func.body).operands)
-        for index in range(count):
-            update(func, RES_ATTRS, count, index, {SHARDING: None})
+        remove_from_all(func, (SHARDING,))
         func.attributes.pop(SHARDING, None)
         update_function_type(func)
         _check_transfers(func, findings)

@@ -17,14 +17,15 @@ from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, redirect_uses, replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.mpmd.dialect.attrs import UserOriginAttr, is_cpu_mesh
-from sdy.mpmd.dialect.functions import topology_of
+from sdy.mpmd.dialect.functions import mesh_names
 from sdy.mpmd.dialect.ops import CALL_COUNTER, AssignOp, UnassignOp, ui32
 from sdy.mpmd.dialect.regions import CONTROL_START, INFERRED_BY, FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType
-from sdy.mpmd.passes.tools.uses import distinct, effective_operands, users_of
+from sdy.mpmd.passes.tools.uses import distinct, users_of
 from sdy.mpmd.schedules.builtin import Unit
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, SplitType
+from sdy.passes.export.layers.structural_hash import used_from_outside
 from sdy.passes.rewriting.insertion import erase, insert_before
 
 Attributes = Mapping[str, Attribute]
@@ -53,11 +54,10 @@ def wrap_in_fragment(op: Operation, mesh: str, made_by: str, may_use: Callable[[
     The op itself stays; the caller erases it.
     """
     inputs: list[SSAValue] = []
-    values = effective_operands(op)
+    values = distinct(used_from_outside(op))
     for value in values:
         if isinstance(value.type, TensorType):
-            assign = AssignOp(value, mesh)
-            insert_before(op, assign)
+            assign = insert_before(op, AssignOp(value, mesh))
             inputs.append(assign.result)
         else:
             inputs.append(value)
@@ -69,8 +69,7 @@ def wrap_in_fragment(op: Operation, mesh: str, made_by: str, may_use: Callable[[
     for result, output in zip(op.results, fragment.results, strict=True):
         replacement: SSAValue = output
         if isinstance(output.type, MeshTensorType):
-            unassign = UnassignOp(output)
-            insert_before(op, unassign)
+            unassign = insert_before(op, UnassignOp(output))
             replacement = unassign.result
         redirect_uses(result, [use for use in result.uses if may_use(use)], replacement)
 
@@ -82,36 +81,6 @@ def on_mesh(value_type: Attribute, mesh: str) -> Attribute:
     return MeshTensorType.of(mesh, cast("TensorType[Attribute]", value_type))
 
 
-def rebuild(
-    fragment: FragmentOp, inputs: Sequence[SSAValue], kept: Sequence[int], added_types: Sequence[Attribute] = ()
-) -> FragmentOp:
-    """Replace a fragment by one with its body and attributes, other operands, the kept results and added ones.
-
-    The body must already take these operands and return these values.
-    """
-    types = [fragment.results[index].type for index in kept]
-    new = FragmentOp.create(
-        operands=inputs,
-        result_types=[*types, *added_types],
-        properties=fragment.properties,
-        attributes=fragment.attributes,
-        regions=[fragment.detach_region(fragment.body)],
-    )
-    insert_before(fragment, new)
-    for position, index in enumerate(kept):
-        replace_uses(fragment.results[index], new.results[position])
-    erase(fragment)
-    return new
-
-
-def drop_arguments(fragment: FragmentOp, dropped: Sequence[int]) -> None:
-    """Erase block arguments, which must be unused, with the operands."""
-    gone = set(dropped)
-    fragment.operands = [value for index, value in enumerate(fragment.operands) if index not in gone]
-    for index in sorted(gone, reverse=True):
-        fragment.block.erase_arg(fragment.block.args[index])
-
-
 def merge(producer: FragmentOp, consumer: FragmentOp, attributes: Attributes) -> FragmentOp:
     """Replace two fragments of one mesh by one at the place of the second, with these attributes.
 
@@ -120,102 +89,78 @@ def merge(producer: FragmentOp, consumer: FragmentOp, attributes: Attributes) ->
     stages = {stage for each in (producer, consumer) if (stage := each.stage) is not None}
     if producer.mesh != consumer.mesh or len(stages) > 1:
         raise InternalError(f"fragments of meshes {producer.mesh}, {consumer.mesh}, stages {stages} cannot be merged")
-    plan = _fast_plan(producer, consumer) or _general_plan(producer, consumer)
+    block = Block()
+    inputs, taken = _merged_inputs(producer, consumer, block)
+    own = [taken[producer, index] for index in range(len(producer.block.args))]
+    passed: dict[SSAValue, SSAValue] = dict(zip(producer.results, _take_body(producer, block, own), strict=True))
+    own = [
+        taken.get((consumer, index)) or passed[value]
+        for index, value in enumerate(consumer.operands[: consumer.data_operand_count])
+    ]
+    values = _take_body(consumer, block, own)
+    kept = [result for result in producer.results if any(not consumer.is_ancestor(user) for user in users_of(result))]
+    block.add_op(ReturnOp(*(passed[result] for result in kept), *values))
+    controls = _controls(producer, consumer)
+    results = [*kept, *consumer.results]
     merged = FragmentOp.make(
         producer.mesh,
         distinct([*producer.origins, *consumer.origins]),
-        [*plan.inputs, *plan.controls],
-        [each.type for each in plan.results],
-        plan.body,
+        [*inputs, *controls],
+        [each.type for each in results],
+        Region(block),
         stage=next(iter(stages), None),
         attributes=attributes,
     )
-    if plan.controls:
-        merged.attributes[CONTROL_START] = IntegerAttr(len(plan.inputs), i64)
+    if controls:
+        merged.attributes[CONTROL_START] = IntegerAttr(len(inputs), i64)
     insert_before(consumer, merged)
-    for old, new in zip(plan.results, merged.results, strict=True):
+    for old, new in zip(results, merged.results, strict=True):
         replace_uses(old, new)
     erase(consumer)
     erase(producer)
     return merged
 
 
-class _Plan:
-    """The parts of a merged fragment: its operands, its control operands, its body, and the results it replaces."""
-
-    def __init__(self, body: Block) -> None:
-        self.inputs: list[SSAValue] = []
-        self.controls: list[SSAValue] = []
-        self.body = Region(body)
-        self.results: list[SSAValue] = []
-
-
-def _control_operands(fragment: FragmentOp) -> list[SSAValue]:
-    return list(fragment.operands[fragment.data_operand_count :])
-
-
 def _controls(producer: FragmentOp, consumer: FragmentOp) -> list[SSAValue]:
-    """Return the control operands of both, without those that come from the other one."""
-    return [
-        *(value for value in _control_operands(producer) if value.owner is not consumer),
-        *(value for value in _control_operands(consumer) if value.owner is not producer),
-    ]
+    """Return the control operands of both, without those that come from the other one.
 
-
-def _fast_plan(producer: FragmentOp, consumer: FragmentOp) -> _Plan | None:
-    """Return the plan for a producer with one operand whose only result the consumer uses once.
-
-    The producer's operand takes the place of that of the consumer, and no operand is merged with an equal one. Shardy
-    loses the producer's control operands here, and the mark of the consumer's; they are kept and marked.
+    Shardy loses the producer's if the consumer uses its only result once, and the mark of the consumer's.
     """
-    if len(producer.results) != 1 or len(producer.block.args) != 1:
-        return None
-    uses = list(producer.results[0].uses)
-    if len(uses) != 1 or uses[0].operation is not consumer or uses[0].index >= consumer.data_operand_count:
-        return None
-    plan = _Plan(Block(arg_types=consumer.block.arg_types))
-    block = plan.body.block
-    plan.inputs = list(consumer.operands[: consumer.data_operand_count])
-    plan.inputs[uses[0].index] = producer.operands[0]
-    plan.controls = _controls(producer, consumer)
-    argument = block.insert_arg(producer.block.args[0].type, uses[0].index + 1)
-    returned = _take_body(producer, block, [argument])
-    arguments: list[SSAValue] = [each for each in block.args if each is not argument]
-    replaced = arguments[uses[0].index]
-    arguments[uses[0].index] = returned[0]
-    _finish(plan, block, _take_body(consumer, block, arguments), list(consumer.results))
-    block.erase_arg(replaced)  # pyright: ignore[reportArgumentType] -- it is an argument of the block
-    return plan
-
-
-def _general_plan(producer: FragmentOp, consumer: FragmentOp) -> _Plan:
-    plan = _Plan(Block())
-    block = plan.body.block
-    arguments: dict[SSAValue, SSAValue] = {}
-
-    def argument_of(value: SSAValue, value_type: Attribute) -> SSAValue:
-        if value not in arguments:
-            plan.inputs.append(value)
-            arguments[value] = block.insert_arg(value_type, len(block.args))
-        return arguments[value]
-
-    inner = [argument_of(*each) for each in zip(producer.operands, producer.block.arg_types, strict=False)]
-    returned = _take_body(producer, block, inner)
-    passed: dict[SSAValue, SSAValue] = dict(zip(producer.results, returned, strict=True))
-    inner = [
-        passed[value] if value in passed else argument_of(value, value_type)
-        for value, value_type in zip(consumer.operands, consumer.block.arg_types, strict=False)
+    pairs = (producer, consumer), (consumer, producer)
+    return [
+        value
+        for fragment, other in pairs
+        for value in fragment.operands[fragment.data_operand_count :]
+        if value.owner is not other
     ]
-    values = _take_body(consumer, block, inner)
-    kept = [result for result in producer.results if any(not consumer.is_ancestor(user) for user in users_of(result))]
-    plan.controls = _controls(producer, consumer)
-    _finish(plan, block, [*(passed[result] for result in kept), *values], [*kept, *consumer.results])
-    return plan
 
 
-def _finish(plan: _Plan, block: Block, returned: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
-    block.add_op(ReturnOp(*returned))
-    plan.results = list(results)
+def _merged_inputs(
+    producer: FragmentOp, consumer: FragmentOp, block: Block
+) -> tuple[list[SSAValue], dict[tuple[FragmentOp, int], SSAValue]]:
+    """Return the operands of a merged fragment, and the arguments, added to its block, for those of the two fragments.
+
+    Equal operands are one, and those of the producer come first. But where the consumer uses its only result once, the
+    producer's only operand takes the place of that use, and equal operands stay.
+    """
+    order = [(producer, index) for index in range(len(producer.block.args))]
+    others = [(consumer, index) for index in range(consumer.data_operand_count)]
+    uses = [use for result in producer.results for use in result.uses]
+    is_chain = len(order) == len(producer.results) == len(uses) == 1 and uses[0].operation is consumer
+    if is_chain and uses[0].index < len(others):
+        others[uses[0].index] = order.pop()
+    inputs: list[SSAValue] = []
+    known: dict[SSAValue, SSAValue] = {}
+    taken: dict[tuple[FragmentOp, int], SSAValue] = {}
+    for fragment, index in (*order, *others):
+        value = fragment.operands[index]
+        if value.owner is producer:
+            continue
+        if is_chain or value not in known:
+            inputs.append(value)
+            known[value] = block.insert_arg(fragment.block.args[index].type, len(block.args))
+        taken[fragment, index] = known[value]
+    return inputs, taken
 
 
 def _take_body(fragment: FragmentOp, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
@@ -300,8 +245,7 @@ def next_on_mesh(fragment: FragmentOp) -> FragmentOp | None:
 
 def schedulable_meshes(func: FuncOp) -> list[str]:
     """Return the meshes of a function on which fragments are scheduled: all but CPUs."""
-    topology = topology_of(func)
-    return [] if topology is None else [named.name for named in topology.data if not is_cpu_mesh(named.name)]
+    return [name for name in mesh_names(func) if not is_cpu_mesh(name)]
 
 
 def scheduling_units(func: FuncOp) -> dict[FragmentOp, Unit]:

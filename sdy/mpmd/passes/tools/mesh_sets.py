@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
 
 from sdy.dialects.facts.traits import terminator_of
-from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import block_of
+from sdy.dialects.ir.walk import block_of, enclosing
 from sdy.mpmd.dialect.attrs import MeshesWithOriginsAttr, MeshWithOrigins
-from sdy.mpmd.dialect.functions import is_entry_point
+from sdy.mpmd.dialect.functions import is_entry_point, mesh_names
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, UnassignOp
 from sdy.mpmd.dialect.regions import ForOp
-from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, argument_attribute, get, update
+from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, argument_attribute, get, remove_from_all, update
 from sdy.mpmd.passes.tools.uses import distinct
 
 USE_SET, SRC_SET = "mpmd.use_set", "mpmd.src_set"
@@ -120,6 +118,11 @@ def smallest(names: Collection[str]) -> str:
     return min(names, key=str.encode)
 
 
+def default_mesh(func: FuncOp) -> str:
+    """Return the mesh of values of a function that nothing else places."""
+    return smallest(mesh_names(func) or [""])
+
+
 def op_set(op: Operation, name: str) -> MeshSet | None:
     """Return the use set or src set of an op, or None."""
     return MeshSet.read(op.attributes.get(name))
@@ -134,8 +137,7 @@ def write_argument_set(argument: BlockArgument, name: str, meshes: MeshSet | Non
     """Write a set of an argument of a function or a loop, or remove it."""
     op = argument.block.parent_op()
     assert op is not None  # functions and loops have the arguments
-    change = None if meshes is None else meshes.attribute()
-    update(op, ARG_ATTRS, len(argument.block.args), argument.index, {name: change})
+    update(op, ARG_ATTRS, argument.index, {name: None if meshes is None else meshes.attribute()})
 
 
 def result_set(func: FuncOp, index: int) -> MeshSet | None:
@@ -145,56 +147,54 @@ def result_set(func: FuncOp, index: int) -> MeshSet | None:
 
 def write_result_set(func: FuncOp, index: int, meshes: MeshSet) -> None:
     """Write the use set of a function result."""
-    update(func, RES_ATTRS, len(func.function_type.outputs), index, {USE_SET: meshes.attribute()})
+    update(func, RES_ATTRS, index, {USE_SET: meshes.attribute()})
 
 
-class SetQueries:
-    """Answers, from the sets that ops have, where the uses of a value and the value itself can be."""
+def erase_sets(op: Operation) -> None:
+    """Remove the sets of an op, and of its arguments and results."""
+    for name in (USE_SET, SRC_SET):
+        op.attributes.pop(name, None)
+    remove_from_all(op, (USE_SET, SRC_SET))
 
-    def __init__(self, module: ModuleOp) -> None:
-        self._functions = functions_of(module)
 
-    def callee(self, call: CallOp) -> FuncOp:
-        """Return the function that a call calls."""
-        return self._functions[call.callee_name]
+def used_on(value: SSAValue, base: MeshSet | None = None) -> MeshSet | None:
+    """Return the union of a set and the use sets of all users of a value, as far as they are known."""
+    for use in value.uses:
+        base = union(base, _use_set(use, value))
+    return base
 
-    def used_on(self, value: SSAValue, base: MeshSet | None = None) -> MeshSet | None:
-        """Return the union of a set and the use sets of all users of a value."""
-        for use in value.uses:
-            base = union(base, self._use_set(use, value))
-        return base
 
-    def _use_set(self, use: Use, value: SSAValue) -> MeshSet | None:
-        user = use.operation
-        is_barrier = isinstance(user, BroadcastOp | ReduceOp) and not isinstance(value.owner, BroadcastOp)
-        if is_barrier or isinstance(user, UnassignOp):
-            return None
-        block = block_of(value)
-        around = None if block is None else block.find_ancestor_op_in_block(user)
-        if around is not None and around is not user:
-            return op_set(around, USE_SET)
-        if isinstance(user, CallOp):
-            return argument_set(self.callee(user).body.block.args[use.index], USE_SET)
-        if isinstance(user, ReturnOp):
-            func = user.parent_op()
-            assert isinstance(func, FuncOp)  # what a return ends
-            return None if is_entry_point(func) else result_set(func, use.index)
-        if isinstance(user, ForOp):
+def _use_set(use: Use, value: SSAValue) -> MeshSet | None:
+    user = use.operation
+    is_barrier = isinstance(user, BroadcastOp | ReduceOp) and not isinstance(value.owner, BroadcastOp)
+    if is_barrier or isinstance(user, UnassignOp):
+        return None
+    block = block_of(value)
+    around = None if block is None else block.find_ancestor_op_in_block(user)
+    if around is not None and around is not user:
+        return op_set(around, USE_SET)
+    match user:
+        case CallOp():
+            return argument_set(user.function.body.block.args[use.index], USE_SET)
+        case ReturnOp():
+            func = enclosing(user, FuncOp)
+            return None if func is None or is_entry_point(func) else result_set(func, use.index)
+        case ForOp():
             return argument_set(user.body.block.args[use.index], USE_SET)
-        return op_set(user, USE_SET)
+        case _:
+            return op_set(user, USE_SET)
 
-    def source_of(self, value: SSAValue) -> SSAValue:
-        """Return the value that a callee or a loop returns in place of a result of a call or loop."""
-        while isinstance(value, OpResult) and isinstance(value.op, CallOp | ForOp):
-            body = self.callee(value.op).body if isinstance(value.op, CallOp) else value.op.body
-            value = terminator_of(body).operands[value.index]
-        return value
 
-    def made_on(self, value: SSAValue) -> MeshSet | None:
-        """Return the meshes on which a value can be made without a transfer; None for any."""
-        source = self.source_of(value)
-        if isinstance(source.owner, Block):
-            assert isinstance(source, BlockArgument)
-            is_known = isinstance(source.owner.parent_op(), FuncOp | ForOp)
-            return argument_set(source, SRC_SET) if is_known else None
-        return None if isinstance(source.owner, AssignOp) else op_set(source.owner, SRC_SET)
+def made_on(value: SSAValue) -> MeshSet | None:
+    """Return the meshes on which a value can be made without a transfer; None for any.
+
+    What a function or a loop returns stands for a result of a call or a loop.
+    """
+    while isinstance(value, OpResult) and isinstance(value.op, CallOp | ForOp):
+        body = value.op.function.body if isinstance(value.op, CallOp) else value.op.body
+        value = terminator_of(body).operands[value.index]
+    if isinstance(value.owner, Block):
+        assert isinstance(value, BlockArgument)
+        is_known = isinstance(value.owner.parent_op(), FuncOp | ForOp)
+        return argument_set(value, SRC_SET) if is_known else None
+    return None if isinstance(value.owner, AssignOp) else op_set(value.owner, SRC_SET)

@@ -10,7 +10,8 @@ Source: docs/spec/07, 0.5 and 4.18.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -29,6 +30,8 @@ from sdy.passes.rewriting.op_traits import is_erasable
 from sdy.passes.rewriting.unique_constants import unique_constants
 from sdy.passes.simplify.canonicalize import MAX_ROUNDS
 
+OpT = TypeVar("OpT", bound=Operation)
+T = TypeVar("T")
 # Rewrites the program at an op. Returns the ops to try next, or None if nothing was changed.
 Rewrite = Callable[[Operation], Iterable[Operation] | None]
 
@@ -135,37 +138,57 @@ def _is_droppable(op: RegionOp, returned: SSAValue, index: int) -> bool:
 
 def _rebuilt(op: RegionOp, operands: set[int], results: set[int]) -> RegionOp:
     """Return the op with its body, without some operands and results."""
-    end = terminator_of(op.body)
-    end.operands = [value for index, value in enumerate(end.operands) if index not in results]
-    erase_dead_ops(pre_order(op))  # which may use arguments that are dropped
-    for index in sorted(operands, reverse=True):
-        op.body.block.erase_arg(op.body.block.args[index])
-    is_fragment = isinstance(op, FragmentOp)
-    kept = [result for index, result in enumerate(op.results) if index not in results]
+    if isinstance(op, NamedComputationOp):
+        op.attributes.clear()  # as in Shardy
+    shorter = without_values(op, (), results)
+    erase_dead_ops(pre_order(shorter))  # which may use arguments that are dropped
+    return without_values(shorter, operands, ())
+
+
+def without_values(
+    op: OpT, operands: Collection[int], results: Collection[int], added: Sequence[Attribute] = ()
+) -> OpT:
+    """Replace an op by one without some operands and some results, which are unused; types of results may be added.
+
+    Its body has no arguments for the operands any more, and does not return the results.
+    """
+    if not (operands or results or added):
+        return op
+    kept = _without(op.results, results)
+    if op.regions:
+        drop_from_body(op, operands, results)
     new = type(op).create(
-        operands=[operand for index, operand in enumerate(op.operands) if index not in operands],
-        result_types=[result.type for result in kept],
-        properties=_without(dict(op.properties), operands, results) if is_fragment else op.properties,
-        attributes=_without(dict(op.attributes), operands, results) if is_fragment else {},
-        regions=[op.detach_region(op.body)],
+        operands=_without(op.operands, operands),
+        result_types=[*(result.type for result in kept), *added],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=[op.detach_region(region) for region in list(op.regions)],
     )
     insert_before(op, new)
-    for old, result in zip(kept, new.results, strict=True):
+    for old, result in zip(kept, new.results, strict=not added):
         replace_uses(old, result)
     erase(op)
     return new
 
 
-def _without(attributes: dict[str, Attribute], operands: set[int], results: set[int]) -> dict[str, Attribute]:
-    """Return the attributes with those of the dropped values removed from the lists that have one per value."""
-    for name, dropped in zip((*SHARDING_LISTS, ARG_ATTRS, RES_ATTRS), (operands, results) * 2, strict=True):
-        match attributes.get(name):
-            case TensorShardingPerValueAttr(data=shardings):
-                kept = tuple(each for index, each in enumerate(shardings) if index not in dropped)
-                attributes[name] = TensorShardingPerValueAttr(kept)
-            case ArrayAttr(data=entries):
-                dictionaries = [each for each in entries if isinstance(each, DictionaryAttr)]
-                attributes[name] = ArrayAttr([each for index, each in enumerate(dictionaries) if index not in dropped])
-            case _:
-                pass
-    return attributes
+def drop_from_body(op: Operation, arguments: Collection[int], returned: Collection[int]) -> None:
+    """Drop unused arguments of the body of an op and values that it returns, with their attributes and shardings."""
+    body = op.regions[0]
+    end = terminator_of(body)
+    end.operands = _without(end.operands, returned)
+    for index in sorted(arguments, reverse=True):
+        body.block.erase_arg(body.block.args[index])
+    for holder in (op.properties, op.attributes):
+        for name, dropped in zip((*SHARDING_LISTS, ARG_ATTRS, RES_ATTRS), (arguments, returned) * 2, strict=True):
+            match holder.get(name):
+                case TensorShardingPerValueAttr(data=shardings):
+                    holder[name] = TensorShardingPerValueAttr(tuple(_without(shardings, dropped)))
+                case ArrayAttr(data=entries):
+                    dictionaries = [each for each in entries if isinstance(each, DictionaryAttr)]
+                    holder[name] = ArrayAttr(_without(dictionaries, dropped))
+                case _:
+                    pass
+
+
+def _without(items: Sequence[T], dropped: Collection[int]) -> list[T]:
+    return [item for index, item in enumerate(items) if index not in dropped]

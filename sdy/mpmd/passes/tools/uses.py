@@ -6,16 +6,17 @@ The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3; docs/
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from sdy.dialects.ir.fast_ops import set_operand
-from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
+from sdy.dialects.ir.fast_ops import redirect_uses
+from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.passes.rewriting.op_traits import is_erasable
 
-OpT = TypeVar("OpT", bound=Operation)
 T = TypeVar("T")
 
 
@@ -39,33 +40,19 @@ def is_used(op: Operation) -> bool:
     return any(result.first_use is not None for result in op.results)
 
 
+def unused(values: Iterable[SSAValue]) -> list[int]:
+    """Return the positions of values without uses."""
+    return [index for index, value in enumerate(values) if value.first_use is None]
+
+
 def distinct(items: Iterable[T]) -> list[T]:
     """Return the items without repetitions, in order of first appearance."""
     return list(dict.fromkeys(items))
 
 
-def producer(value: SSAValue, kind: type[OpT]) -> OpT | None:
-    """Return the op that defines a value if it is of a class."""
-    owner = value.owner
-    return owner if isinstance(owner, kind) else None
-
-
-def ancestor_in_block(op: Operation, block: Block | None) -> Operation | None:
-    """Return the op of a block that is `op` or contains it; None if there is none."""
-    return None if block is None else block.find_ancestor_op_in_block(op)
-
-
 def positions_in(block: Block) -> dict[Operation, int]:
     """Return the ops of a block and their positions, from 0."""
     return {op: index for index, op in enumerate(block.ops)}
-
-
-def is_before(first: Operation, second: Operation) -> bool:
-    """Return whether an op stands before another op of its block."""
-    following = first.next_op
-    while following is not None and following is not second:
-        following = following.next_op
-    return following is not None
 
 
 def in_block_order(ops: Iterable[Operation]) -> list[Operation]:
@@ -77,69 +64,21 @@ def in_block_order(ops: Iterable[Operation]) -> list[Operation]:
 
 def first_user_in_block(op: Operation) -> Operation | None:
     """Return the first op of the block that uses a result of `op`, itself or inside."""
-    found = (ancestor_in_block(user, op.parent) for user in users_of_op(op))
-    return next(iter(in_block_order(user for user in found if user is not None)), None)
+    block = op.parent
+    assert block is not None  # passes only ask for ops of a module
+    return next(iter(in_block_order(ancestor_in(block, user) for user in users_of_op(op))), None)
 
 
-def move_before(op: Operation, anchor: Operation) -> None:
-    """Move an op right before another one."""
-    if op is not anchor and anchor.prev_op is not op:
-        block = anchor.parent
-        assert block is not None
+def move(op: Operation, point: InsertPoint) -> None:
+    """Move an op to a place in a block."""
+    if op is not point.insert_before and (op.parent is not point.block or op.next_op is not point.insert_before):
         op.detach()
-        block.insert_op_before(op, anchor)
-
-
-def move_after(op: Operation, anchor: Operation) -> None:
-    """Move an op right after another one."""
-    if op is not anchor and anchor.next_op is not op:
-        block = anchor.parent
-        assert block is not None
-        op.detach()
-        block.insert_op_after(op, anchor)
-
-
-def move_to_start(op: Operation, block: Block) -> None:
-    """Move an op to the start of a block."""
-    first = block.first_op
-    if first is not None and first is not op:
-        move_before(op, first)
-
-
-def move_to_producer(op: Operation) -> None:
-    """Move an op right after the one that defines its operand, or to the start of the block of an argument."""
-    owner = op.operands[0].owner
-    if isinstance(owner, Block):
-        move_to_start(op, owner)
-    else:
-        move_after(op, owner)
+        Rewriter.insert_op(op, point)
 
 
 def replace_uses_by(value: SSAValue, replacement: SSAValue, users: Sequence[Operation]) -> None:
     """Replace the uses of a value in some ops."""
-    for use in list(value.uses):
-        if use.operation in users:
-            set_operand(use.operation, use.index, replacement)
-
-
-def effective_operands(op: Operation) -> list[SSAValue]:
-    """Return the operands of an op, and then the values from outside that its regions use."""
-    return distinct([*op.operands, *values_from_outside(op)])
-
-
-def values_from_outside(op: Operation) -> list[SSAValue]:
-    """Return the values that the regions of an op use and that are defined outside of it."""
-    nested = pre_order(op) if op.regions else []
-    inner = set(nested)
-    return distinct(value for each in nested for value in each.operands if not _is_inside(value, op, inner))
-
-
-def _is_inside(value: SSAValue, op: Operation, inner: set[Operation]) -> bool:
-    owner = value.owner
-    if not isinstance(owner, Block):
-        return owner in inner
-    around = owner.parent_op()
-    return around is op or around in inner
+    redirect_uses(value, [use for use in value.uses if use.operation in users], replacement)
 
 
 def is_pure(op: Operation) -> bool:
@@ -179,20 +118,15 @@ def sort_block(block: Block) -> bool:
 
 def cycle_in(block: Block) -> list[Operation]:
     """Return ops of a block each of which waits for the next, and the last for the first; nothing if there are none."""
-    ops = list(block.ops)
-    sources = {op: _sources(op, block) for op in ops}
-    waiting = set(ops)
-    while ready := {op for op in waiting if waiting.isdisjoint(sources[op])}:
-        waiting -= ready
-    if not waiting:
-        return []
-    path = [next(op for op in ops if op in waiting)]
-    while (following := next(op for op in ops if op in waiting and op in sources[path[-1]])) not in path:
-        path.append(following)
-    return path[path.index(following) :]
+    try:
+        TopologicalSorter({op: _sources(op, block) for op in block.ops}).prepare()
+    except CycleError as error:
+        cycle: list[Operation] = error.args[1]  # each is a source of the next one
+        return cycle[:0:-1]
+    return []
 
 
-def _sources(op: Operation, block: Block) -> set[Operation]:
+def _sources(op: Operation, block: Block) -> list[Operation]:
     """Return the other ops of the block that define what an op uses, itself or inside."""
     found = (
         block.find_ancestor_op_in_block(operand.owner)
@@ -200,4 +134,4 @@ def _sources(op: Operation, block: Block) -> set[Operation]:
         for operand in inner.operands
         if isinstance(operand.owner, Operation)
     )
-    return {source for source in found if source is not None and source is not op}
+    return distinct(source for source in found if source is not None and source is not op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 
@@ -87,6 +87,17 @@ def used_from_outside(op: Operation) -> Sequence[SSAValue]:
     """Return the operands of an op, followed by the values that its regions capture."""
     own = operands_of(op)
     return [*own, *(use.operation.operands[use.index] for use in uses_inside(op))] if op.regions else own
+
+
+def producers(values: Iterable[SSAValue], is_among: Callable[[Operation], bool]) -> set[Operation]:
+    """Return the ops that compute values, and those that compute their operands, as long as they are among some."""
+    found, pending = set[Operation](), [value.owner for value in values]
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Operation) and op not in found and is_among(op):
+            found.add(op)
+            pending += [value.owner for value in used_from_outside(op)]
+    return found
 
 
 def uses_inside(op: Operation) -> list[Use]:

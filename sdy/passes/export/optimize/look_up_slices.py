@@ -144,8 +144,7 @@ def _look_up(op: Slice, dim: int, shards: int) -> None:
     if target is None or not target.dims[dim].axes:
         replace_uses(op.result, annotated(found, target))
     else:
-        back = reshard(annotated(found, with_dim(target, dim, UNSHARDED)), target)
-        insert_before(op, back)
+        back = insert_before(op, reshard(annotated(found, with_dim(target, dim, UNSHARDED)), target))
         replace_uses(op.result, back.result)
     erase(op)
 
