@@ -237,7 +237,7 @@ class _Simulation:
         is_returned = value in terminator_of(main_function(self._program.folded).body).operands
         last = max((self._runs[number].end for number in users), default=0.0)
         if isinstance(value, BlockArgument):
-            stays = is_returned or not is_donated(main_function(self._program.folded), value)
+            stays = is_returned or not is_donated(value)
             return 0.0, end if stays else last
         assert isinstance(value.owner, Operation)
         run = self._runs[self._numbers[value.owner]]

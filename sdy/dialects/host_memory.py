@@ -24,6 +24,7 @@ from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 
 HOST = "pinned_host"
 MEMORY_KIND = "mhlo.memory_kind"
+ON_HOST = StringAttr(HOST)
 _TRANSPARENT_CALLS = ("Sharding", "SPMDShardToFullShape", "SPMDFullToShardShape")
 _MOVES = {"MoveToHost": HOST, "MoveToDevice": "device"}
 Calls = tuple[CallOp, ...]

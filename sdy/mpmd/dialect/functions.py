@@ -102,49 +102,34 @@ def update_function_type(func: FuncOp) -> None:
     func.function_type = FunctionType.from_lists(func.body.block.arg_types, list(returned.operand_types))
 
 
-def check_on_mesh(op: Operation, value_type: MeshTensorType, mesh: Mesh) -> None:
-    """Check the sharding of a type against its mesh. Raises: SdyError at the op."""
-    sharding = value_type.sharding
+def check_in_topology(op: Operation, value_type: MeshTensorType) -> None:
+    """Check that the mesh of a type exists, and that its sharding fits. Raises: SdyError at the op."""
+    mesh, sharding = mesh_named(op, value_type.mesh), value_type.sharding
     problem = None if sharding is None else check_sharding(sharding, value_shape(value_type), mesh)
     if problem is not None:
         raise SdyError(replace(problem, message=f"{op.name}: {problem.message}", span=span_of(op)))
 
 
-def check_in_topology(op: Operation, value_type: MeshTensorType) -> None:
-    """Check that the mesh of a type exists, and that its sharding fits. Raises: SdyError at the op."""
-    check_on_mesh(op, value_type, mesh_named(op, value_type.mesh))
-
-
-def check_body_values(
-    op: Operation, where: tuple[str, str], outer: Sequence[Attribute], inner: Sequence[Attribute]
+def check_values(
+    op: Operation,
+    where: tuple[str, str],
+    outer: Sequence[Attribute],
+    inner: Sequence[Attribute],
+    mesh: str | None = None,
 ) -> None:
     """Check that there is one value in the body per value of the op, with the same type; `where` names both.
 
-    Raises: SdyError SDY-M002.
+    Mesh tensors of a fragment must be on its mesh, and are global tensors in its body.
+    Raises: SdyError SDY-M001, SDY-M002, or that of a sharding.
     """
     check_count(op, where, outer, inner)
     for index, (outer_type, inner_type) in enumerate(zip(outer, inner, strict=True)):
-        if inner_type != outer_type:
-            message = f"{op.name}: {where[1]} {index} must have the type {outer_type}, got {inner_type}"
-            raise failure(op, "SDY-M002", message)
-
-
-def check_fragment_values(
-    op: Operation, mesh: str, where: tuple[str, str], outer: Sequence[Attribute], inner: Sequence[Attribute]
-) -> None:
-    """Check that the mesh tensors of a fragment are on its mesh, and their global tensors in its body.
-
-    `where` names the values outside and inside. Raises: SdyError SDY-M001, SDY-M002, or that of a sharding.
-    """
-    check_count(op, where, outer, inner)
-    for index, (outer_type, inner_type) in enumerate(zip(outer, inner, strict=True)):
-        devices = mesh_named(op, mesh)
         expected = outer_type
-        if isinstance(outer_type, MeshTensorType):
+        if mesh is not None and isinstance(outer_type, MeshTensorType):
             if outer_type.mesh != mesh:
                 message = f"{op.name}: {where[0]} {index} must be on the mesh of the op, {mesh}, got {outer_type.mesh}"
                 raise failure(op, "SDY-M002", message)
-            check_on_mesh(op, outer_type, devices)
+            check_in_topology(op, outer_type)
             expected = outer_type.tensor
         if inner_type != expected:
             message = f"{op.name}: {where[1]} {index} must have the type {expected}, got {inner_type}"

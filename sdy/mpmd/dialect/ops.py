@@ -12,6 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyOf,
     BaseAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -30,7 +32,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.facts.traits import DividesItsShardings, PassesThrough
-from sdy.dialects.host_memory import HOST
+from sdy.dialects.host_memory import HOST, MEMORY_KIND, ON_HOST
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import enclosing
@@ -38,8 +40,8 @@ from sdy.dialects.sdy.declared_syntax import DeclaredSyntaxOp
 from sdy.dialects.text.func_syntax import create_with_signature
 from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr
 from sdy.mpmd.dialect.functions import (
-    check_fragment_values,
     check_in_topology,
+    check_values,
     failure,
     is_entry_point,
     is_mpmd,
@@ -49,15 +51,12 @@ from sdy.mpmd.dialect.functions import (
 )
 from sdy.mpmd.dialect.syntax import (
     CalleeOp,
-    CastOp,
     OnMeshOp,
     fragment_header,
     parse_fragment_header,
-    print_operand_list,
-    print_signature,
 )
 from sdy.mpmd.dialect.types import DEVICE, MeshTensorType, mesh_type
-from sdy.mpmd.dialect.value_attributes import memory_kind_attribute
+from sdy.mpmd.dialect.value_attributes import value_attribute
 
 ui32 = IntegerType(32, Signedness.UNSIGNED)
 CALL_COUNTER = "call_counter"
@@ -97,7 +96,7 @@ class BroadcastOp(DeclaredSyntaxOp):
 
 
 @irdl_op_definition
-class ReduceOp(CastOp):
+class ReduceOp(IRDLOperation):
     """Reduce tensors that may be on different meshes: `mpmd.reduce<add> %a, %b : (T, T) -> T`.
 
     A reduction `none` has one operand, which it returns: the value may be the result of a reduction over meshes.
@@ -133,18 +132,22 @@ class ReduceOp(CastOp):
     def print(self, printer: Printer) -> None:
         self.reduction.print_parameter(printer)
         printer.print_op_attributes(self.attributes)
-        print_operand_list(self.operands, printer)
-        print_signature(self, printer)
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
 
 
 @irdl_op_definition
-class TransferOp(CastOp):
+class TransferOp(DeclaredSyntaxOp):
     """Move a mesh tensor to another mesh, sharding or memory: `mpmd.transfer %0 : (!mpmd...) -> !mpmd...`."""
 
     name = "mpmd.transfer"
     tensor = operand_def(MeshTensorType)
     result = result_def(MeshTensorType)
     traits = traits_def(Pure(), PassesThrough(), DividesItsShardings(), CanonicalizedByMpmd())
+
+    SYNTAX: ClassVar[str] = "attr-dict $tensor `:` functional-type($tensor, $result)"
 
     def __init__(self, tensor: SSAValue, result_type: MeshTensorType) -> None:
         super().__init__(operands=[tensor], result_types=[result_type])
@@ -173,13 +176,18 @@ class TransferOp(CastOp):
             if kind not in (None, DEVICE, HOST):
                 raise failure(self, "SDY-M002", f"{self.name}: expected {HOST} or {DEVICE} as memory kind, got {kind}")
         for value, place in ((self.tensor, "operand"), (self.result, "result")):
-            if memory_kind_attribute(value) == HOST:
+            owner = value.owner
+            kind = owner.attributes.get(MEMORY_KIND) if isinstance(owner, TransferOp) else None
+            if (kind or value_attribute(value, MEMORY_KIND)) == ON_HOST:
                 message = f"{self.name}: the memory kind of the {place} is given by an attribute"
                 raise failure(self, "SDY-M002", message, "write the memory kind in the type")
 
 
-class _LocalCastOp(CastOp):
+class _LocalCastOp(DeclaredSyntaxOp):
     """Verify a cast between a local tensor and a mesh tensor that every device of the mesh holds."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+    SYNTAX: ClassVar[str] = "attr-dict $tensor `:` functional-type($tensor, $result)"
 
     def check_types(self, local: Attribute, mesh_tensor: Attribute) -> None:
         """Check the two types against each other and against the topology."""
@@ -326,8 +334,8 @@ class FragmentCallOp(CalleeOp, OnMeshOp):
         callee = self.function
         types = callee.function_type
         mesh = self.mesh
-        check_fragment_values(self, mesh, ("operand", "argument"), list(self.operand_types), types.inputs.data)
-        check_fragment_values(self, mesh, ("result", "returned value"), list(self.result_types), types.outputs.data)
+        check_values(self, ("operand", "argument"), list(self.operand_types), types.inputs.data, mesh)
+        check_values(self, ("result", "returned value"), list(self.result_types), types.outputs.data, mesh)
         shape, expected = mesh_shape_of(callee), mesh_named(self, mesh)
         if shape != expected:
             message = f"{self.name}: @{self.callee_name} must run on the mesh {mesh}, {expected}, got {shape}"

@@ -29,7 +29,7 @@ from sdy.dialects.sdy.regions import CarryingLoopOp, ShardedBodyOp
 from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 from sdy.mpmd.dialect.attrs import UserOrigin, UserOriginAttr
-from sdy.mpmd.dialect.functions import check_body_values, check_count, check_fragment_values, failure
+from sdy.mpmd.dialect.functions import check_count, check_values, failure
 from sdy.mpmd.dialect.ops import CALL_COUNTER, CanonicalizedByMpmd, ui32
 from sdy.mpmd.dialect.syntax import OnMeshOp, RegionOp, fragment_header, parse_fragment_header
 from sdy.mpmd.dialect.types import MeshTensorType
@@ -61,8 +61,8 @@ class NamedComputationOp(RegionOp):
     def verify_(self) -> None:
         super().verify_()
         returned = terminator_of(self.body)
-        check_body_values(self, ("operand", "argument"), list(self.operand_types), self.body.block.arg_types)
-        check_body_values(self, ("result", "returned value"), list(self.result_types), list(returned.operand_types))
+        check_values(self, ("operand", "argument"), list(self.operand_types), self.body.block.arg_types)
+        check_values(self, ("result", "returned value"), list(self.result_types), list(returned.operand_types))
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -168,8 +168,8 @@ class FragmentOp(RegionOp, OnMeshOp, ShardedBodyOp):
             raise failure(self, "SDY-M002", f"{self.name}: expected func.func or mpmd.for as the parent op")
         inputs = list(self.operand_types)[: self.data_operand_count]
         returned = [value.type for value in self.returned]
-        check_fragment_values(self, self.mesh, ("operand", "argument"), inputs, self.block.arg_types)
-        check_fragment_values(self, self.mesh, ("result", "returned value"), list(self.result_types), returned)
+        check_values(self, ("operand", "argument"), inputs, self.block.arg_types, self.mesh)
+        check_values(self, ("result", "returned value"), list(self.result_types), returned, self.mesh)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -207,13 +207,13 @@ class ForOp(RegionOp, CarryingLoopOp, SuggestsArgumentNames):
         arguments, returned = self.body.block.arg_types, list(terminator_of(self.body).operand_types)
         operands = list(self.operand_types)
         check_count(self, ("operand or index", "argument"), [*operands, "index"], arguments)
-        check_body_values(self, ("operand", "argument"), operands, arguments[:-1])
+        check_values(self, ("operand", "argument"), operands, arguments[:-1])
         index = arguments[-1]
         if isinstance(index, TensorType) and not _is_index(cast("TensorType[Attribute]", index)):
             message = f"{self.name}: the index must have the type tensor<i32> or tensor<ui32>, got {index}"
             raise failure(self, "SDY-M002", message)
-        check_body_values(self, ("operand", "returned value"), operands, returned)
-        check_body_values(self, ("operand", "result"), operands, list(self.result_types))
+        check_values(self, ("operand", "returned value"), operands, returned)
+        check_values(self, ("operand", "result"), operands, list(self.result_types))
         if len({type(each) for each in operands}) > 1:
             raise failure(self, "SDY-M002", f"{self.name}: all operands must be of one kind, tensors or mesh tensors")
         count = self.iterations.value.data

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self, TypeVar, cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -37,7 +37,6 @@ class ReturnOp(DeclaredSyntaxOp):
         super().__init__(operands=[values])
 
 
-OpT = TypeVar("OpT", bound=IRDLOperation)
 Attributes = dict[str, Attribute]
 SHARDING_LISTS = ("in_shardings", "out_shardings")
 
@@ -48,33 +47,6 @@ def parse_attributes(cls: type[IRDLOperation], parser: Parser) -> tuple[Attribut
     declared = cls.get_irdl_definition().properties
     properties = {name: found.pop(name) for name in list(found) if name in declared}
     return properties, found
-
-
-def print_signature(op: Operation, printer: Printer) -> None:
-    """Print `: (T) -> U`."""
-    printer.print_string(" : ")
-    printer.print_function_type(op.operand_types, op.result_types)
-
-
-class CastOp(IRDLOperation):
-    """The base class of ops with the syntax `name {attributes} %operand : (T) -> U`; properties are attributes."""
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties, attributes = parse_attributes(cls, parser)
-        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        return create_with_signature(cls, parser, operands, properties, attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_op_attributes({**self.properties, **self.attributes})
-        print_operand_list(self.operands, printer)
-        print_signature(self, printer)
-
-
-def print_operand_list(operands: Sequence[SSAValue], printer: Printer) -> None:
-    """Print ` %a, %b`."""
-    printer.print_string(" ")
-    printer.print_list(operands, printer.print_ssa_value)
 
 
 class CalleeOp(IRDLOperation):
@@ -106,7 +78,8 @@ class CalleeOp(IRDLOperation):
         printer.print_attribute(self.callee)
         printer.print_operands(self.operands)
         printer.print_op_attributes(self.attributes)
-        print_signature(self, printer)
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
 
 
 class OnMeshOp(IRDLOperation):

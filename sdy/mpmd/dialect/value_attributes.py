@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import product
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from sdy.dialects.facts.traits import terminator_of
-from sdy.dialects.host_memory import MEMORY_KIND
 from sdy.dialects.ir.func_attrs import ValueAttrs, attribute_of
 
 ARG_ATTRS, RES_ATTRS = "arg_attrs", "res_attrs"
@@ -72,21 +71,10 @@ def remove_from_all(op: Operation, keys: Collection[str]) -> None:
             write_entries(op, name, entries)
 
 
-def argument_attribute(argument: BlockArgument, key: str) -> Attribute | None:
-    """Return an attribute of an argument of a function, a fragment or a loop."""
-    op = argument.block.parent_op()
-    return None if op is None else get(op, ARG_ATTRS, argument.index, key)
-
-
-def memory_kind_attribute(value: SSAValue) -> str | None:
-    """Return the memory kind that an attribute gives a value: of a function argument, a transfer, or in `res_attrs`."""
-    owner = value.owner
-    if isinstance(owner, Block):
-        assert isinstance(value, BlockArgument)
-        found = argument_attribute(value, MEMORY_KIND)
-    elif owner.name == "mpmd.transfer":
-        found = owner.attributes.get(MEMORY_KIND)
-    else:
-        assert isinstance(value, OpResult)
-        found = get(owner, RES_ATTRS, value.index, MEMORY_KIND)
-    return found.data if isinstance(found, StringAttr) else None
+def value_attribute(value: SSAValue, key: str) -> Attribute | None:
+    """Return an attribute that `arg_attrs` or `res_attrs` give an argument of a block or a result of an op."""
+    if isinstance(value, BlockArgument):
+        op = value.block.parent_op()
+        return None if op is None else get(op, ARG_ATTRS, value.index, key)
+    assert isinstance(value, OpResult)
+    return get(value.op, RES_ATTRS, value.index, key)

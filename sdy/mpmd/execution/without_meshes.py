@@ -6,28 +6,25 @@ after   %1 = abs %0                                                          use
 
 from __future__ import annotations
 
-from typing import cast
-
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, TensorType, i1
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import passes_through, terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses, set_type
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import blocks_of, post_order, pre_order
-from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonDirectionAttr
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.control import ReturnOp, WhileOp
-from sdy.dialects.stablehlo.elementwise import AddOp, CompareOp
-from sdy.dialects.stablehlo.shape import ConstantOp
+from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.mpmd.dialect.functions import MESH_SHAPE, TOPOLOGY, update_function_type
 from sdy.mpmd.dialect.ops import CallOp, FragmentCallOp, ReduceOp
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp, NamedComputationOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.tools.meshless import step_of
-from sdy.passes.rewriting.insertion import erase, insert_before, replace_by_body, replace_op
+from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
+from sdy.passes.rewriting.insertion import erase, replace_by_body, replace_op
 
 
 def first_on_mesh(module: ModuleOp) -> Operation | None:
@@ -79,10 +76,9 @@ def _replace(op: Operation) -> None:
         case ForOp():
             _replace_loop(op)
         case ReduceOp():
-            total = op.tensors[0]
+            emit, total = Emitter(op, Style()), op.tensors[0]
             for value in op.tensors[1:]:
-                step = step_of(op.reduction.data).create(operands=[total, value], result_types=[op.result.type])
-                total = insert_before(op, step).results[0]
+                total = emit.binary(step_of(op.reduction.data), total, value)
             replace_uses(op.result, total)
             erase(op)
         case _ if passes_through(op):
@@ -95,32 +91,18 @@ def _replace(op: Operation) -> None:
 
 def _replace_loop(loop: ForOp) -> None:
     """Replace a loop by a `while` that carries the index as its last value."""
-    *_, index = loop.body.block.args
-    zero, one, count = (_constant(loop, index.type, number) for number in (0, 1, loop.iterations.value.data))
+    before = Emitter(loop, Style())
     body, end = loop.body.block, terminator_of(loop.body)
-    following = insert_before(end, AddOp.create(operands=[index, one], result_types=[index.type]))
-    replace_op(end, ReturnOp.create(operands=[*end.operands, following.results[0]]))
+    index = body.args[-1]
+    zero, one, count = (before.constant(tensor_of(index), [number]) for number in (0, 1, loop.iterations.value.data))
+    following = Emitter(end, Style()).binary(AddOp, index, one)
+    replace_op(end, ReturnOp.create(operands=[*end.operands, following]))
     condition = Block(arg_types=body.arg_types)
-    less = CompareOp.create(
-        operands=[condition.args[-1], count],
-        result_types=[TensorType(i1, [])],
-        properties={"comparison_direction": ComparisonDirectionAttr(ComparisonDirection.LT)},
-    )
-    condition.add_ops([less, ReturnOp.create(operands=less.results)])
-    for op in condition.ops:
-        op.location = loop.location
-    loop_op = WhileOp.create(
-        operands=[*loop.operands, zero],
-        result_types=list(body.arg_types),
-        regions=[Region(condition), loop.detach_region(loop.body)],
-    )
-    insert_before(loop, loop_op)
+    condition.add_op(answer := ReturnOp.create())
+    inside = Emitter(answer, Style(), loop.location)
+    answer.operands = [inside.compare(ComparisonDirection.LT, condition.args[-1], count)]
+    regions = [Region(condition), loop.detach_region(loop.body)]
+    loop_op = before.op(WhileOp, [*loop.operands, zero], body.arg_types, regions=regions)
     for result, replacement in zip(loop.results, loop_op.results, strict=False):
         replace_uses(result, replacement)
     erase(loop)
-
-
-def _constant(loop: ForOp, scalar: Attribute, number: int) -> SSAValue:
-    value = DenseElementsAttr.from_values(cast("TensorType[Attribute]", scalar), [number])
-    constant = insert_before(loop, ConstantOp.create(result_types=[scalar], properties={"value": value}))
-    return constant.results[0]

@@ -13,18 +13,19 @@ from typing import cast
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.symbols import MAIN
 from sdy.dialects.stablehlo.elementwise import AddOp, MultiplyOp, SelectOp
 from sdy.dialects.stablehlo.reduction import COMMUTATIVE
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
 from sdy.mpmd.passes.tools.uses import is_pure, users_of
-from sdy.passes.rewriting.insertion import erase, insert
+from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.passes.rewriting.insertion import erase
 
 
 @dataclass(frozen=True)
@@ -89,32 +90,25 @@ def _replace(op: Operation, value: SSAValue) -> list[Operation]:
 
 def _replace_by_splat(op: Operation, splat: DenseElementsAttr) -> list[Operation]:
     result_type = cast("TensorType[Attribute]", op.results[0].type)
-    value = DenseElementsAttr.from_values(result_type, [splat.first_value])
-    constant = ConstantOp.create(result_types=[result_type], properties={"value": value})
-    assert op.parent is not None  # it is in the body of a function
-    insert(constant, InsertPoint.at_start(op.parent), op.location)  # as MLIR does
-    return _replace(op, constant.results[0])
+    start = None if op.parent is None else op.parent.first_op
+    assert start is not None  # the op is in the body of a function
+    emit = Emitter(start, Style(), op.location)  # as MLIR does
+    return _replace(op, emit.constant(result_type, [splat.first_value]))
 
 
 def _evaluated(op: Operation, operands: Sequence[DenseElementsAttr]) -> DenseElementsAttr:
     """Return the element that an elementwise op computes from constants, as a scalar."""
-    from sdy.interpreter.arrays.literals import attribute_of  # NumPy is imported where a program needs it
+    from sdy.interpreter.arrays.literals import array_of, attribute_of  # NumPy is imported where a program needs it
     from sdy.interpreter.run import interpret
 
-    def scalar(value_type: Attribute) -> TensorType[Attribute]:
-        return TensorType(cast("TensorType[Attribute]", value_type).element_type, [])
+    def scalar(value: SSAValue) -> TensorType[Attribute]:
+        return TensorType(cast("TensorType[Attribute]", value.type).element_type, [])
 
-    constants = [
-        ConstantOp.create(
-            result_types=[scalar(each.type)],
-            properties={"value": DenseElementsAttr.from_values(scalar(each.type), [each.first_value])},
-        )
-        for each in operands
-    ]
-    result_type = scalar(op.results[0].type)
-    computed = type(op).create(
-        operands=[each.results[0] for each in constants], result_types=[result_type], properties=op.properties
-    )
-    body = Region(Block([*constants, computed, ReturnOp(*computed.results)]))
-    main = FuncOp("main", FunctionType.from_lists([], [result_type]), body)
-    return attribute_of(interpret(ModuleOp([main]))[0], result_type)
+    result, types = scalar(op.results[0]), list(map(scalar, op.operands))
+    block = Block(arg_types=types)
+    computed = type(op).create(operands=block.args, result_types=[result], properties=op.properties)
+    block.add_ops([computed, ReturnOp(*computed.results)])
+    module = ModuleOp([FuncOp(MAIN, FunctionType.from_lists(types, [result]), Region(block))])
+    values = [[each.first_value] for each in operands]
+    elements = (DenseElementsAttr.from_values(*each) for each in zip(types, values, strict=True))
+    return attribute_of(interpret(module, [array_of(each.data) for each in elements])[0], result)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import replace_uses
-from sdy.dialects.stablehlo.shape import ReshapeOp
-from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
@@ -19,7 +18,9 @@ from sdy.mpmd.passes.tools.fragments import fragments_of
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.rewriting import without_values
 from sdy.mpmd.passes.tools.uses import distinct, users_of
-from sdy.passes.rewriting.insertion import insert, insert_before
+from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.partitioner.emit.slices import slice_along
+from sdy.passes.rewriting.insertion import insert
 
 CONCATENATED = "concat_transfer"
 MAX_ELEMENTS = 1
@@ -64,21 +65,16 @@ def _is_eligible(result_type: MeshTensorType) -> bool:
 def _join(producer: FragmentOp, tensor: Tensor, consumer: FragmentOp, indices: list[int]) -> FragmentOp:
     """Transfer some results together; return the fragment that replaces the producer."""
     end = terminator_of(producer.body)
-    row = TensorType(tensor.element_type, [1, *tensor.get_shape()])
-    all_rows = TensorType(tensor.element_type, [len(indices), *tensor.get_shape()])
-    rows = [
-        insert_before(end, ReshapeOp.create(operands=[end.operands[index]], result_types=[row])).result
-        for index in indices
-    ]
-    joined = ConcatenateOp.create(operands=rows, result_types=[all_rows], properties={"dimension": IntegerAttr(0, i64)})
-    insert_before(end, joined)
-    end.operands = [*end.operands, joined.result]
+    emit = Emitter(end, Style())
+    rows = [emit.reshape(end.operands[index], [1, *tensor.get_shape()]) for index in indices]
+    joined = emit.concatenate(rows, 0)
+    end.operands = [*end.operands, joined]
     positions = [_operands_of(producer.results[index], consumer) for index in indices]
-    new = without_values(producer, (), (), [MeshTensorType.of(producer.mesh, all_rows)])
-    transfer = TransferOp(new.results[-1], MeshTensorType.of(consumer.mesh, all_rows))
+    new = without_values(producer, (), (), [MeshTensorType.of(producer.mesh, joined.type)])
+    transfer = TransferOp(new.results[-1], MeshTensorType.of(consumer.mesh, joined.type))
     transfer.attributes[CONCATENATED] = UnitAttr()
     insert(transfer, InsertPoint.after(new), new.location)
-    _receive(consumer, transfer.result, tensor, all_rows, positions)
+    _receive(consumer, transfer, positions)
     return new
 
 
@@ -88,25 +84,15 @@ def _operands_of(value: SSAValue, consumer: FragmentOp) -> list[int]:
     return [use.index for transfer in transfers for use in transfer.result.uses if use.operation is consumer]
 
 
-def _receive(
-    consumer: FragmentOp, joined: SSAValue, tensor: Tensor, all_rows: Tensor, positions: list[list[int]]
-) -> None:
+def _receive(consumer: FragmentOp, joined: TransferOp, positions: list[list[int]]) -> None:
     """Take the rows of a joint operand in place of the arguments at `positions`, which are given per row."""
     block = consumer.block
-    consumer.operands = [*consumer.operands, joined]
-    rows = block.insert_arg(all_rows, len(block.args))
-    row = TensorType(tensor.element_type, [1, *tensor.get_shape()])
-    rank = len(tensor.get_shape())
-    start = InsertPoint.at_start(block)
+    start = block.first_op
+    assert start is not None  # a fragment returns
+    consumer.operands = [*consumer.operands, joined.result]
+    rows = block.insert_arg(joined.target_type.tensor, len(block.args))
+    emit = Emitter(start, Style(), consumer.location)
     for number, places in enumerate(positions):
-        for place in places:
-            bounds = [number, *[0] * rank], [number + 1, *tensor.get_shape()], [1] * (rank + 1)
-            names = ("start_indices", "limit_indices", "strides")
-            properties: dict[str, Attribute] = {
-                name: DenseArrayBase.from_list(i64, numbers) for name, numbers in zip(names, bounds, strict=True)
-            }
-            part = SliceOp.create(operands=[rows], result_types=[row], properties=properties)
-            reshape = ReshapeOp.create(operands=[part.result], result_types=[tensor])
-            for op in (part, reshape):
-                insert(op, start, consumer.location)
-            replace_uses(block.args[place], reshape.result)
+        for argument in (block.args[place] for place in places):
+            row = slice_along(emit, rows, 0, number, number + 1)
+            replace_uses(argument, emit.reshape(row, shape_of(argument)))

@@ -163,18 +163,12 @@ def _unroll(loop: ForOp, count: int, first_counter: int) -> None:
     scalar = TensorType(ui32, [])
     for iteration in range(count):
         counter = IntegerAttr(first_counter + iteration, ui32)
-        constant = ConstantOp.create(
-            result_types=[scalar],
-            properties={"value": DenseElementsAttr.from_values(scalar, [iteration])},
-            attributes={UNROLL_COUNTER: counter},
-        )
-        insert_before(loop, constant)
+        elements = DenseElementsAttr.from_values(scalar, [iteration])
+        constant = ConstantOp.create(result_types=[scalar], properties={"value": elements})
         values: dict[SSAValue, SSAValue] = {index: constant.results[0]}
         values |= dict(zip(arguments, carried, strict=True))
-        for op in body:
-            copy = copy_with_regions(op, values)
-            copy.attributes[UNROLL_COUNTER] = counter
-            insert_before(loop, copy)
+        for copy in (constant, *(copy_with_regions(op, values) for op in body)):
+            insert_before(loop, copy).attributes[UNROLL_COUNTER] = counter
         carried = [values.get(value, value) for value in end.operands]
     assert end is terminator_of(loop.body)
     for result, value in zip(loop.results, carried, strict=True):

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity, Span
 from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.facts.traits import terminator_of
-from sdy.dialects.host_memory import HOST, MEMORY_KIND
+from sdy.dialects.host_memory import MEMORY_KIND, ON_HOST
 from sdy.dialects.ir.context import emit
 from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.dialects.sharded_types import local_type, static_shape
@@ -34,12 +34,13 @@ from sdy.mpmd.dialect.value_attributes import (
     attrs_of,
     entries_of,
     get,
+    value_attribute,
     write_entries,
 )
 from sdy.mpmd.passes.export.lower_to_fragment_calls import RESERVED_MEMORY
 from sdy.mpmd.passes.tools.fragments import fragments_of
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.uses import distinct, positions_in, users_of
+from sdy.mpmd.passes.tools.uses import distinct, positions_in, users_of, uses_from_last
 
 LAYOUT = "mhlo.layout_mode"
 AUTO, DEFAULT = "auto", "default"
@@ -117,8 +118,7 @@ class _Layouts:
 
     def _gather(self, value: SSAValue) -> _Users:
         users = _Users()
-        uses = sorted(value.uses, key=lambda use: (self._positions.get(use.operation, 0), use.index), reverse=True)
-        for use in uses:
+        for use in uses_from_last(value, self._positions):
             user = use.operation
             if not isinstance(user, ReturnOp):
                 users.has_cpu_transfer |= _is_to_cpu(user)
@@ -198,12 +198,12 @@ def _mark_of(
 ) -> dict[str, Attribute] | None:
     """Return the mark of an operand that is used for the last time: aliased to a result, which is taken, or donated."""
     value = fragment.operands[index]
-    if is_in_host_memory(entries[index]) or any(isinstance(user, TransferOp) for user in users_of(value)):
+    if entries[index].get(MEMORY_KIND) == ON_HOST or any(isinstance(user, TransferOp) for user in users_of(value)):
         return None
     preferred: int | None = None
     if isinstance(value, BlockArgument):
-        aliased = get(func, ARG_ATTRS, value.index, ALIASING)
-        if is_donated(func, value):
+        aliased = value_attribute(value, ALIASING)
+        if is_donated(value):
             return {DONOR: IntegerAttr.from_bool(True)}
         if not isinstance(aliased, IntegerAttr):
             return None
@@ -215,8 +215,8 @@ def _mark_of(
         for number, result in enumerate(fragment.results)
         if number not in taken
         and result.type == value.type
-        and get(fragment, RES_ATTRS, number, MEMORY_KIND) != StringAttr(HOST)
-        and get(fragment, RES_ATTRS, number, LAYOUT) == entries[index].get(LAYOUT)
+        and value_attribute(result, MEMORY_KIND) != ON_HOST
+        and value_attribute(result, LAYOUT) == entries[index].get(LAYOUT)
     ]
     if not fitting:
         return {DONOR: IntegerAttr.from_bool(True)}
@@ -234,15 +234,10 @@ def _result_behind(value: SSAValue, fragment: FragmentOp) -> int | None:
     return value.index if isinstance(value, OpResult) else None
 
 
-def is_donated(func: FuncOp, argument: BlockArgument) -> bool:
+def is_donated(argument: BlockArgument) -> bool:
     """Return whether the caller of a function gives the memory of an argument away. Aliased ones do not count."""
-    mark = get(func, ARG_ATTRS, argument.index, DONOR)
+    mark = value_attribute(argument, DONOR)
     return isinstance(mark, IntegerAttr) and bool(mark.value.data)
-
-
-def is_in_host_memory(entry: dict[str, Attribute]) -> bool:
-    """Return whether the attributes of a value place it in the memory of the host."""
-    return entry.get(MEMORY_KIND) == StringAttr(HOST)
 
 
 class MarkFragmentReservedMemoryPass(FunctionPass):
@@ -268,13 +263,12 @@ class _Memory:
     """The bytes that are alive on one device of each mesh."""
 
     def __init__(self, func: FuncOp, meshes: dict[str, Mesh]) -> None:
-        self._func = func
         self._meshes = meshes
         self._live = dict.fromkeys(meshes, Fraction(0))
         self._last_users = {operand: op for op in func.body.block.ops for operand in op.operands}
         for argument in func.body.block.args:
-            is_on_host = get(func, ARG_ATTRS, argument.index, MEMORY_KIND) == StringAttr(HOST)
-            if not is_on_host and not (is_donated(func, argument) and argument.first_use is None):
+            is_on_host = value_attribute(argument, MEMORY_KIND) == ON_HOST
+            if not is_on_host and not (is_donated(argument) and argument.first_use is None):
                 self._add([argument], 1)
 
     def reserved_for(self, fragment: FragmentOp) -> int:
@@ -285,21 +279,14 @@ class _Memory:
     def run(self, op: FragmentOp | TransferOp) -> None:
         """Free the operands of an op that nothing needs any more, and add its results."""
         dying = [value for value in self._device_operands(op) if self._last_users[value] is op]
-        self._add((value for value in dying if self._may_be_freed(value)), -1)
-        results = (
-            result
-            for index, result in enumerate(op.results)
-            if result.first_use is not None and get(op, RES_ATTRS, index, MEMORY_KIND) != StringAttr(HOST)
-        )
-        self._add(results, 1)
+        self._add((value for value in dying if not isinstance(value, BlockArgument) or is_donated(value)), -1)
+        used = (result for result in op.results if result.first_use is not None)
+        self._add((result for result in used if value_attribute(result, MEMORY_KIND) != ON_HOST), 1)
 
     def _device_operands(self, op: Operation) -> list[SSAValue]:
         entries = entries_of(op, ARG_ATTRS)
         pairs = zip(op.operands, entries, strict=True)
-        return distinct(value for value, entry in pairs if not is_in_host_memory(entry))
-
-    def _may_be_freed(self, value: SSAValue) -> bool:
-        return not isinstance(value, BlockArgument) or is_donated(self._func, value)
+        return distinct(value for value, entry in pairs if entry.get(MEMORY_KIND) != ON_HOST)
 
     def _add(self, values: Iterable[SSAValue], sign: int) -> None:
         for value in values:

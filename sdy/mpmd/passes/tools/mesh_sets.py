@@ -16,7 +16,7 @@ from sdy.mpmd.dialect.attrs import MeshesWithOriginsAttr, MeshWithOrigins
 from sdy.mpmd.dialect.functions import is_entry_point, mesh_names
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, UnassignOp
 from sdy.mpmd.dialect.regions import ForOp
-from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, argument_attribute, get, remove_from_all, update
+from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, get, remove_from_all, update, value_attribute
 from sdy.mpmd.passes.tools.uses import distinct
 
 USE_SET, SRC_SET = "mpmd.use_set", "mpmd.src_set"
@@ -130,7 +130,7 @@ def op_set(op: Operation, name: str) -> MeshSet | None:
 
 def argument_set(argument: BlockArgument, name: str) -> MeshSet | None:
     """Return a set of an argument of a function or a loop, or None."""
-    return MeshSet.read(argument_attribute(argument, name))
+    return MeshSet.read(value_attribute(argument, name))
 
 
 def write_argument_set(argument: BlockArgument, name: str, meshes: MeshSet | None) -> None:

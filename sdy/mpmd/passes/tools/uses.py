@@ -5,7 +5,7 @@ The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3; docs/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
@@ -53,6 +53,11 @@ def distinct(items: Iterable[T]) -> list[T]:
 def positions_in(block: Block) -> dict[Operation, int]:
     """Return the ops of a block and their positions, from 0."""
     return {op: index for index, op in enumerate(block.ops)}
+
+
+def uses_from_last(value: SSAValue, positions: Mapping[Operation, int]) -> list[Use]:
+    """Return the uses of a value from the last to the first one in a block."""
+    return sorted(value.uses, key=lambda use: (positions.get(use.operation, 0), use.index), reverse=True)
 
 
 def in_block_order(ops: Iterable[Operation]) -> list[Operation]:
