@@ -138,8 +138,25 @@ class ReduceOp(IRDLOperation):
         printer.print_function_type(self.operand_types, self.result_types)
 
 
+class _CastOp(DeclaredSyntaxOp):
+    """The base class of ops that return their operand with another type."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+    SYNTAX: ClassVar[str] = "attr-dict $tensor `:` functional-type($tensor, $result)"
+
+    @property
+    def source_type(self) -> MeshTensorType:
+        """The type of the operand."""
+        return mesh_type(self.operands[0].type)
+
+    @property
+    def target_type(self) -> MeshTensorType:
+        """The type of the result."""
+        return mesh_type(self.results[0].type)
+
+
 @irdl_op_definition
-class TransferOp(DeclaredSyntaxOp):
+class TransferOp(_CastOp):
     """Move a mesh tensor to another mesh, sharding or memory: `mpmd.transfer %0 : (!mpmd...) -> !mpmd...`."""
 
     name = "mpmd.transfer"
@@ -147,20 +164,8 @@ class TransferOp(DeclaredSyntaxOp):
     result = result_def(MeshTensorType)
     traits = traits_def(Pure(), PassesThrough(), DividesItsShardings(), CanonicalizedByMpmd())
 
-    SYNTAX: ClassVar[str] = "attr-dict $tensor `:` functional-type($tensor, $result)"
-
     def __init__(self, tensor: SSAValue, result_type: MeshTensorType) -> None:
         super().__init__(operands=[tensor], result_types=[result_type])
-
-    @property
-    def source_type(self) -> MeshTensorType:
-        """The type of the operand."""
-        return mesh_type(self.tensor.type)
-
-    @property
-    def target_type(self) -> MeshTensorType:
-        """The type of the result."""
-        return mesh_type(self.result.type)
 
     def verify_(self) -> None:
         super().verify_()
@@ -171,8 +176,7 @@ class TransferOp(DeclaredSyntaxOp):
         if self.source_type.tensor != self.target_type.tensor:
             message = f"{self.name}: the global tensors must be equal, got {self.source_type} and {self.target_type}"
             raise failure(self, "SDY-M002", message)
-        for value in (self.tensor, self.result):
-            kind = mesh_type(value.type).memory_kind
+        for kind in (self.source_type.memory_kind, self.target_type.memory_kind):
             if kind not in (None, DEVICE, HOST):
                 raise failure(self, "SDY-M002", f"{self.name}: expected {HOST} or {DEVICE} as memory kind, got {kind}")
         for value, place in ((self.tensor, "operand"), (self.result, "result")):
@@ -183,20 +187,32 @@ class TransferOp(DeclaredSyntaxOp):
                 raise failure(self, "SDY-M002", message, "write the memory kind in the type")
 
 
-class _LocalCastOp(DeclaredSyntaxOp):
-    """Verify a cast between a local tensor and a mesh tensor that every device of the mesh holds."""
+class _LocalCastOp(_CastOp):
+    """The base class of casts between a local tensor and a mesh tensor that every device of the mesh holds."""
 
-    irdl_options = (ParsePropInAttrDict(),)
-    SYNTAX: ClassVar[str] = "attr-dict $tensor `:` functional-type($tensor, $result)"
+    origin = opt_prop_def(StringAttr)
+    traits = traits_def(Pure(), PassesThrough())
 
-    def check_types(self, local: Attribute, mesh_tensor: Attribute) -> None:
-        """Check the two types against each other and against the topology."""
-        target = mesh_type(mesh_tensor)
-        check_in_topology(self, target)
-        if not target.is_fully_replicated:
-            raise failure(self, "SDY-M002", f"{self.name}: the mesh tensor must be fully replicated, got {target}")
-        if target.tensor != local:
-            message = f"{self.name}: the global tensor must have the local type {local}, got {target.tensor}"
+    @property
+    def mesh(self) -> str:
+        """The name of the mesh."""
+        return self._types()[1].mesh
+
+    def _types(self) -> tuple[Attribute, MeshTensorType]:
+        """Return the type of the local tensor, and that of the mesh tensor."""
+        types = [self.operands[0].type, self.results[0].type]
+        if isinstance(types[0], MeshTensorType):
+            types.reverse()
+        return types[0], mesh_type(types[1])
+
+    def verify_(self) -> None:
+        super().verify_()
+        local, on_mesh = self._types()
+        check_in_topology(self, on_mesh)
+        if not on_mesh.is_fully_replicated:
+            raise failure(self, "SDY-M002", f"{self.name}: the mesh tensor must be fully replicated, got {on_mesh}")
+        if on_mesh.tensor != local:
+            message = f"{self.name}: the global tensor must have the local type {local}, got {on_mesh.tensor}"
             raise failure(self, "SDY-M002", message)
 
 
@@ -206,9 +222,7 @@ class AssignOp(_LocalCastOp):
 
     name = "mpmd.assign"
     tensor = operand_def(BaseAttr(TensorType))
-    origin = opt_prop_def(StringAttr)
     result = result_def(MeshTensorType)
-    traits = traits_def(Pure(), PassesThrough())
 
     def __init__(
         self, tensor: SSAValue, mesh: str, origin: str | None = None, *, memory_kind: str | None = None
@@ -219,20 +233,6 @@ class AssignOp(_LocalCastOp):
             properties={"origin": None if origin is None else StringAttr(origin)},
         )
 
-    @property
-    def target_type(self) -> MeshTensorType:
-        """The type of the result."""
-        return mesh_type(self.result.type)
-
-    @property
-    def mesh(self) -> str:
-        """The name of the mesh."""
-        return self.target_type.mesh
-
-    def verify_(self) -> None:
-        super().verify_()
-        self.check_types(self.tensor.type, self.result.type)
-
 
 @irdl_op_definition
 class UnassignOp(_LocalCastOp):
@@ -240,9 +240,7 @@ class UnassignOp(_LocalCastOp):
 
     name = "mpmd.unassign"
     tensor = operand_def(MeshTensorType)
-    origin = opt_prop_def(StringAttr)
     result = result_def(BaseAttr(TensorType))
-    traits = traits_def(Pure(), PassesThrough())
 
     def __init__(self, tensor: SSAValue, origin: str | None = None) -> None:
         super().__init__(
@@ -250,20 +248,6 @@ class UnassignOp(_LocalCastOp):
             result_types=[mesh_type(tensor.type).tensor],
             properties={"origin": None if origin is None else StringAttr(origin)},
         )
-
-    @property
-    def source_type(self) -> MeshTensorType:
-        """The type of the operand."""
-        return mesh_type(self.tensor.type)
-
-    @property
-    def mesh(self) -> str:
-        """The name of the mesh."""
-        return self.source_type.mesh
-
-    def verify_(self) -> None:
-        super().verify_()
-        self.check_types(self.result.type, self.tensor.type)
 
 
 _LOCAL_OR_MESH_TENSOR = AnyOf((BaseAttr(TensorType), BaseAttr(MeshTensorType)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, i64
@@ -101,27 +101,29 @@ class OnMeshOp(IRDLOperation):
 
 def parse_fragment_header(parser: Parser) -> Attributes:
     """Parse `<mesh="m", origin=["f"(1)], stage=1, in_shardings=[...], out_shardings=[...]>`."""
+    readers: dict[str, tuple[str, Callable[[], Attribute]]] = {
+        "mesh": ("mesh_name", lambda: StringAttr(parser.parse_str_literal())),
+        "origin": ("origin", lambda: ArrayAttr(map(UserOriginAttr, _parse_origins(parser)))),
+        "stage": ("stage_id", parser.parse_attribute),
+    }
+    for name in SHARDING_LISTS:
+        readers[name] = name, lambda: TensorShardingPerValueAttr(read_bracketed(parser, SHARDING_LIST))
     properties: Attributes = {}
+    has_more = True
     with parser.in_angle_brackets():
-        parser.parse_keyword("mesh")
-        parser.parse_punctuation("=")
-        properties["mesh_name"] = StringAttr(parser.parse_str_literal())
-        parser.parse_punctuation(",")
-        parser.parse_keyword("origin")
-        parser.parse_punctuation("=")
-        origins = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_user_origin(parser))
-        properties["origin"] = ArrayAttr(map(UserOriginAttr, origins))
-        has_more = parser.parse_optional_punctuation(",") is not None
-        if has_more and parser.parse_optional_keyword("stage"):
+        for keyword, (name, read) in readers.items():
+            if keyword in ("mesh", "origin"):
+                parser.parse_keyword(keyword)
+            elif not has_more or parser.parse_optional_keyword(keyword) is None:
+                continue
             parser.parse_punctuation("=")
-            properties["stage_id"] = parser.parse_attribute()
+            properties[name] = read()
             has_more = parser.parse_optional_punctuation(",") is not None
-        for name in SHARDING_LISTS:
-            if has_more and parser.parse_optional_keyword(name):
-                parser.parse_punctuation("=")
-                properties[name] = TensorShardingPerValueAttr(read_bracketed(parser, SHARDING_LIST))
-                has_more = parser.parse_optional_punctuation(",") is not None
     return properties
+
+
+def _parse_origins(parser: Parser) -> Sequence[UserOrigin]:
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_user_origin(parser))
 
 
 def fragment_header(properties: Mapping[str, Attribute]) -> str:

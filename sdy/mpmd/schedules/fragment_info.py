@@ -63,11 +63,7 @@ def parse_merge_rules(text: str) -> tuple[MergeRule, ...]:
     rules: list[MergeRule] = []
     while not reader.at_end():
         reader.expect("FragmentMergeRule(sources=[")
-        sources = [reader.info()]
-        while not reader.accept("],target="):
-            reader.expect(",", "',' or '],target='")
-            sources.append(reader.info())
-        rules.append(MergeRule(tuple(sources), reader.info()))
+        rules.append(MergeRule(reader.infos(",", "],target="), reader.info()))
         reader.expect(")")
         reader.end_of_rule()
     return tuple(rules)
@@ -79,11 +75,7 @@ def parse_schedule_rules(text: str) -> tuple[ScheduleRule, ...]:
     rules: list[ScheduleRule] = []
     while not reader.at_end():
         reader.expect("FragmentScheduleRule(ordered_fragments=[")
-        ordered = [reader.info()]
-        while reader.accept("->"):
-            ordered.append(reader.info())
-        reader.expect("])")
-        rules.append(ScheduleRule(tuple(ordered)))
+        rules.append(ScheduleRule(reader.infos("->", "])")))
         reader.end_of_rule()
     return tuple(rules)
 
@@ -119,6 +111,14 @@ class _Reader:
         """Read a text that must be there."""
         if not self.accept(text):
             self._fail(f"expected {expected or repr(text)}")
+
+    def infos(self, separator: str, end: str) -> tuple[FragmentInfo, ...]:
+        """Read one or more infos with a text between them, and the text after them."""
+        found = [self.info()]
+        while not self.accept(end):
+            self.expect(separator, f"{separator!r} or {end!r}")
+            found.append(self.info())
+        return tuple(found)
 
     def info(self) -> FragmentInfo:
         """Read `FragmentInfo(origins=["f"],stage=1,mesh_name="m")`."""

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -78,7 +78,8 @@ class MergePass(FunctionPass):
         user = first_user_in_block(producer)
         if user is not None and positions.get(user, place) < place:
             place = positions[producer]
-            if not all(_is_defined_before(source, producer, positions) for source in _sources(consumer)):
+            others = {source for operand in consumer.operands if (source := operand.owner) is not producer}
+            if any(isinstance(source, Operation) and positions[source] > place for source in others):
                 return None
             move(consumer, InsertPoint.after(producer))
         merged = merge(producer, consumer, merged_attributes(producer, consumer))
@@ -99,14 +100,6 @@ def consumers_of(producer: FragmentOp, positions: Positions) -> list[FragmentOp]
     """Return the fragments that use a fragment, the closest one first."""
     users = [user for user in users_of_op(producer) if isinstance(user, FragmentOp)]
     return sorted(users, key=positions.__getitem__)
-
-
-def _sources(op: Operation) -> list[Operation | Block]:
-    return [operand.owner for operand in op.operands]
-
-
-def _is_defined_before(source: Operation | Block, producer: FragmentOp, positions: Positions) -> bool:
-    return isinstance(source, Block) or source is producer or positions[source] < positions[producer]
 
 
 @dataclass(frozen=True)

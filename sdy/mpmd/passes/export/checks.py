@@ -111,16 +111,12 @@ _MAY_BE_LEFT = frozenset(
 def name_of(value: SSAValue | Operation, findings: Findings) -> str:
     """Return the name that the program gives as location of a value or an op; empty if it gives none."""
     location: Attribute | None = None
-    if findings.locations is not None and isinstance(value, BlockArgument):
-        location = findings.locations.of_argument(value)
-    elif findings.locations is not None:
-        location = findings.locations.of_op(value.op if isinstance(value, OpResult) else _op(value))
+    op = value.op if isinstance(value, OpResult) else value
+    if findings.locations is not None and isinstance(op, BlockArgument):
+        location = findings.locations.of_argument(op)
+    elif findings.locations is not None and isinstance(op, Operation):
+        location = findings.locations.of_op(op)
     return location.desc.data if isinstance(location, NameLoc) else ""
-
-
-def _op(value: SSAValue | Operation) -> Operation:
-    assert isinstance(value, Operation)  # other values are results or arguments
-    return value
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.dialect.value_attributes import (
     ARG_ATTRS,
     RES_ATTRS,
-    attrs_of,
     entries_of,
     get,
     value_attribute,
@@ -59,9 +58,7 @@ class MarkInputOutputWithLayoutsPass(FunctionPass):
             if argument.first_use is not None:
                 layouts.choose_for_argument(argument)
         for fragment in fragments_of(func):
-            if attrs_of(fragment, RES_ATTRS) is None:
-                entries = entries_of(fragment, RES_ATTRS)
-                write_entries(fragment, RES_ATTRS, entries, keep_empty=True)
+            write_entries(fragment, RES_ATTRS, entries_of(fragment, RES_ATTRS), keep_empty=True)
             for index, result in enumerate(fragment.results):
                 layouts.choose_for_result(fragment, index, result)
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.ir.walk import ops_of, pre_order
 from sdy.dialects.stablehlo.reduction import ReduceOp as StablehloReduceOp
 from sdy.dialects.stablehlo.shape import ReshapeOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr
 from sdy.mpmd.dialect.ops import ReduceOp
+from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.import_.populate_sets import REDUCE
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.mesh_sets import SRC_SET
@@ -24,7 +25,6 @@ from sdy.mpmd.passes.tools.meshless import (
     binary_kind,
     is_meshless,
     kind_of_reduce,
-    outside_fragments,
     reduce_of_concatenate,
 )
 from sdy.passes.rewriting.insertion import erase, insert_before, replace_op
@@ -42,7 +42,7 @@ class ConvertReduceOpsPass(FunctionPass):
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Convert the ops in order, so that a chain becomes one reduction."""
         asked = _asked_for(func)
-        for op in list(outside_fragments(func)):
+        for op in pre_order(func, FragmentOp):
             mark = op.attributes.get(REDUCE)
             if (
                 isinstance(mark, ReductionAttr)

@@ -19,12 +19,12 @@ from sdy.dialects.ir.fast_ops import set_operand, set_type
 from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.mpmd.dialect.attrs import in_mesh_order
 from sdy.mpmd.dialect.functions import failure, is_entry_point, mpmd_functions, update_function_type
-from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, UnassignOp
+from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.import_.function_ends import is_local, place_result
 from sdy.mpmd.passes.tools.calls import calls_by_callee
-from sdy.mpmd.passes.tools.fragments import wrap_in_fragment
+from sdy.mpmd.passes.tools.fragments import assigned, unassigned, wrap_in_fragment
 from sdy.mpmd.passes.tools.mesh_sets import (
     SRC_SET,
     USE_SET,
@@ -39,7 +39,7 @@ from sdy.mpmd.passes.tools.mesh_sets import (
 )
 from sdy.mpmd.passes.tools.meshless import has_tensor_result, is_meshless
 from sdy.mpmd.passes.tools.uses import is_pure, is_used
-from sdy.passes.rewriting.insertion import erase, insert, insert_before
+from sdy.passes.rewriting.insertion import erase, insert
 
 _HINT = "set infer-transfers, or transfer an operand"
 
@@ -183,8 +183,7 @@ class _Leaves:
         origin = "broadcast" if isinstance(op, BroadcastOp) else "reduce"
         for index, operand in enumerate(list(op.operands)):
             mesh = self._mesh_in(made_on(operand), used) or _preferred(used) or self._first_mesh
-            assign = insert_before(op, AssignOp(operand, mesh, origin))
-            set_operand(op, index, insert_before(op, UnassignOp(assign.result)).result)
+            set_operand(op, index, unassigned(op, assigned(op, operand, mesh, origin)))
         op.attributes.pop(USE_SET, None)
 
 

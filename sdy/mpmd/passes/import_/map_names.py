@@ -17,13 +17,14 @@ from sdy.dialects.ir.fast_ops import copy_with_regions, redirect_uses, replace_u
 from sdy.dialects.ir.walk import enclosing, ops_of, post_order
 from sdy.dialects.stablehlo.control import OptimizationBarrierOp
 from sdy.mpmd.dialect.functions import is_mpmd
-from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, NamedTensorOp, ReduceOp, UnassignOp
+from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, NamedTensorOp, ReduceOp
 from sdy.mpmd.dialect.regions import FragmentOp, NamedComputationOp
 from sdy.mpmd.dialect.syntax import ReturnOp as MpmdReturnOp
 from sdy.mpmd.passes.import_.function_ends import Place, parse_assignment
-from sdy.mpmd.passes.tools.fragments import on_mesh
+from sdy.mpmd.passes.tools.fragments import assigned, on_mesh, unassigned
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_op, without_values
+from sdy.mpmd.passes.tools.uses import distinct
 from sdy.passes.rewriting.insertion import erase, insert, insert_before, replace_by_body
 
 
@@ -108,23 +109,18 @@ class MapNamedOpsToMpmdOpsPass(FunctionPass):
 
 def _to_fragment(op: NamedComputationOp, place: Place) -> None:
     name = op.origin.data.name
-    assigned: dict[SSAValue, SSAValue] = {}
-    for operand in op.operands:
-        if operand not in assigned:
-            assign = insert_before(op, AssignOp(operand, place.mesh, name))
-            assigned[operand] = assign.result
+    inputs = {operand: assigned(op, operand, place.mesh, name) for operand in distinct(op.operands)}
     fragment = FragmentOp.make(
         place.mesh,
         [op.origin.data],
-        [assigned[operand] for operand in op.operands],
+        [inputs[operand] for operand in op.operands],
         [on_mesh(result.type, place.mesh) for result in op.results],
         op.detach_region(op.body),
         stage=place.stage,
     )
     insert_before(op, fragment)
     for result, output in zip(op.results, fragment.results, strict=True):
-        unassign = insert_before(op, UnassignOp(output, name))
-        replace_uses(result, unassign.result)
+        replace_uses(result, unassigned(op, output, name))
     erase(op)
 
 
@@ -132,11 +128,8 @@ def _place_tensor(op: NamedTensorOp, place: Place | None) -> None:
     value: SSAValue = op.tensor
     if place is not None:
         name = op.tensor_name.data
-        assign = AssignOp(op.tensor, place.mesh, name, memory_kind=place.memory_kind)
-        unassign = UnassignOp(assign.result, name)
-        insert_before(op, assign)
-        insert_before(op, unassign)
-        value = unassign.result
+        assign = insert_before(op, AssignOp(op.tensor, place.mesh, name, memory_kind=place.memory_kind))
+        value = unassigned(op, assign.result, name)
     replace_uses(op.result, value)
     erase(op)
 

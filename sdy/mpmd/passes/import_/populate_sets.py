@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from sdy.dialects.ir.walk import ops_in, post_order
+from sdy.dialects.ir.walk import ops_in, post_order, pre_order
 from sdy.mpmd.dialect.attrs import Reduction, ReductionAttr
 from sdy.mpmd.dialect.functions import is_entry_point
 from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp, TransferOp, UnassignOp
-from sdy.mpmd.dialect.regions import ForOp
+from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, is_mpmd_entry_point
 from sdy.mpmd.passes.tools.mesh_sets import (
@@ -37,7 +37,6 @@ from sdy.mpmd.passes.tools.meshless import (
     is_meshless,
     kind_of_reduce,
     reduce_of_concatenate,
-    reversed_post_order,
 )
 from sdy.mpmd.passes.tools.uses import users_of, users_of_op
 
@@ -61,7 +60,7 @@ class PopulateUseSetPass(FunctionPass):
 
 
 def _visit_uses(func: FuncOp) -> None:
-    for op in reversed_post_order(func):
+    for op in reversed(pre_order(func, FragmentOp)):
         _add_uses(op)
     for argument in func.body.block.args:
         _update_argument(argument)

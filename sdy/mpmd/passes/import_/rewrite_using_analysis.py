@@ -25,7 +25,7 @@ from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, entries_of, get, write_entries
 from sdy.mpmd.passes.import_.function_ends import is_local, place_result
-from sdy.mpmd.passes.tools.fragments import wrap_in_fragment
+from sdy.mpmd.passes.tools.fragments import assigned, wrap_in_fragment
 from sdy.mpmd.passes.tools.mesh_sets import (
     USE_SET,
     MeshSet,
@@ -41,7 +41,7 @@ from sdy.mpmd.passes.tools.meshless import is_meshless
 from sdy.mpmd.passes.tools.rewriting import without_values
 from sdy.mpmd.passes.tools.uses import distinct, is_pure, users_of, users_of_op
 from sdy.passes.export.layers.structural_hash import uses_inside
-from sdy.passes.rewriting.insertion import erase, insert, insert_before, point_after
+from sdy.passes.rewriting.insertion import erase, insert, point_after
 
 COPIES = "mpmd.copies"
 MADE_BY = "infer_mesh_wrap_meshless_ops"
@@ -120,9 +120,9 @@ def _rewrite_results(func: FuncOp) -> None:
         used = result_set(func, index)
         meshes = used.names() if used else [_some_mesh(func, value)]
         _note_copies(entries, index, len(end.operands), len(meshes) - 1)
-        assigned = [insert_before(end, AssignOp(value, mesh)).result for mesh in meshes]
-        set_operand(end, index, assigned[0])
-        end.operands = [*end.operands, *assigned[1:]]
+        placed = [assigned(end, value, mesh) for mesh in meshes]
+        set_operand(end, index, placed[0])
+        end.operands = [*end.operands, *placed[1:]]
     write_entries(func, RES_ATTRS, entries)
 
 
@@ -211,8 +211,7 @@ def _carry_mesh_tensors(loop: ForOp) -> None:
             _place_carried(loop, argument, end.operands[index].type if index < len(end.operands) else None)
     for index, operand in enumerate(list(loop.operands)):
         if is_local(operand.type) and not is_local(block.args[index].type):
-            assign = insert_before(loop, AssignOp(operand, mesh_type(block.args[index].type).mesh))
-            set_operand(loop, index, assign.result)
+            set_operand(loop, index, assigned(loop, operand, mesh_type(block.args[index].type).mesh))
     last: Operation = loop
     for result, value in zip(loop.results, end.operands, strict=True):
         assigns = [user for user in users_of(result) if isinstance(user, AssignOp)]
@@ -267,8 +266,7 @@ def _absorb(op: Operation, fragment: FragmentOp, assigns: Sequence[AssignOp], *,
     inputs: list[SSAValue] = list(fragment.operands)
     for value in values:
         arguments[value] = block.insert_arg(value.type, len(block.args))
-        is_assigned = is_local(value.type)
-        inputs.append(insert_before(fragment, AssignOp(value, fragment.mesh)).result if is_assigned else value)
+        inputs.append(assigned(fragment, value, fragment.mesh))
     users = [
         (op.results.index(assign.tensor), use.index)
         for assign in assigns

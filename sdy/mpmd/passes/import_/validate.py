@@ -15,13 +15,14 @@ from xdsl.passes import ModulePass
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.op_location import span_of, span_of_argument
-from sdy.dialects.ir.walk import post_order
+from sdy.dialects.ir.walk import post_order, pre_order
 from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions
 from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
+from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.import_.populate_sets import REDUCE, is_in_chain
 from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, argument_set, made_on, op_set, result_set
-from sdy.mpmd.passes.tools.meshless import is_meshless, reversed_post_order
+from sdy.mpmd.passes.tools.meshless import is_meshless
 from sdy.mpmd.passes.tools.uses import users_of, users_of_op
 
 _HINT = "transfer a value explicitly, or set infer-transfers"
@@ -92,22 +93,16 @@ class ValidateNoAdditionalTransfersNeededPass(_ValidationPass):
 
     def problems(self, func: FuncOp, program: _Program) -> Iterator[Diagnostic]:
         """Yield an error for the last op of each chain that needs a transfer, and for arguments."""
-        for op in reversed_post_order(func):
+        for op in reversed(pre_order(func, FragmentOp)):
             if isinstance(op, CallOp):
                 yield from _mismatched_results(op)
             elif is_meshless(op) or isinstance(op, AssignOp):
-                made, used = op_set(op, SRC_SET), op_set(op, USE_SET)
-                if made is not None and used is not None and not used.all_names() <= made.all_names():
-                    if not program.is_reported_later([*op.results]):
-                        yield program.missing_transfer(op, op.name, used, made)
-                    program.failed.add(op)
+                sets = op_set(op, SRC_SET), op_set(op, USE_SET)
+                yield from program.missing_transfers(op, op, op.name, list(op.results), *sets)
         for argument in func.body.block.args:
-            made, used = argument_set(argument, SRC_SET), argument_set(argument, USE_SET)
-            if made is not None and used is not None and not used.all_names() <= made.all_names():
-                if not program.is_reported_later([argument]):
-                    name = f"argument {argument.index} of @{func.sym_name.data}"
-                    yield program.missing_transfer(func, name, used, made)
-                program.failed.add(argument)
+            name = f"argument {argument.index} of @{func.sym_name.data}"
+            sets = argument_set(argument, SRC_SET), argument_set(argument, USE_SET)
+            yield from program.missing_transfers(argument, func, name, [argument], *sets)
 
 
 def _mismatched_results(call: CallOp) -> Iterator[Diagnostic]:
@@ -150,12 +145,24 @@ class _Program:
         message = f"{op.name} cannot be placed on a mesh, as its operands are on different ones"
         return Diagnostic("SDY-M109", message, span_of(op), hint, tuple(notes))
 
-    def missing_transfer(self, op: Operation, name: str, used: MeshSet, made: MeshSet) -> Diagnostic:
-        """Return the error for a value that is needed where it cannot be made."""
-        message = f"{name} is needed on {used}, but can only be placed on {made or 'no mesh'} without a transfer"
-        values = list(op.operands)
-        notes = [*self.sources(values), *_notes_of_uses([*op.results] if op.results else values)]
-        return Diagnostic("SDY-M109", message, span_of(op), _HINT, tuple(notes))
+    def missing_transfers(
+        self,
+        failed: Operation | SSAValue,
+        op: Operation,
+        name: str,
+        results: Sequence[SSAValue],
+        made: MeshSet | None,
+        used: MeshSet | None,
+    ) -> Iterator[Diagnostic]:
+        """Yield the error for a value that is needed where it cannot be made, unless that of a user says it."""
+        if made is None or used is None or used.all_names() <= made.all_names():
+            return
+        if not self.is_reported_later(results):
+            message = f"{name} is needed on {used}, but can only be placed on {made or 'no mesh'} without a transfer"
+            values = list(op.operands)
+            notes = [*self.sources(values), *_notes_of_uses([*op.results] if op.results else values)]
+            yield Diagnostic("SDY-M109", message, span_of(op), _HINT, tuple(notes))
+        self.failed.add(failed)
 
     def is_reported_later(self, values: Sequence[SSAValue]) -> bool:
         """Return whether a user of the values, or an argument that gets one, failed before."""

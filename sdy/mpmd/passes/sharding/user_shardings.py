@@ -33,7 +33,6 @@ from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, is_mpmd_entry_point
 
-Shardings = tuple[TensorSharding, ...]
 _UNKNOWN = ""  # the mesh of an entry for a value whose sharding a fragment does not know, although it knows others
 
 
@@ -71,24 +70,26 @@ def set_stored_sharding(value: SSAValue, sharding: TensorSharding, *, opens_othe
         if isinstance(func, FuncOp) and isinstance(value, BlockArgument):
             set_argument_sharding(func, value.index, sharding)
     elif isinstance(owner, FragmentOp) and isinstance(value, OpResult):
-        current = None if owner.out_shardings is None else owner.out_shardings.data
-        entries = current or _others(owner.results, sharding, is_open=opens_others)
-        owner.out_shardings = TensorShardingPerValueAttr(replaced_at(entries, value.index, sharding))
+        owner.out_shardings = _replaced(owner.out_shardings, owner.results, value.index, sharding, opens_others)
     elif isinstance(owner, TransferOp):
         set_result_shardings(owner, (sharding,))
 
 
-def _others(values: Sequence[SSAValue], sharding: TensorSharding, *, is_open: bool) -> Shardings:
-    if not is_open:
-        return tuple(map(_unknown, values))
-    return tuple(fully_open(sharding.mesh, rank_of_type(value.type)) for value in values)
-
-
-def _set_input_sharding(fragment: FragmentOp, index: int, sharding: TensorSharding, *, opens_others: bool) -> None:
-    current = None if fragment.in_shardings is None else fragment.in_shardings.data
-    if current is None:
-        current = _others(fragment.operands, sharding, is_open=opens_others)
-    fragment.in_shardings = TensorShardingPerValueAttr(replaced_at(current, index, sharding))
+def _replaced(
+    stored: TensorShardingPerValueAttr | None,
+    values: Sequence[SSAValue],
+    index: int,
+    sharding: TensorSharding,
+    opens_others: bool,
+) -> TensorShardingPerValueAttr:
+    """Return the shardings of values with another one at an index."""
+    if stored is not None:
+        entries = stored.data
+    elif opens_others:
+        entries = tuple(fully_open(sharding.mesh, rank_of_type(value.type)) for value in values)
+    else:
+        entries = tuple(map(_unknown, values))
+    return TensorShardingPerValueAttr(replaced_at(entries, index, sharding))
 
 
 def set_fragment_users(
@@ -99,8 +100,9 @@ def set_fragment_users(
     If a fragment stored none, the shardings of its other operands are not known, or fully open.
     """
     for use in value.uses:
-        if isinstance(use.operation, FragmentOp) and not (only_annotated and use.operation.in_shardings is None):
-            _set_input_sharding(use.operation, use.index, sharding, opens_others=opens_others)
+        user = use.operation
+        if isinstance(user, FragmentOp) and not (only_annotated and user.in_shardings is None):
+            user.in_shardings = _replaced(user.in_shardings, user.operands, use.index, sharding, opens_others)
 
 
 def is_transfer_or_return(op: Operation) -> bool:

@@ -53,25 +53,28 @@ def wrap_in_fragment(op: Operation, mesh: str, made_by: str, may_use: Callable[[
 
     The op itself stays; the caller erases it.
     """
-    inputs: list[SSAValue] = []
     values = distinct(used_from_outside(op))
-    for value in values:
-        if isinstance(value.type, TensorType):
-            assign = insert_before(op, AssignOp(value, mesh))
-            inputs.append(assign.result)
-        else:
-            inputs.append(value)
+    inputs = [assigned(op, value, mesh) for value in values]
     types = [on_mesh(result.type, mesh) for result in op.results]
     fragment = FragmentOp.make(mesh, (), inputs, types, attributes=inferred_by(made_by))
     copy = copy_with_regions(op, dict(zip(values, fragment.block.args, strict=True)))
     fragment.block.add_ops([copy, ReturnOp(*copy.results)])
     insert_before(op, fragment)
     for result, output in zip(op.results, fragment.results, strict=True):
-        replacement: SSAValue = output
-        if isinstance(output.type, MeshTensorType):
-            unassign = insert_before(op, UnassignOp(output))
-            replacement = unassign.result
-        redirect_uses(result, [use for use in result.uses if may_use(use)], replacement)
+        local = unassigned(op, output)
+        redirect_uses(result, [use for use in result.uses if may_use(use)], local)
+
+
+def assigned(op: Operation, value: SSAValue, mesh: str, origin: str | None = None) -> SSAValue:
+    """Return a local value on a mesh, where an assign before an op places it; a token is on no mesh."""
+    is_tensor = isinstance(value.type, TensorType)
+    return insert_before(op, AssignOp(value, mesh, origin)).result if is_tensor else value
+
+
+def unassigned(op: Operation, value: SSAValue, origin: str | None = None) -> SSAValue:
+    """Return the local value of one on a mesh, by an unassign before an op; a token is on no mesh."""
+    is_on_mesh = isinstance(value.type, MeshTensorType)
+    return insert_before(op, UnassignOp(value, origin)).result if is_on_mesh else value
 
 
 def on_mesh(value_type: Attribute, mesh: str) -> Attribute:

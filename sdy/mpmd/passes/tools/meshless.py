@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -25,26 +24,6 @@ def is_meshless(op: Operation) -> bool:
     if is_terminator(op) or op.name.startswith("mpmd.") or isinstance(op, ModuleOp | FuncOp):
         return False
     return enclosing(op, FragmentOp) is None
-
-
-def outside_fragments(op: Operation) -> Iterator[Operation]:
-    """Yield the ops inside `op`, each before those in its regions, except those inside fragments."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in list(block.ops):
-                yield inner
-                if not isinstance(inner, FragmentOp):
-                    yield from outside_fragments(inner)
-
-
-def reversed_post_order(op: Operation) -> Iterator[Operation]:
-    """Yield the ops inside `op` from the last to the first, each after those in its regions; none in fragments."""
-    for region in reversed(op.regions):
-        for block in reversed(list(region.blocks)):
-            for inner in reversed(list(block.ops)):
-                if not isinstance(inner, FragmentOp):
-                    yield from reversed_post_order(inner)
-                yield inner
 
 
 def has_tensor_result(op: Operation) -> bool:
