@@ -195,9 +195,7 @@ class _Layer:
             found.add(op)
         results = self._leaving(ops)
         for value in (each for each in results if each in sums):
-            add = AddOp.create(operands=[found.copies[value], found.argument(value)], result_types=[value.type])
-            found.block.add_op(add)
-            found.copies[value] = add.results[0]
+            found.copies[value] = found.emit.binary(AddOp, found.copies[value], found.argument(value))
         module = found.module([found.copies[value] for value in results], self.mesh)
         for value, argument in zip(found.arguments, found.block.args, strict=True):
             set_sharding(argument, self._sharding(value))

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from math import comb, inf
 from time import monotonic
@@ -81,8 +81,8 @@ class PipelineCandidate:
     schedule: str
     layers: tuple[int, ...]
     recomputing: frozenset[int]
-    seconds: float
-    peak_bytes: tuple[int, ...]
+    seconds: float = inf
+    peak_bytes: tuple[int, ...] = ()
 
     def rank(self, free_bytes: float) -> tuple[bool, float, int]:
         """Return a key that is smaller for better candidates: what fits in memory comes first.
@@ -95,7 +95,14 @@ class PipelineCandidate:
 
     def timeline(self, hardware: Hardware) -> StageTimeline:
         """Return when each mesh works on which microbatch."""
-        return timeline_of(self.priced, self.meshes, self.schedule, self.layers, self.recomputing, hardware)
+        priced, start = self.priced, 0
+        stages: list[Stage] = []
+        for number, count in enumerate(self.layers):
+            mesh = mesh_of_stage(self.schedule, number, self.meshes)
+            stages.append(Stage(priced.layers[start : start + count], mesh, mesh in self.recomputing))
+            start += count
+        devices = priced.layout.mesh.device_count
+        return StageTimeline(stages, self.meshes, devices, priced.microbatches, self.schedule, hardware, priced.trains)
 
 
 @dataclass(frozen=True)
@@ -127,25 +134,6 @@ def mesh_of_stage(schedule: str, stage: int, meshes: int) -> int:
     return stage % meshes
 
 
-def timeline_of(
-    priced: PricedLayers,
-    meshes: int,
-    schedule: str,
-    counts: Sequence[int],
-    recomputing: frozenset[int],
-    hardware: Hardware,
-) -> StageTimeline:
-    """Return the timeline of a pipeline; `counts` are the numbers of layers of its stages."""
-    layers, start = priced.layers, 0
-    stages: list[Stage] = []
-    for number, count in enumerate(counts):
-        mesh = mesh_of_stage(schedule, number, meshes)
-        stages.append(Stage(layers[start : start + count], mesh, mesh in recomputing))
-        start += count
-    devices = priced.layout.mesh.device_count
-    return StageTimeline(stages, meshes, devices, priced.microbatches, schedule, hardware, priced.trains)
-
-
 def search_pipeline(module: ModuleOp, request: PipelineRequest) -> PipelineResult:
     """Return the best pipeline of a program.
 
@@ -173,10 +161,12 @@ class _PipelineSearch:
         self._programs = {count: program for count, program in programs.items() if program is not None}
         undivided = tuple(count for count, program in programs.items() if program is None)
         if not self._programs:
-            raise SdyError(_undivided(self.found, undivided))
+            message = f"the batch cannot be divided into {' or '.join(map(str, undivided))} microbatches"
+            hint = "the batch is the first dim of what layers take from those before; choose numbers that divide it"
+            raise _error(self.found, "SDY-T264", message, hint)
         meshes = {stages: self.request.meshes(stages) for stages in self.request.stages if stages <= self.found.count}
         if not any(meshes.values()):
-            raise SdyError(_no_stages(self.found, self.request))
+            raise _no_stages(self.found, self.request)
         ended = SearchEnd.NOTHING_BETTER
         try:
             self._compare(meshes, end)
@@ -185,7 +175,8 @@ class _PipelineSearch:
         except KeyboardInterrupt:
             ended = SearchEnd.INTERRUPT
         if not self._candidates:
-            raise SdyError(_no_time(self.found, self.request))
+            message = f"no pipeline could be compared in {self.request.seconds:g} seconds"
+            raise _error(self.found, "SDY-T252", message, "give the search more time")
         best = min(self._candidates, key=self._rank)
         return PipelineResult(self.found, self._three, best, self._priced, self._compared, undivided, ended)
 
@@ -303,21 +294,17 @@ class _PipelineSearch:
     def _try(self, stages: int, priced: PricedLayers, schedule: str, cut: tuple[int, ...]) -> PipelineCandidate:
         """Simulate a pipeline, in which the meshes that would hold too much recompute the forward phases."""
         note_step(f"simulate {schedule} with {stages} stages")
-        candidate = self._simulated(stages, priced, schedule, cut, frozenset())
+        candidate = self._simulated(PipelineCandidate(priced, stages, schedule, cut, frozenset()))
         over = frozenset(mesh for mesh, peak in enumerate(candidate.peak_bytes) if peak > self.request.free_bytes)
         if over and priced.trains:
-            other = self._simulated(stages, priced, schedule, cut, over)
-            candidate = min(candidate, other, key=self._rank)
+            candidate = min(candidate, self._simulated(replace(candidate, recomputing=over)), key=self._rank)
         self._candidates.append(candidate)
         return candidate
 
-    def _simulated(
-        self, stages: int, priced: PricedLayers, schedule: str, cut: tuple[int, ...], recomputing: frozenset[int]
-    ) -> PipelineCandidate:
+    def _simulated(self, candidate: PipelineCandidate) -> PipelineCandidate:
         self._compared += 1
-        timeline = timeline_of(priced, stages, schedule, cut, recomputing, self.request.hardware)
-        peaks = tuple(timeline.peak_bytes)
-        return PipelineCandidate(priced, stages, schedule, cut, recomputing, timeline.seconds, peaks)
+        timeline = candidate.timeline(self.request.hardware)
+        return replace(candidate, seconds=timeline.seconds, peak_bytes=tuple(timeline.peak_bytes))
 
 
 def balanced_cut(priced: PricedLayers, count: int) -> tuple[int, ...]:
@@ -355,19 +342,11 @@ def _neighbours(cut: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
                 yield tuple(each - (at == source) + (at == target) for at, each in enumerate(cut))
 
 
-def _undivided(found: EqualLayers, counts: Sequence[int]) -> Diagnostic:
-    message = f"the batch cannot be divided into {' or '.join(map(str, counts))} microbatches"
-    hint = "the batch is the first dim of what layers take from those before; choose numbers that divide it"
-    return Diagnostic("SDY-T264", message, span_of(main_function(found.module)), hint)
+def _error(found: EqualLayers, code: str, message: str, hint: str) -> SdyError:
+    return SdyError(Diagnostic(code, message, span_of(main_function(found.module)), hint))
 
 
-def _no_time(found: EqualLayers, request: PipelineRequest) -> Diagnostic:
-    message = f"no pipeline could be compared in {request.seconds:g} seconds"
-    return Diagnostic("SDY-T252", message, span_of(main_function(found.module)), "give the search more time")
-
-
-def _no_stages(found: EqualLayers, request: PipelineRequest) -> Diagnostic:
+def _no_stages(found: EqualLayers, request: PipelineRequest) -> SdyError:
     devices = "" if request.devices is None else f" and {request.devices} devices"
     message = f"{found.count} layers{devices} cannot be divided into {' or '.join(map(str, request.stages))} stages"
-    hint = "a stage has at least one layer, and all stages have as many devices"
-    return Diagnostic("SDY-T265", message, span_of(main_function(found.module)), hint)
+    return _error(found, "SDY-T265", message, "a stage has at least one layer, and all stages have as many devices")

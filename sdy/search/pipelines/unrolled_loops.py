@@ -11,24 +11,25 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, UnknownLoc, i64
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from sdy.cost.executions import trip_count
 from sdy.cost.kernels.attention import Number, UnknownValueError, computed_element, constant_element
 from sdy.dialects.facts.traits import combiners_of, is_elementwise, is_terminator, terminator_of
-from sdy.dialects.ir.fast_ops import append_new_op, append_op, copy_with_regions, set_type
+from sdy.dialects.ir.fast_ops import copy_with_regions, set_type
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import of_class, ops_in
 from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.splats import repeated_value
-from sdy.dialects.stablehlo.attributes.types import as_tensor, shape_of
+from sdy.dialects.stablehlo.attributes.types import AnyTensor, as_tensor, shape_of
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.reduction import ReduceOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, TransposeOp
-from sdy.dialects.stablehlo.slicing import ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, SliceOp
+from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.emit.slices import slice_along
 from sdy.passes.export.layers.structural_hash import used_from_outside
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.search.pipelines.extraction import Extraction
@@ -190,8 +191,7 @@ class _Unrolling:
         """Return the copy of a value, whose parts are put together."""
         if value not in self.new.copies:
             if value in self.parts:
-                dim = IntegerAttr(0, i64)
-                self.new.copies[value] = self._emit(ConcatenateOp, self.parts[value], value.type, {"dimension": dim})
+                self.new.copies[value] = self.new.emit.concatenate(self.parts[value], 0)
             else:
                 self.new.copies[value] = self.new.argument(value)
         return self.new.copies[value]
@@ -206,24 +206,11 @@ class _Unrolling:
                 self.parts[value] = [self.new.argument(value, part) for _ in range(count)]
         return self.parts[value]
 
-    def _slices(self, value: SSAValue, count: int, part: Attribute) -> Sequence[SSAValue]:
+    def _slices(self, value: SSAValue, count: int, part: AnyTensor) -> Sequence[SSAValue]:
         filled = _filled(value)
         if filled is not None:
-            return [self._emit(BroadcastInDimOp, [filled], part, {"broadcast_dimensions": _ints([])})] * count
-        sizes = shape_of(value)
-        return [
-            self._emit(
-                SliceOp,
-                [value],
-                part,
-                {
-                    "start_indices": _ints([layer, *[0] * (len(sizes) - 1)]),
-                    "limit_indices": _ints([layer + 1, *sizes[1:]]),
-                    "strides": _ints([1] * len(sizes)),
-                },
-            )
-            for layer in range(count)
-        ]
+            return [self.new.emit.broadcast(filled, part)] * count
+        return [slice_along(self.new.emit, value, 0, layer, layer + 1) for layer in range(count)]
 
     def _layer(self, op: DynamicSliceOp | DynamicUpdateSliceOp, part: SSAValue) -> int | None:
         """Return the layer that a slice belongs to; None if it is not known, or if the slice is not that of a layer."""
@@ -237,8 +224,7 @@ class _Unrolling:
         copy = copy_with_regions(op, dict(zip(op.operands, operands, strict=True)))
         for result in copy.results:
             set_type(result, _part_type(result.type))
-        append_op(self.new.block, copy)
-        return copy
+        return self.new.append(copy)
 
     def _before_stack(self, op: ReshapeOp) -> SSAValue | None:
         """Return the value that became a slice of a stack, of which an op returns a copy without the first dim."""
@@ -262,14 +248,12 @@ class _Unrolling:
     def _reduce(self, op: ReduceOp) -> None:
         combiners, initial = combiners_of(op.body.block), self._whole(op.init_values[0])
         assert combiners is not None
-        found: list[SSAValue] = []
-        for part in self._divided(op.inputs[0]):
-            copy = copy_with_regions(op, {op.inputs[0]: part, op.init_values[0]: initial})
-            append_op(self.new.block, copy)
-            found.append(copy.results[0])
-        total, *others = found
+        total, *others = (
+            self.new.append(copy_with_regions(op, {op.inputs[0]: part, op.init_values[0]: initial})).results[0]
+            for part in self._divided(op.inputs[0])
+        )
         for each in others:
-            total = self._emit(combiners[0], [total, each], each.type, {})
+            total = self.new.emit.binary(combiners[0], total, each)
         self.new.copies[op.results[0]] = total
 
     def _copy(self, op: Operation) -> None:
@@ -277,8 +261,7 @@ class _Unrolling:
             self._whole(value)
         for result in op.results:
             self.parts.pop(result, None)
-        copy = copy_with_regions(op, self.new.copies)
-        append_op(self.new.block, copy)
+        copy = self.new.append(copy_with_regions(op, self.new.copies))
         if len(op.results) == 1 and not op.regions and not shape_of(op.results[0]):
             try:
                 self.numbers[copy.results[0]] = self._number(copy)
@@ -291,15 +274,6 @@ class _Unrolling:
         if not op.operands or not all(value in self.numbers for value in op.operands):
             raise UnknownValueError
         return computed_element(op, [self.numbers[value] for value in op.operands])
-
-    def _emit(
-        self,
-        op_class: type[Operation],
-        operands: Sequence[SSAValue],
-        result: Attribute,
-        properties: Mapping[str, Attribute],
-    ) -> SSAValue:
-        return append_new_op(self.new.block, op_class, operands, [result], properties, {}, UnknownLoc()).results[0]
 
 
 def _keeps_layers(op: Operation) -> bool:
@@ -318,11 +292,7 @@ def _keeps_layers(op: Operation) -> bool:
             return is_elementwise(op)
 
 
-def _ints(values: Sequence[int]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i64, values)
-
-
-def _part_type(stack: Attribute) -> Attribute:
+def _part_type(stack: Attribute) -> AnyTensor:
     tensor = as_tensor(stack)
     assert tensor is not None
     return TensorType(tensor.element_type, [1, *tensor.get_shape()[1:]])

@@ -20,7 +20,7 @@ from sdy.search.pipelines import pipeline_search
 from sdy.search.pipelines.equal_layers import EqualLayers, equal_layers
 from sdy.search.pipelines.pipeline_plan import PipelinePlan
 from sdy.search.pipelines.pipeline_request import pipeline_request
-from sdy.search.pipelines.pipeline_search import timeline_of
+from sdy.search.pipelines.pipeline_search import PipelineCandidate
 from sdy.search.pipelines.stage_timeline import SCHEDULES
 
 LAYERS, WIDTH, ROWS = 4, 256, 1024
@@ -78,7 +78,8 @@ def all_pipelines(plan: PipelinePlan) -> list[tuple[float, int]]:
         pairs = [(schedule, chunks) for schedule, numbers in SCHEDULES.items() for chunks in numbers]
         for schedule, chunks in pairs:
             for cut in all_cuts(LAYERS, meshes * chunks):
-                timeline = timeline_of(priced, meshes, schedule, cut, frozenset(), plan.request.hardware)
+                candidate = PipelineCandidate(priced, meshes, schedule, cut, frozenset())
+                timeline = candidate.timeline(plan.request.hardware)
                 found.append((timeline.seconds, max(timeline.peak_bytes)))
     return found
 
@@ -148,7 +149,7 @@ def test_a_simulated_pipeline_costs_as_much_as_the_real_one() -> None:
     )
     real = mpmd.jit(microbatched, config).lower(placed, [x] * microbatches).pipeline.cost("h100")
     priced, hardware = plan.result.best.priced, plan.request.hardware
-    simulated = timeline_of(priced, 3, "1F1B", (2, 2, 2), frozenset(), hardware).cost()
+    simulated = PipelineCandidate(priced, 3, "1F1B", (2, 2, 2), frozenset()).timeline(hardware).cost()
     assert simulated.seconds == pytest.approx(real.seconds, rel=0.03)
     assert simulated.peak_bytes == pytest.approx(real.peak_bytes, rel=0.05)
     assert plan.cost.seconds <= simulated.seconds
