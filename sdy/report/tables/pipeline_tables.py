@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
 from sdy.compile.pipeline_cost import PipelineCost
 from sdy.cost.quantities import seconds_text
-from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
+from sdy.report.tables.fitted_table import FittedTable, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text
 
 KINDS = {
@@ -56,10 +54,7 @@ def pipeline_tables(cost: PipelineCost) -> tuple[FittedTable, ...]:
 
 def pipeline_report(cost: PipelineCost, width: int) -> str:
     """Return the tables and the chart in plain text of at most `width` columns."""
-    console = Console(file=StringIO(), width=width, highlight=False, color_system=None)
-    with console.capture() as capture:
-        print_tables(console, *pipeline_tables(cost))
-    return f"{capture.get()}\n{chart(cost, width).plain}"
+    return f"{tables_text(pipeline_tables(cost), width=width)}\n{chart(cost, width).plain}"
 
 
 def schedules_table(costs: Mapping[str, PipelineCost | str]) -> FittedTable:

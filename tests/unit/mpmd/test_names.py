@@ -11,7 +11,7 @@ from sdy.mpmd.dialect.attrs import UserOrigin, comes_before, in_mesh_order, is_c
 from sdy.mpmd.dialect.ops import CALL_COUNTER, ui32
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.export.lower_to_fragment_calls import function_name, origins_name, split_counter
-from sdy.mpmd.passes.tools.mesh_sets import MeshSet, intersection, union
+from sdy.mpmd.passes.tools.mesh_sets import MeshSet, intersection, preferred, union
 
 
 def test_meshes_with_numbers_are_ordered_by_them() -> None:
@@ -92,7 +92,7 @@ def test_a_set_is_read_as_it_is_written() -> None:
     ],
 )
 def test_the_preferred_mesh(meshes: MeshSet, names: Sequence[str], expected: str | None) -> None:
-    assert meshes.preferred(names) == expected
+    assert preferred(meshes, names) == expected
 
 
 def test_a_counter_is_a_number_behind_the_last_underscore() -> None:

@@ -23,7 +23,7 @@ from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import DEVICE, MeshTensorType, mesh_type
 from sdy.mpmd.passes.tools.fragments import fragments_of, inferred_by
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
-from sdy.mpmd.passes.tools.rewriting import without_values
+from sdy.mpmd.passes.tools.rewriting import redirect_repeated, without_values
 from sdy.mpmd.passes.tools.uses import is_used, move, unused
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import after_definition, erase, insert, insert_before
@@ -87,12 +87,7 @@ class FragmentDedupPass(FunctionPass):
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Redirect uses; `mpmd-fragment-dce` erases what becomes unused."""
         for fragment in ops_of(func, FragmentOp):
-            arguments: dict[SSAValue, SSAValue] = {}
-            for argument, operand in zip(fragment.block.args, fragment.operands, strict=False):
-                replace_uses(argument, arguments.setdefault(operand, argument))
-            results: dict[object, SSAValue] = {}
-            for result, value in zip(fragment.results, fragment.returned, strict=True):
-                replace_uses(result, results.setdefault((value, result.type), result))
+            redirect_repeated(fragment)
 
 
 class RemoveTransferCyclesPass(FunctionPass):

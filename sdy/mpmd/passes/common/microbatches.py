@@ -20,10 +20,9 @@ from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions, update_function_type
 from sdy.mpmd.dialect.ops import CALL_COUNTER, CallOp, FragmentCallOp, ui32
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp
-from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.rewriting import drop_from_body, without_values
-from sdy.mpmd.passes.tools.uses import distinct, users_of
+from sdy.mpmd.passes.tools.uses import calls_by_callee, distinct, users_of
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import erase, insert, insert_before, replace_by_body
 

@@ -24,7 +24,7 @@ from sdy.mpmd.dialect.ops import AssignOp, TransferOp, UnassignOp
 from sdy.mpmd.dialect.types import MeshTensorType, mesh_type
 from sdy.mpmd.dialect.value_attributes import ARG_ATTRS, RES_ATTRS, update
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, is_mpmd_entry_point
-from sdy.mpmd.passes.tools.mesh_sets import USE_SET, MeshSet, argument_set, intersection, made_on, op_set
+from sdy.mpmd.passes.tools.mesh_sets import USE_SET, MeshSet, argument_set, intersection, made_on, op_set, preferred
 from sdy.passes.rewriting.insertion import insert, insert_before, point_after
 
 ValueT = TypeVar("ValueT", bound=SSAValue)
@@ -216,14 +216,11 @@ def _common_mesh(argument: BlockArgument, value: SSAValue) -> str | None:
         return value.type.mesh
     placed = argument.type.mesh if isinstance(argument.type, MeshTensorType) else None
     needed = argument_set(argument, USE_SET) or MeshSet() if placed is None else MeshSet({placed: []})
-    used = MeshSet() if isinstance(value.owner, Block) else op_set(value.owner, USE_SET) or MeshSet()
+    used = None if isinstance(value.owner, Block) else op_set(value.owner, USE_SET)
     made = made_on(value)
     if placed is None and not needed:
-        return used.preferred() or (None if made is None else made.preferred())
-    for common in (intersection(used, needed) if used else None, intersection(needed, made)):
-        if common:
-            return common.preferred()
-    return None
+        return preferred(used) or preferred(made)
+    return preferred(intersection(used, needed) if used else None) or preferred(intersection(needed, made))
 
 
 def is_local(value_type: Attribute) -> bool:

@@ -23,7 +23,6 @@ from sdy.mpmd.dialect.ops import AssignOp, BroadcastOp, CallOp, ReduceOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.import_.function_ends import is_local, place_result
-from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.fragments import assigned, unassigned, wrap_in_fragment
 from sdy.mpmd.passes.tools.mesh_sets import (
     SRC_SET,
@@ -34,11 +33,12 @@ from sdy.mpmd.passes.tools.mesh_sets import (
     erase_sets,
     made_on,
     op_set,
+    preferred,
     write_argument_set,
     write_result_set,
 )
 from sdy.mpmd.passes.tools.meshless import has_tensor_result, is_meshless
-from sdy.mpmd.passes.tools.uses import is_pure, is_used
+from sdy.mpmd.passes.tools.uses import calls_by_callee, is_pure, is_used
 from sdy.passes.rewriting.insertion import erase, insert
 
 _HINT = "set infer-transfers, or transfer an operand"
@@ -127,8 +127,8 @@ class _Leaves:
     def _mesh_in(self, made: MeshSet | None, used: MeshSet | None = None) -> str | None:
         """Return the mesh to choose of those on which a value can be made; None if there is none."""
         if made is None:
-            return _preferred(used) or self._first_mesh
-        return made.preferred(used.names() if used else ())
+            return preferred(used) or self._first_mesh
+        return preferred(made, used.names() if used else ())
 
     def _visit_body(self) -> None:
         self._visit_ops(self._func.body.block.ops)
@@ -182,10 +182,6 @@ class _Leaves:
         used = op_set(op, USE_SET)
         origin = "broadcast" if isinstance(op, BroadcastOp) else "reduce"
         for index, operand in enumerate(list(op.operands)):
-            mesh = self._mesh_in(made_on(operand), used) or _preferred(used) or self._first_mesh
+            mesh = self._mesh_in(made_on(operand), used) or preferred(used) or self._first_mesh
             set_operand(op, index, unassigned(op, assigned(op, operand, mesh, origin)))
         op.attributes.pop(USE_SET, None)
-
-
-def _preferred(meshes: MeshSet | None) -> str | None:
-    return None if meshes is None else meshes.preferred()

@@ -23,7 +23,7 @@ from sdy.mpmd.dialect.syntax import ReturnOp as MpmdReturnOp
 from sdy.mpmd.passes.import_.function_ends import Place, parse_assignment
 from sdy.mpmd.passes.tools.fragments import assigned, on_mesh, unassigned
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_op, without_values
+from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_ops, without_values
 from sdy.mpmd.passes.tools.uses import distinct
 from sdy.passes.rewriting.insertion import erase, insert, insert_before, replace_by_body
 
@@ -53,11 +53,7 @@ class SimplifyNamedComputationsPass(FunctionPass):
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Let barriers pass arguments that are only returned, and simplify the computations."""
         rewrite_greedily(func, (_bypass_barrier,))
-        rewrite_greedily(func, (_simplify,), simplifies_regions=True)
-
-
-def _simplify(op: Operation) -> list[Operation] | None:
-    return simplify_region_op(op) if isinstance(op, NamedComputationOp) else None
+        simplify_region_ops(func, NamedComputationOp)
 
 
 def _bypass_barrier(op: Operation) -> list[Operation] | None:

@@ -34,12 +34,13 @@ from sdy.mpmd.passes.tools.mesh_sets import (
     erase_sets,
     made_on,
     op_set,
+    preferred,
     result_set,
     used_on,
 )
 from sdy.mpmd.passes.tools.meshless import is_meshless
 from sdy.mpmd.passes.tools.rewriting import without_values
-from sdy.mpmd.passes.tools.uses import distinct, is_pure, users_of, users_of_op
+from sdy.mpmd.passes.tools.uses import distinct, grouped, is_pure, users_of, users_of_op
 from sdy.passes.export.layers.structural_hash import uses_inside
 from sdy.passes.rewriting.insertion import erase, insert, point_after
 
@@ -128,8 +129,7 @@ def _rewrite_results(func: FuncOp) -> None:
 
 def _some_mesh(func: FuncOp, value: SSAValue) -> str:
     """Return a mesh for a value that nothing needs."""
-    made = made_on(value)
-    return (None if made is None else made.preferred()) or default_mesh(func)
+    return preferred(made_on(value)) or default_mesh(func)
 
 
 def _rewrite_arguments(func: FuncOp) -> None:
@@ -142,9 +142,8 @@ def _rewrite_arguments(func: FuncOp) -> None:
             continue
         by_mesh = _assigns_by_mesh(argument)
         if not by_mesh:
-            wanted = argument_set(argument, USE_SET)
-            mesh = wanted.preferred() if wanted else None
-            set_type(argument, MeshTensorType.of(mesh or _some_mesh(func, argument), argument.type))
+            mesh = preferred(argument_set(argument, USE_SET)) or _some_mesh(func, argument)
+            set_type(argument, MeshTensorType.of(mesh, argument.type))
             continue
         local = argument.type
         _note_copies(entries, argument.index, len(block.args), len(by_mesh) - 1)
@@ -293,10 +292,8 @@ def _moved(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
 
 def _assigns_by_mesh(value: SSAValue) -> dict[str, list[AssignOp]]:
     """Return the assigns of a value by mesh, in mesh order."""
-    by_mesh: dict[str, list[AssignOp]] = {}
-    for user in users_of(value):
-        if isinstance(user, AssignOp):
-            by_mesh.setdefault(user.mesh, []).append(user)
+    assigns = (user for user in users_of(value) if isinstance(user, AssignOp))
+    by_mesh = grouped(assigns, lambda assign: assign.mesh)
     return {mesh: by_mesh[mesh] for mesh in sorted(by_mesh, key=in_mesh_order)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -23,13 +24,21 @@ from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType, is_inter_mesh, mesh_type
 from sdy.mpmd.passes.import_.function_ends import is_local, place_argument
-from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.fragments import inferred_by, wrap_in_fragment
 from sdy.mpmd.passes.tools.frame import Findings
 from sdy.mpmd.passes.tools.mesh_sets import USE_SET, erase_sets, op_set, smallest
 from sdy.mpmd.passes.tools.meshless import is_meshless, step_of
 from sdy.mpmd.passes.tools.rewriting import rewrite_greedily
-from sdy.mpmd.passes.tools.uses import distinct, in_block_order, move, users_of, users_of_op, uses_of_op
+from sdy.mpmd.passes.tools.uses import (
+    calls_by_callee,
+    distinct,
+    grouped,
+    in_block_order,
+    move,
+    users_of,
+    users_of_op,
+    uses_of_op,
+)
 from sdy.passes.rewriting.insertion import erase, insert
 
 
@@ -167,11 +176,8 @@ class FinalizePass(ModulePass):
             if is_entry_point(func):
                 _place_arguments(func, findings)
         findings.raise_errors()
-        rewrite_greedily(
-            op,
-            (_remove_assign, _remove_broadcast, _remove_reduce, *((_transfer_any,) if self.infer_transfers else ())),
-            simplifies_regions=True,
-        )
+        remove_assign = partial(_remove_assign, infers_transfers=self.infer_transfers)
+        rewrite_greedily(op, (remove_assign, _remove_broadcast, _remove_reduce), simplifies_regions=True)
         for func in mpmd_functions(op):
             update_function_type(func)
             _check(func, findings)
@@ -195,29 +201,19 @@ def _place_arguments(func: FuncOp, findings: Findings) -> None:
             last = place_argument(argument, mesh, memory_kind=kinds.pop(), after=last)
 
 
-def _remove_assign(op: Operation) -> list[Operation] | None:
-    """Replace an assign by the value on its mesh, by a transfer that exists, or by one of an argument."""
+def _remove_assign(op: Operation, infers_transfers: bool) -> list[Operation] | None:
+    """Replace an assign by the value on its mesh, by a transfer that exists, or by one that is allowed: of an input."""
     if not isinstance(op, AssignOp) or not isinstance(op.tensor.owner, UnassignOp):
         return None
     unassign = op.tensor.owner
     source = unassign.tensor
-    if unassign.mesh == op.mesh:
-        return replace_assign(op, source)
-    existing = _existing_transfer(op, source)
+    existing = source if unassign.mesh == op.mesh else _existing_transfer(op, source)
     if existing is not None:
         return replace_assign(op, existing)
-    if isinstance(source, BlockArgument):
-        func = source.block.parent_op()
-        if isinstance(func, FuncOp) and is_entry_point(func):
-            return chain_transfers(cross_mesh_assigns(unassign), source)
+    func = source.block.parent_op() if isinstance(source, BlockArgument) else None
+    if infers_transfers or (isinstance(func, FuncOp) and is_entry_point(func)):
+        return chain_transfers(cross_mesh_assigns(unassign), source)
     return None
-
-
-def _transfer_any(op: Operation) -> list[Operation] | None:
-    """Replace all assigns of a value to other meshes by transfers."""
-    if not isinstance(op, AssignOp) or not isinstance(op.tensor.owner, UnassignOp):
-        return None
-    return chain_transfers(cross_mesh_assigns(op.tensor.owner), op.tensor.owner.tensor)
 
 
 def _remove_broadcast(op: Operation) -> list[Operation] | None:
@@ -233,9 +229,7 @@ def _remove_reduce(op: Operation) -> list[Operation] | None:
     if not isinstance(op, ReduceOp) or not all(isinstance(value.owner, UnassignOp) for value in op.tensors):
         return None
     sources = [value.owner.tensor for value in op.tensors if isinstance(value.owner, UnassignOp)]
-    by_mesh: dict[str, list[SSAValue]] = {}
-    for source in sources:
-        by_mesh.setdefault(mesh_type(source.type).mesh, []).append(source)
+    by_mesh = grouped(sources, lambda source: mesh_type(source.type).mesh)
     groups = [by_mesh[mesh] for mesh in sorted(by_mesh, key=str.encode)]
     place = InsertPoint.after(op)
     partial = [_combine(op, group, place) if len(group) > 1 else group[0] for group in groups]

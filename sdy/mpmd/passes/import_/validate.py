@@ -20,10 +20,9 @@ from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions
 from sdy.mpmd.dialect.ops import AssignOp, CallOp, UnassignOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.passes.import_.populate_sets import REDUCE, is_in_chain
-from sdy.mpmd.passes.tools.calls import calls_by_callee
 from sdy.mpmd.passes.tools.mesh_sets import SRC_SET, USE_SET, MeshSet, argument_set, made_on, op_set, result_set
 from sdy.mpmd.passes.tools.meshless import is_meshless
-from sdy.mpmd.passes.tools.uses import users_of, users_of_op
+from sdy.mpmd.passes.tools.uses import calls_by_callee, users_of, users_of_op
 
 _HINT = "transfer a value explicitly, or set infer-transfers"
 _REDUCTION_HINT = "transfer an operand explicitly, or set infer-cross-mesh-reductions"

@@ -25,7 +25,7 @@ from sdy.mpmd.dialect.value_attributes import remove_from_all
 from sdy.mpmd.passes.sharding.extract_reshards import are_equivalent
 from sdy.mpmd.passes.sharding.user_shardings import known, stored_sharding
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.rewriting import rewrite_greedily, simplify_region_op
+from sdy.mpmd.passes.tools.rewriting import simplify_region_ops
 from sdy.passes.rewriting.insertion import replace_op
 
 
@@ -118,8 +118,4 @@ class SimplifyProgramPass(FunctionPass):
 
     def visit(self, func: FuncOp, findings: Findings) -> None:
         """Simplify the fragments until nothing changes."""
-        rewrite_greedily(func, (_simplify,), simplifies_regions=True)
-
-
-def _simplify(op: Operation) -> list[Operation] | None:
-    return simplify_region_op(op) if isinstance(op, FragmentOp) else None
+        simplify_region_ops(func, FragmentOp)

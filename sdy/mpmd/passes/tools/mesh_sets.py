@@ -63,15 +63,6 @@ class MeshSet:
         """Return a copy."""
         return MeshSet(self.meshes, self.wildcard)
 
-    def preferred(self, names: Iterable[str] = ()) -> str | None:
-        """Return the mesh to choose, of those in `names` if the set has any of them; None if the set is empty."""
-        if not self.meshes:
-            return None
-        candidates = {name: self.meshes.get(name, self.wildcard) for name in names if name in self or self.wildcard}
-        candidates = candidates or self.meshes
-        likely = [name for name, labels in candidates.items() if LOW_PRIORITY not in labels]
-        return min(likely or candidates, key=str.encode)
-
     def __contains__(self, mesh: str) -> bool:
         return mesh in self.meshes
 
@@ -80,6 +71,16 @@ class MeshSet:
 
     def __str__(self) -> str:
         return ", ".join(f"{mesh}[{','.join(labels)}]" for mesh, labels in self.meshes.items())
+
+
+def preferred(meshes: MeshSet | None, names: Iterable[str] = ()) -> str | None:
+    """Return the mesh to choose, of those in `names` if the set has any of them; None if the set has no mesh."""
+    if not meshes:
+        return None
+    known = {name: meshes.meshes.get(name, meshes.wildcard) for name in names if name in meshes or meshes.wildcard}
+    candidates = known or meshes.meshes
+    likely = [name for name, labels in candidates.items() if LOW_PRIORITY not in labels]
+    return smallest(likely or candidates)
 
 
 def union(first: MeshSet | None, second: MeshSet | None) -> MeshSet | None:

@@ -83,7 +83,12 @@ def _run(scope: Operation, rewrites: Sequence[Rewrite]) -> bool:
 RegionOp = FragmentOp | NamedComputationOp
 
 
-def simplify_region_op(op: RegionOp) -> list[Operation] | None:
+def simplify_region_ops(scope: Operation, op_class: type[RegionOp]) -> None:
+    """Simplify the ops of a class until nothing changes."""
+    rewrite_greedily(scope, (lambda op: _simplify(op) if isinstance(op, op_class) else None,), simplifies_regions=True)
+
+
+def _simplify(op: RegionOp) -> list[Operation] | None:
     """Simplify an op; return the ops to visit next, or None if nothing was changed."""
     results, operands = _dead_values(op)
     sources = [operand.owner for operand in op.operands if isinstance(operand.owner, Operation)]
@@ -101,19 +106,7 @@ def _dead_values(op: RegionOp) -> tuple[set[int], set[int]]:
     """Redirect the uses of values that others replace; return the indices of the results and operands to drop."""
     end = terminator_of(op.body)
     block = op.body.block
-    results, operands = set[int](), set[int]()
-    seen: dict[object, SSAValue] = {}
-    for index, (value, result) in enumerate(zip(end.operands, op.results, strict=True)):
-        first = seen.setdefault((value, result.type), result)
-        if first is not result:
-            replace_uses(result, first)
-            results.add(index)
-    arguments: dict[SSAValue, SSAValue] = {}
-    for index, (operand, argument) in enumerate(zip(op.operands, block.args, strict=True)):
-        known = arguments.setdefault(operand, argument)
-        if known is not argument and known.type == argument.type:
-            replace_uses(argument, known)
-            operands.add(index)
+    results, operands = redirect_repeated(op)
     for index, (operand, argument) in enumerate(zip(op.operands, block.args, strict=True)):
         is_kept = False
         for use in list(argument.uses):
@@ -125,6 +118,24 @@ def _dead_values(op: RegionOp) -> tuple[set[int], set[int]]:
         if not is_kept:
             operands.add(index)
     results.update(index for index in range(len(op.results)) if _is_droppable(op, end.operands[index], index))
+    return results, operands
+
+
+def redirect_repeated(op: RegionOp) -> tuple[set[int], set[int]]:
+    """Use the first of equal results, and the first of equal operands; return the indices of the other ones."""
+    results, operands = set[int](), set[int]()
+    seen: dict[object, SSAValue] = {}
+    for index, (value, result) in enumerate(zip(terminator_of(op.body).operands, op.results, strict=True)):
+        first = seen.setdefault((value, result.type), result)
+        if first is not result:
+            replace_uses(result, first)
+            results.add(index)
+    arguments: dict[SSAValue, SSAValue] = {}
+    for index, (operand, argument) in enumerate(zip(op.operands, op.body.block.args, strict=False)):
+        known = arguments.setdefault(operand, argument)
+        if known is not argument:
+            replace_uses(argument, known)
+            operands.add(index)
     return results, operands
 
 

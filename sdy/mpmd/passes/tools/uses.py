@@ -5,19 +5,23 @@ The last use of a text comes first, as in MLIR. Source: docs/spec/07, 0.3; docs/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.dialects.ir.fast_ops import redirect_uses
-from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops
+from sdy.dialects.ir.walk import ancestor_in, op_and_nested_ops, ops_of
 from sdy.dialects.stablehlo.calls import CustomCallOp
+from sdy.mpmd.dialect.functions import mpmd_functions
+from sdy.mpmd.dialect.ops import CallOp
 from sdy.passes.rewriting.op_traits import is_erasable
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 def uses_of_op(op: Operation) -> list[Use]:
@@ -48,6 +52,20 @@ def unused(values: Iterable[SSAValue]) -> list[int]:
 def distinct(items: Iterable[T]) -> list[T]:
     """Return the items without repetitions, in order of first appearance."""
     return list(dict.fromkeys(items))
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Return the items by a key, both in order of first appearance."""
+    found: dict[K, list[T]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def calls_by_callee(module: ModuleOp) -> dict[str, list[CallOp]]:
+    """Return the calls with used results in functions with a topology and in their loops, by the name of the callee."""
+    calls = (call for func in mpmd_functions(module) for call in ops_of(func, CallOp) if is_used(call))
+    return grouped(calls, lambda call: call.callee_name)
 
 
 def positions_in(block: Block) -> dict[Operation, int]:
