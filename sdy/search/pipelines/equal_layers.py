@@ -80,15 +80,14 @@ def equal_layers(module: ModuleOp) -> EqualLayers:
     """
     copy = without_shardings(module, Mesh(()))
     run_passes(make_context(), copy, [CompositeToCallPass(), InlinePass(default_pipeline="")], verify_each=False)
-    unrolled = unrolled_loops(copy)
-    copy = unrolled.module
+    copy, numbers = unrolled_loops(copy)
     block = main_block(copy)
     found = _forward_layers(ops_in(block))
     if found is None:
         message = "the program has fewer than three equal layers, one after the other, which stages could divide"
         hint = "write the layers one after the other, as a Python loop or a scan over the weights of all layers does"
         raise SdyError(Diagnostic("SDY-T263", message, span_of(main_function(copy)), hint))
-    origins = [main_block(module).args[index] for index in unrolled.origins]
+    origins = [main_block(module).args[index] for index in numbers]
     return _Placement(copy, origins, block, found).placed()
 
 

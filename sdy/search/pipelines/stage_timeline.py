@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from sdy.compile.pipeline_cost import PipelineCost, PipelineSlot, cost_of_slots, memory_curve
@@ -115,6 +115,10 @@ class StageTimeline:
     def cost(self) -> PipelineCost:
         """Return the times and the memory as those of a program of several meshes."""
         slots = [self._slot(work, run) for work, run in zip(self.works, self.runs, strict=True)]
+        for number, run in enumerate(self.runs):
+            if run.waited_for is not None:
+                cause = slots[run.waited_for]
+                slots[number] = replace(slots[number], waits_for=f"{cause.label} on {cause.place}")
         memory = {f"m{mesh}": memory_curve(self._held(mesh)) for mesh in range(self.meshes)}
         between: dict[tuple[str, str], int] = defaultdict(int)
         for kind, stage in self._links:
@@ -226,12 +230,12 @@ class StageTimeline:
             yield arrival.start, last.end, sum(self._sizes("A", number + 1))
 
     def _slot(self, work: Work, run: TaskRun) -> PipelineSlot:
-        kind, number = self._label(work)
-        cause = None if run.waited_for is None else self.works[run.waited_for]
-        waits_for = "" if cause is None else f"{''.join(map(str, self._label(cause)))} on {self._place(cause)}"
+        """Return what a run is, without what it waits for."""
+        is_update, is_whole = work.kind == "U", work.kind == "A" and not self._is_split(work.stage)
+        kind = "-" if is_update else "B" if is_whole else work.kind[0]
         name = "transfer" if kind == "T" else f"stage{work.stage}"
-        microbatch = None if number == "" else int(number)
-        return PipelineSlot(self._place(work), kind, name, microbatch, work.stage, run.start, run.end, waits_for)
+        microbatch = None if is_update else work.microbatch
+        return PipelineSlot(self._place(work), kind, name, microbatch, work.stage, run.start, run.end, "")
 
     def _place(self, work: Work) -> str:
         """Return the mesh of work, or the link of a transfer."""
@@ -239,13 +243,6 @@ class StageTimeline:
 
     def _mesh(self, stage: int) -> str:
         return f"m{self.stages[stage].mesh}"
-
-    def _label(self, work: Work) -> tuple[str, str]:
-        """Return the kind of a slot, and its microbatch if there is one."""
-        if work.kind == "U":
-            return "-", ""
-        is_whole = work.kind == "A" and not self._is_split(work.stage)
-        return "B" if is_whole else work.kind[0], str(work.microbatch)
 
 
 def _ordered(schedule: str, units: Sequence[Unit], meshes: int) -> list[Unit]:

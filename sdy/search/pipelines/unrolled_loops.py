@@ -37,16 +37,11 @@ from sdy.search.pipelines.extraction import Extraction
 LEAST_LAYERS, MOST_LAYERS = 3, 256
 
 
-@dataclass(frozen=True, slots=True)
-class UnrolledProgram:
-    """A program without loops over layers, and for each of its arguments the index of the original one."""
+def unrolled_loops(module: ModuleOp) -> tuple[ModuleOp, Sequence[int]]:
+    """Return a program whose main function has no loops over layers; the module itself if it has none.
 
-    module: ModuleOp
-    origins: Sequence[int]
-
-
-def unrolled_loops(module: ModuleOp) -> UnrolledProgram:
-    """Return a program whose main function has no loops over layers; the module itself if it has none."""
+    The second result has for each of its arguments the index of the original one.
+    """
     main = main_function(module)
     constant = set[SSAValue]()  # what depends on no argument, such as the mask of attention, which loops share
     for op in ops_in(main.body.block):
@@ -58,7 +53,7 @@ def unrolled_loops(module: ModuleOp) -> UnrolledProgram:
         if (trips := trip_count(loop)) is not None and _is_over_layers(loop, trips, constant)
     }
     if not loops:
-        return UnrolledProgram(module, range(len(main.body.block.args)))
+        return module, range(len(main.body.block.args))
     return _Unrolling(loops).unrolled(main)
 
 
@@ -105,7 +100,7 @@ class _Unrolling:
     parts: dict[SSAValue, Sequence[SSAValue]] = field(default_factory=dict[SSAValue, Sequence[SSAValue]])
     numbers: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
 
-    def unrolled(self, main: FuncOp) -> UnrolledProgram:
+    def unrolled(self, main: FuncOp) -> tuple[ModuleOp, Sequence[int]]:
         for loop, trips in self.loops.items():
             self.stacks.update(_stacks(loop, trips))
         self._spread(ops_in(main.body.block))
@@ -116,7 +111,7 @@ class _Unrolling:
         origins = [value.index for value in self.new.arguments if isinstance(value, BlockArgument)]
         module = self.new.module(returned)
         erase_dead_ops(ops_in(main_function(module).body.block))
-        return UnrolledProgram(module, origins)
+        return module, origins
 
     def _spread(self, ops: Sequence[Operation]) -> None:
         """Add the values that are computed with stacks, layer by layer, such as the state of an optimizer."""

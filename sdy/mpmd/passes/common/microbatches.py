@@ -15,14 +15,14 @@ from xdsl.rewriter import InsertPoint
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
-from sdy.dialects.ir.walk import enclosing, op_and_nested_ops, ops_of, post_order, pre_order
+from sdy.dialects.ir.walk import enclosing, ops_of, post_order, pre_order
 from sdy.dialects.stablehlo.shape import ConstantOp
-from sdy.mpmd.dialect.functions import is_entry_point, mpmd_functions, update_function_type
+from sdy.mpmd.dialect.functions import is_entry_point, is_mpmd, module_around, update_function_type
 from sdy.mpmd.dialect.ops import CALL_COUNTER, CallOp, FragmentCallOp, ui32
 from sdy.mpmd.dialect.regions import ForOp, FragmentOp
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.rewriting import drop_from_body, without_values
-from sdy.mpmd.passes.tools.uses import calls_by_callee, distinct, users_of
+from sdy.mpmd.passes.tools.uses import calls_by_callee, distinct, is_used, users_of
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.insertion import erase, insert, insert_before, replace_by_body
 
@@ -38,35 +38,33 @@ class CallInlinePass(ModulePass):
         """Inline the calls that are in the program now, not those in inlined bodies."""
         for call in ops_of(op, CallOp):
             body = call.function.body.clone()
-            for inner in [each for ops in body.block.ops for each in op_and_nested_ops(ops)]:
+            for inner in body.walk():
                 if isinstance(inner, FragmentOp | FragmentCallOp):
                     inner.attributes |= call.attributes
             replace_by_body(call, body, call.operands)
 
 
-class SinkNegligibleOpsIntoCallOpPass(ModulePass):
+class SinkNegligibleOpsIntoCallOpPass(FunctionPass):
     """Compute a value that needs no operands inside of a function if all its calls pass the same one."""
 
     name = "mpmd-sink-negligible-ops-into-call-op"
+    ON = is_mpmd
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def visit(self, func: FuncOp, findings: Findings) -> None:
         """Copy the ops, drop the arguments, and erase what became unused in the callers."""
-        calls = calls_by_callee(op)
-        for func in mpmd_functions(op):
-            found = calls.get(func.sym_name.data, [])
-            sunk = {index: source for index in range(len(func.body.block.args)) if (source := _shared(found, index))}
-            place = InsertPoint.at_start(func.body.block)
-            for index, source in sunk.items():
-                copy = insert(copy_with_regions(source), place, source.location)
-                replace_uses(func.body.block.args[index], copy.results[0])
-            drop_from_body(func, sunk, ())
-            update_function_type(func)
-            callers = distinct(enclosing(call, FuncOp) for call in found)
-            for call in found:
-                without_values(call, sunk, ())
-            for caller in callers:
-                if caller is not None:
-                    erase_dead_ops(pre_order(caller))
+        calls = calls_by_callee(module_around(func)).get(func.sym_name.data, [])
+        callers = distinct(enclosing(call, FuncOp) for call in calls)
+        sunk = {index: source for index in range(len(func.body.block.args)) if (source := _shared(calls, index))}
+        place = InsertPoint.at_start(func.body.block)
+        for index, source in sunk.items():
+            copy = insert(copy_with_regions(source), place, source.location)
+            replace_uses(func.body.block.args[index], copy.results[0])
+        drop_from_body(func, sunk, ())
+        update_function_type(func)
+        for call in calls:
+            without_values(call, sunk, ())
+        for caller in filter(None, callers):
+            erase_dead_ops(pre_order(caller))
 
 
 def _shared(calls: list[CallOp], index: int) -> Operation | None:
@@ -90,19 +88,18 @@ class FromUnrollToCallCounterPass(FunctionPass):
                 call.attributes[CALL_COUNTER] = call.attributes.pop(UNROLL_COUNTER)
 
 
-class EraseUnusedCalleeBlockArgumentsPass(ModulePass):
+class EraseUnusedCalleeBlockArgumentsPass(FunctionPass):
     """Drop the arguments of called functions that are at most returned, and these results."""
 
     name = "mpmd-erase-unused-callee-block-arguments"
+    ON = is_mpmd
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit the called functions; one that would return nothing is erased."""
-        used = calls_by_callee(op)
-        for func in mpmd_functions(op):
-            name = func.sym_name.data
-            if not is_entry_point(func) and name in used:
-                # Also the calls whose results are not used: they must fit the function afterwards.
-                _erase_unused(func, [call for call in ops_of(op, CallOp) if call.callee_name == name])
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Visit a called function, which is erased if it would return nothing."""
+        # Also the calls whose results are not used: they must fit the function afterwards.
+        calls = [call for call in ops_of(module_around(func), CallOp) if call.callee_name == func.sym_name.data]
+        if any(map(is_used, calls)) and not is_entry_point(func):
+            _erase_unused(func, calls)
 
 
 def _erase_unused(func: FuncOp, calls: list[CallOp]) -> None:

@@ -6,7 +6,6 @@ Source: docs/spec/07, 6.13 and 6.20; docs/spec/08, 4.9, 4.11, 4.14 and 4.15.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from xdsl.dialects.builtin import NameLoc, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -31,17 +30,6 @@ from sdy.mpmd.passes.tools.fragments import (
 )
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.mpmd.passes.tools.uses import distinct
-from sdy.mpmd.schedules.fragment_info import SplitType
-
-
-class _Signature(NamedTuple):
-    """The key that no two fragments of a stage may share. An absent call counter is equal to any."""
-
-    mesh: str
-    stage: int
-    transpose_count: int | None
-    split: SplitType | None
-    is_remat: bool
 
 
 class VerifyStageMergingPass(FunctionPass):
@@ -50,8 +38,8 @@ class VerifyStageMergingPass(FunctionPass):
     name = "mpmd-verify-stage-merging"
 
     def visit(self, func: FuncOp, findings: Findings) -> None:
-        """Report each fragment that equals an earlier one."""
-        seen: dict[_Signature, list[int | None]] = {}
+        """Report each fragment that equals an earlier one. An absent call counter is equal to any."""
+        seen: dict[tuple[object, ...], list[int | None]] = {}
         for fragment in ops_of(func, FragmentOp):
             if fragment.stage is None:
                 continue
@@ -59,8 +47,7 @@ class VerifyStageMergingPass(FunctionPass):
             count = single_count(fragment)
             if count is None and is_remat:
                 count = max((origin.transpose_count for origin in fragment.origins), default=None)
-            signature = _Signature(fragment.mesh, fragment.stage, count, split_type(fragment), is_remat)
-            counters = seen.setdefault(signature, [])
+            counters = seen.setdefault((fragment.mesh, fragment.stage, count, split_type(fragment), is_remat), [])
             counter = fragment.call_counter
             if any(None in (counter, earlier) or counter == earlier for earlier in counters):
                 origins = ", ".join(map(str, fragment.origins))

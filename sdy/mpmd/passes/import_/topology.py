@@ -6,17 +6,18 @@ from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.mpmd.dialect.attrs import NamedMesh, TopologyAttr
-from sdy.mpmd.dialect.functions import TOPOLOGY, failure, mpmd_functions, topology_of
+from sdy.mpmd.dialect.functions import TOPOLOGY, failure, is_mpmd, mpmd_functions, topology_of
 from sdy.mpmd.dialect.ops import CallOp
+from sdy.mpmd.passes.tools.frame import Findings, FunctionPass
 from sdy.passes.rewriting.insertion import erase, insert
 from sdy.passes.rewriting.op_order import forget_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
@@ -24,19 +25,17 @@ from sdy.passes.rewriting.sharding_walk import map_shardings
 EMPTY_MESH = "empty_mesh"
 
 
-class CopyTopologyFromMainPass(ModulePass):
+class CopyTopologyFromMainPass(FunctionPass):
     """Give each function that `mpmd.call` calls the topology of the caller, and make it private."""
 
     name = "mpmd-copy-topology-from-main"
+    ON = is_mpmd
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Visit the functions in order, also those that get a topology here."""
-        for func in functions_of(op).values():
-            topology = topology_of(func)
-            if topology is not None:
-                for call in ops_of(func, CallOp):
-                    call.function.attributes[TOPOLOGY] = topology
-                    call.function.sym_visibility = StringAttr("private")
+    def visit(self, func: FuncOp, findings: Findings) -> None:
+        """Visit a function, which may have got its topology here."""
+        for call in ops_of(func, CallOp):
+            call.function.attributes[TOPOLOGY] = func.attributes[TOPOLOGY]
+            call.function.sym_visibility = StringAttr("private")
 
 
 class GenerateSdyMeshesFromTopologyPass(ModulePass):
