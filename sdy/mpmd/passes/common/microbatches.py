@@ -166,7 +166,6 @@ def _unroll(loop: ForOp, count: int, first_counter: int) -> None:
         for copy in (constant, *(copy_with_regions(op, values) for op in body)):
             insert_before(loop, copy).attributes[UNROLL_COUNTER] = counter
         carried = [values.get(value, value) for value in end.operands]
-    assert end is terminator_of(loop.body)
     for result, value in zip(loop.results, carried, strict=True):
         replace_uses(result, value)
     erase(loop)
