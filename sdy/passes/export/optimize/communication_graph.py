@@ -76,7 +76,8 @@ class ModuleGraph:
     """The graph of a module, and the ops and values that its parts stand for.
 
     `ops` has one entry per node: an op, or a value edge. `bindings` covers all values, `numbers` maps SSA values to
-    graph values, and `transfers` are the ops that currently change layouts.
+    graph values, and `transfers` are the ops that currently change layouts. `unread` are the shardings that the
+    digits do not represent.
     """
 
     digits: NumberedDigits
@@ -86,21 +87,19 @@ class ModuleGraph:
     numbers: list[int]
     transfers: list[Operation]
     positions: dict[Operation, int]
+    unread: list[TensorSharding]
 
     def number_of_value(self) -> dict[SSAValue, int]:
         """Return the number of the graph value of each SSA value, without results of transfers."""
         return {binding.value: number for number, binding in zip(self.numbers, self.bindings, strict=True)}
 
 
-class UnsupportedShardingError(Exception):
-    """A sharding that the search cannot represent: it splits a digit, or has partial values."""
-
-
 class GraphReader:
     """Reads one module on one mesh.
 
-    With `is_free`, all shardings are yet to be chosen: arguments and results of the main function are nodes too, and
-    only the in and out shardings of manual computations are layouts of values.
+    A value whose sharding splits a digit, or has partial values, is not in the graph; the op that computes it keeps its
+    layouts. With `is_free`, all shardings are yet to be chosen: arguments and results of the main function are nodes
+    too, and only the in and out shardings of manual computations are layouts of values.
     """
 
     def __init__(self, module: ModuleOp, digits: NumberedDigits, *, is_free: bool = False) -> None:
@@ -111,14 +110,15 @@ class GraphReader:
         self._counts = digits.counts()
         self._functions = functions_on_global_tensors(module)
         self._layouts: dict[SSAValue, Layout | None] = {}
-        self._layout_by_sharding: dict[TensorSharding, Layout] = {}
+        self._layout_by_sharding: dict[TensorSharding, Layout | None] = {}
         self._values: list[GraphValue] = []
         self._bindings: list[Binding] = []
         self._transfers: list[Operation] = []
         self._number: dict[SSAValue, int] = {}
         self._positions = {op: number for number, op in enumerate(pre_order(module))}
         self._times = execution_counts(module)
-        edges = [*edges_of(module, self._functions), *(boundary_edges_of(module) if is_free else ())]
+        found = [*edges_of(module, self._functions), *(boundary_edges_of(module) if is_free else ())]
+        edges = [edge for edge in found if self._layout(edge.value) is not None]
         self._ops: list[Operation | ValueEdge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
         self._edge_users: dict[EdgeSource, NodeTensor] = {}
@@ -128,10 +128,7 @@ class GraphReader:
             self._producers |= dict.fromkeys(edge.targets, NodeTensor(number, 0))
 
     def read(self) -> ModuleGraph:
-        """Return the graph of the module, whose reshards and all-reduces are explicit.
-
-        Raises: UnsupportedShardingError.
-        """
+        """Return the graph of the module, whose reshards and all-reduces are explicit."""
         for func in self._functions.values():
             self._read_region(func.body)
         values, numbers = merge_equivalent(self._values)
@@ -143,7 +140,10 @@ class GraphReader:
             else:
                 node.values = tuple(numbers[value] for value in node.values)
         graph = LayoutGraph(self._nodes, values)
-        return ModuleGraph(self._digits, graph, self._ops, self._bindings, numbers, self._transfers, self._positions)
+        unread = [sharding for sharding, layout in self._layout_by_sharding.items() if layout is None]
+        return ModuleGraph(
+            self._digits, graph, self._ops, self._bindings, numbers, self._transfers, self._positions, unread
+        )
 
     def _edge_node(self, edge: ValueEdge, values: tuple[int, ...] = ()) -> LayoutNode:
         """Return the node of an edge; its values are added when they are known."""
@@ -163,7 +163,10 @@ class GraphReader:
         return bool(edge.sources and edge.targets) and is_sum and element_type_of(edge.value) != i1
 
     def _layout(self, value: SSAValue) -> Layout | None:
-        """Return the current layout of a value; None unless it is a tensor of static shape on all devices."""
+        """Return the current layout of a value; None unless it is a tensor of static shape on all devices.
+
+        A layout is also None if the digits do not represent it, or the value is partial.
+        """
         try:
             return self._layouts[value]
         except KeyError:
@@ -173,20 +176,17 @@ class GraphReader:
             elif sharding is None:
                 found = replicated(len(shape))
             else:
-                found = self._layout_by_sharding.get(sharding) or self._layout_by_sharding.setdefault(
-                    sharding, self._layout_of(sharding)
-                )
+                found = self._layout_of(sharding)
             self._layouts[value] = found
             return found
 
-    def _layout_of(self, sharding: TensorSharding) -> Layout:
-        dims: list[DigitTuple] = []
-        for dim in sharding.dims:
-            digits = self._digits.split(dim.axes)
-            if digits is None or sharding.unreduced:
-                raise UnsupportedShardingError
-            dims.append(digits)
-        return Layout(tuple(dims))
+    def _layout_of(self, sharding: TensorSharding) -> Layout | None:
+        if sharding not in self._layout_by_sharding:
+            dims = [self._digits.split(dim.axes) for dim in sharding.dims]
+            known = tuple(digits for digits in dims if digits is not None)
+            is_known = len(known) == len(dims) and not sharding.unreduced
+            self._layout_by_sharding[sharding] = Layout(known) if is_known else None
+        return self._layout_by_sharding[sharding]
 
     def _read_region(self, region: Region) -> None:
         for block in region.blocks:
@@ -203,13 +203,12 @@ class GraphReader:
                 self._read_op(op)
 
     def _define(self, value: SSAValue, times: int, kind: ReductionKind = ReductionKind.SUM) -> None:
-        shape, layout = static_shape(value.type), self._layout(value)
+        shape, layout, owner = static_shape(value.type), self._layout(value), value.owner
+        if isinstance(owner, ManualComputationOp) and isinstance(value, OpResult):
+            layout = self._layout_of(owner.out_shardings.data[value.index])
         if shape is None or layout is None:
             return
         width = element_bytes(element_type_of(value))
-        owner = value.owner
-        if isinstance(owner, ManualComputationOp) and isinstance(value, OpResult):
-            layout = self._layout_of(owner.out_shardings.data[value.index])
         is_free = isinstance(owner, Operation) and generates(owner)
         self._number[value] = len(self._values)
         self._values.append(GraphValue(TensorSize(shape, width), times, layout, is_free, self._producers.get(value)))

@@ -8,15 +8,16 @@
 
 The rewrites and their switches are described in `sdy.partitioner.layout_search.transfer`. Arguments and results of the
 main function keep their shardings, no device computes more of a dot or a convolution than before, and what devices hold
-more is worth the bytes that it saves. A module with several meshes, or with partial values, is left unchanged.
+more is worth the bytes that it saves. A module with several meshes is left unchanged, and values that are partial.
 Requires and ensures: full explicit reshards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -35,7 +36,7 @@ from sdy.dialects.sharded_types import local_type, tensor_bytes
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh
-from sdy.model.mesh_digits import NumberedDigits
+from sdy.model.mesh_digits import NumberedDigits, digits_of
 from sdy.model.mesh_table import resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import MAX_DIGITS
@@ -44,7 +45,7 @@ from sdy.partitioner.layout_search.search import Saving, search
 from sdy.partitioner.layout_search.state import MemoryBudget, SearchState, Sent, mean_cost
 from sdy.partitioner.layout_search.transfer import Patterns
 from sdy.passes.export.optimize.communication_edges import ValueEdge
-from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph, UnsupportedShardingError
+from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGraph
 from sdy.passes.export.optimize.write_layouts import Writer
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 
@@ -54,20 +55,20 @@ HELD_BYTE_COSTS = (1e-4, 0.01, 0.03, 0.1, 0.3, 1.0)  # bytes sent per byte held,
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """A rewritten module: the bytes that the search counts as sent, and as saved, the peak, and the remarks.
+    """A rewritten module: the bytes that the search counts as sent, the peak, and the remarks.
 
     `is_cheaper`: with the fixed costs of collectives, as the search minimizes it.
     """
 
     sent: float
-    saved: float
     is_cheaper: bool
     peak: int
     remarks: list[Diagnostic]
 
-    def is_worth_its_memory(self, peak: int) -> bool:
-        """Return whether it saves enough bytes for what a device holds more than `peak` bytes."""
-        return self.is_cheaper and is_worth_its_memory(self.sent, self.peak, self.sent + self.saved, peak)
+    def is_worth_its_memory(self, sent: Callable[[], float], peak: int) -> bool:
+        """Return whether it saves enough of the bytes `sent` for what a device holds more than `peak` bytes."""
+        fits = self.peak <= MOST_HELD * peak
+        return self.is_cheaper and (fits or is_worth_its_memory(self.sent, self.peak, sent(), peak))
 
     def price(self, peak: int) -> float:
         """Return the product of the bytes sent and held; a little more than `peak` bytes cost nothing."""
@@ -101,16 +102,14 @@ class OptimizeCommunicationPass(ModulePass):
         if len(meshes) != 1:
             return
         ((name, mesh),) = meshes.items()
-        held = _local_peak(op)
+        sent, held = cache(partial(_sent, op, mesh)), _local_peak(op)
         best, kept = None, op
         first, *others = ((self, cost) for cost in HELD_BYTE_COSTS)
         in_place = replace(self, recut=False), HELD_BYTE_COSTS[0]
         for attempt, cost in (first, in_place, *others):
             module = copy_with_regions(op)
             found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * held, cost))
-            if found is None:
-                return
-            if found.is_worth_its_memory(held) and (best is None or found.price(held) < best.price(held)):
+            if found.is_worth_its_memory(sent, held) and (best is None or found.price(held) < best.price(held)):
                 best, kept = found, module
             if attempt is self and found.peak <= MOST_HELD * held:
                 break
@@ -120,11 +119,9 @@ class OptimizeCommunicationPass(ModulePass):
             for remark in best.remarks:
                 emit(ctx, remark)
 
-    def _rewrite(self, module: ModuleOp, name: str, mesh: Mesh, memory: MemoryBudget) -> _Rewritten | None:
-        """Search once and rewrite the module; None if the search does not support it."""
+    def _rewrite(self, module: ModuleOp, name: str, mesh: Mesh, memory: MemoryBudget) -> _Rewritten:
+        """Search once and rewrite the module."""
         read = _read(module, mesh)
-        if read is None:
-            return None
         state = self._state(read, memory)
         savings = search(state)
         if _in_all(savings).bytes < -EPSILON:  # fewer collectives would send more bytes
@@ -135,7 +132,7 @@ class OptimizeCommunicationPass(ModulePass):
         Writer(read, state, name).write()
         sent, saved = state.sent(range(len(state.costs))).bytes, _in_all(savings)
         is_cheaper = saved.bytes + saved.collectives * state.patterns.step_bytes > -EPSILON
-        return _Rewritten(sent, saved.bytes, is_cheaper, _local_peak(module), remarks)
+        return _Rewritten(sent, is_cheaper, _local_peak(module), remarks)
 
     def _state(self, read: ModuleGraph, memory: MemoryBudget) -> SearchState:
         """Return the initial state; the fixed cost of a collective depends on the bytes that the program sends now."""
@@ -175,23 +172,34 @@ def _local_peak(module: ModuleOp) -> int:
     return peak(module, bytes_of, is_compiled=False)
 
 
+def _sent(module: ModuleOp, mesh: Mesh) -> float:
+    """Return the bytes that a module sends as it is: each value is reduced whole, and resharded for each use."""
+    read, memory = _read(module, mesh), MemoryBudget(inf, 0.0)
+    state = SearchState(read.graph, read.digits, Patterns(scatter=False, share=False, reuse=False), memory)
+    return state.sent(range(len(state.costs))).bytes
+
+
 def _in_all(savings: Sequence[Saving]) -> Sent:
     return Sent(sum(each.saved.bytes for each in savings), sum(each.saved.collectives for each in savings))
 
 
-def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph | None:
-    """Return the graph of a module, with axes split into prime factors if those are few; None if unsupported.
+def _read(module: ModuleOp, mesh: Mesh) -> ModuleGraph:
+    """Return the graph of a module, with axes split into prime factors if those are few, or are needed.
 
-    On a large mesh there are too many combinations of sub-axes, and hardly any is better.
+    On a large mesh there are too many combinations of sub-axes, and hardly any is better. An axis of six devices may be
+    split into two by three or three by two: as more shardings need it.
     """
     fine = NumberedDigits.of(mesh)
-    coarse = (NumberedDigits.full_axes(mesh),) if len(fine.refs) > MAX_DIGITS else ()
+    coarse = [NumberedDigits.full_axes(mesh)] if len(fine.refs) > MAX_DIGITS else []
+    reads: list[ModuleGraph] = []
     for digits in (*coarse, fine):
-        try:
-            return GraphReader(module, digits).read()
-        except UnsupportedShardingError:
-            continue
-    return None
+        reads.append(GraphReader(module, digits).read())
+        if not reads[-1].unread:
+            return reads[-1]
+    others = digits_of([ref for sharding in reads[-1].unread for ref in sharding.axis_refs()], mesh)
+    if others is not None:
+        reads.append(GraphReader(module, others).read())
+    return min(reads, key=lambda read: len(read.unread))
 
 
 def _saved(saved: Sent) -> str:

@@ -194,3 +194,35 @@ func.func @invariant(
   }
   return %0#1 : tensor<256x64xf32>
 }
+
+// -----
+
+// Six devices are three by two for one tensor and two by three for another. A tensor whose sharding the search does not
+// represent keeps it; the sums of the others meet.
+
+sdy.mesh @mesh = <["x"=6]>
+
+// CHECK-LABEL: func @split_in_two_ways
+// CHECK:         %[[A:.*]] = stablehlo.dot_general %arg0, %arg1
+// CHECK-NEXT:    %[[B:.*]] = stablehlo.dot_general %arg2, %arg1
+// CHECK-NEXT:    %[[SUM:.*]] = stablehlo.add %[[A]], %[[B]]
+// CHECK-NEXT:    %[[HALF:.*]] = sdy.all_slice [{"x":(3)2}, {}] %[[SUM]]
+// CHECK-NEXT:    sdy.all_reduce {"x":(1)3} %[[HALF]]
+// CHECK-NOT:     sdy.all_reduce
+// CHECK:         stablehlo.negate %arg3 {{.*}}{"x":(1)2}
+// OFF-LABEL:   func @split_in_two_ways
+// OFF-COUNT-2:   sdy.all_reduce {"x":(1)3}
+func.func @split_in_two_ways(
+    %arg0: tensor<8x9xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x":(1)3}]>},
+    %arg1: tensor<9x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)3}, {}]>},
+    %arg2: tensor<8x9xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x":(1)3}]>},
+    %arg3: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}]>})
+    -> (tensor<8x64xf32>, tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}]>}) {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<8x9xf32>, tensor<9x64xf32>) -> tensor<8x64xf32>
+  %1 = sdy.all_reduce {"x":(1)3} %0 out_sharding=<@mesh, [{}, {}]> : tensor<8x64xf32>
+  %2 = stablehlo.dot_general %arg2, %arg1, contracting_dims = [1] x [0] : (tensor<8x9xf32>, tensor<9x64xf32>) -> tensor<8x64xf32>
+  %3 = sdy.all_reduce {"x":(1)3} %2 out_sharding=<@mesh, [{}, {}]> : tensor<8x64xf32>
+  %4 = stablehlo.add %1, %3 : tensor<8x64xf32>
+  %5 = stablehlo.negate %arg3 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x":(1)2}]>]>} : tensor<8xf32>
+  return %4, %5 : tensor<8x64xf32>, tensor<8xf32>
+}
