@@ -17,7 +17,6 @@ from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in, ops_of, pre_order
 from sdy.dialects.sdy.regions import ManualComputationOp
-from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding
 from sdy.dialects.stablehlo.control import CaseOp, ControlFlowOp, IfOp, OptimizationBarrierOp, WhileOp
 from sdy.model.sharding import TensorSharding
@@ -63,26 +62,25 @@ def functions_on_global_tensors(module: ModuleOp) -> dict[str, FuncOp]:
 
 
 def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[ValueEdge]:
-    """Yield the edges of values with static shapes in some functions. Arguments of the main function have none."""
+    """Yield the edges of values in some functions. Arguments of the main function have none."""
     calls: dict[str, list[CallOp]] = {}
     for func in functions.values():
         for op in _ops_on_global_tensors(func):
-            yield from filter(_has_known_shape, _edges_of_op(op))
+            yield from _edges_of_op(op)
             if isinstance(op, CallOp):
                 calls.setdefault(op.callee.root_reference.data, []).append(op)
     main = main_function(module)
     for name, func in functions.items():
         if func is not main and name in calls:
-            yield from filter(_has_known_shape, _edges_of_calls(func, calls[name]))
+            yield from _edges_of_calls(func, calls[name])
 
 
 def boundary_edges_of(module: ModuleOp) -> Iterator[ValueEdge]:
-    """Yield an edge for each argument and each result of the main function that is a tensor of static shape."""
+    """Yield an edge for each argument and each result of the main function."""
     main = main_function(module)
-    edges = [ValueEdge((), (argument,)) for argument in main.body.block.args]
+    yield from (ValueEdge((), (argument,)) for argument in main.body.block.args)
     end = terminator_of(main.body)
-    edges += [ValueEdge((EdgeSource(end, index),), (), (main, index)) for index in range(len(end.operands))]
-    return filter(_has_known_shape, edges)
+    yield from (ValueEdge((EdgeSource(end, index),), (), (main, index)) for index in range(len(end.operands)))
 
 
 def ops_outside_manual_computations(module: ModuleOp) -> list[Operation]:
@@ -114,7 +112,3 @@ def _edges_of_calls(func: FuncOp, calls: Sequence[CallOp]) -> Iterator[ValueEdge
     for index in range(len(func.function_type.outputs)):
         source = EdgeSource(terminator_of(func.body), index)
         yield ValueEdge((source,), tuple(call.results[index] for call in calls), (func, index))
-
-
-def _has_known_shape(edge: ValueEdge) -> bool:
-    return all(static_shape(value.type) is not None for value in (edge.value, *edge.targets))

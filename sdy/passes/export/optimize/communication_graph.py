@@ -118,7 +118,7 @@ class GraphReader:
         self._positions = {op: number for number, op in enumerate(pre_order(module))}
         self._times = execution_counts(module)
         found = [*edges_of(module, self._functions), *(boundary_edges_of(module) if is_free else ())]
-        edges = [edge for edge in found if self._layout(edge.value) is not None]
+        edges = [edge for edge in found if None not in map(self._layout, (edge.value, *edge.targets))]
         self._ops: list[Operation | ValueEdge] = [*edges]
         self._nodes = [self._edge_node(edge) for edge in edges]
         self._edge_users: dict[EdgeSource, NodeTensor] = {}

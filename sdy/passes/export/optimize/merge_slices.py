@@ -9,12 +9,13 @@
 
 Such ops are shifts by one position, causal convolutions that are written as sums, and `jnp.roll`. An operand of a
 concatenation may be computed from a slice element by element, such as the negated half of a rotary embedding: that is
-computed of the moved value.
+computed of the moved value. A reversal moves after elementwise ops, where it may meet another one that undoes it.
 Requires: closed shardings.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple, get_args
@@ -24,20 +25,22 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import is_elementwise, linearity
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
-from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.sharded_types import element_bytes, static_shape
 from sdy.dialects.shardings import sharding_of
+from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.elementwise import ConvertOp, NegateOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp, ReverseOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, ShiftingOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
+from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, scalar_constant, select_first, sliced
 from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.layout_search.linearity import is_zero
@@ -46,7 +49,7 @@ from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.optimize.slice_sources import MOST_OPERANDS, slice_sources
 from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.dead_code import erase_dead_ops
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import erase, insert
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.simplify.inline import computes_only, inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
@@ -93,6 +96,10 @@ class MergeSlicesPass(ModulePass):
             forget_order(op)
             erase_dead_ops(op_order(op).ops)
             forget_order(op)
+        if op_order(op).of(ReverseOp):
+            changed = True
+            _sink_reversals(op, shardings)
+            forget_order(op)
         moving_ops = [inner for inner in op_order(op).ops if isinstance(inner, ShiftingOp)]
         for inner in moving_ops:
             if isinstance(inner, ConcatenateOp):
@@ -107,7 +114,7 @@ class MergeSlicesPass(ModulePass):
 
 
 def _inline_moves(module: ModuleOp) -> bool:
-    """Inline functions that only move elements, such as that of `jnp.pad`, next to other moves."""
+    """Inline functions that only move elements, such as that of `jnp.pad`, next to other moves, or by one op."""
     functions, found = functions_of(module), False
     for call in reversed(op_order(module).of(CallOp)):  # functions follow those that call them
         func = functions[callee_name(call)]
@@ -115,10 +122,44 @@ def _inline_moves(module: ModuleOp) -> bool:
         if computes_only(func, (*get_args(ShiftingOp), ReverseOp), (ConvertOp, ConstantOp, SdyConstantOp, *repeats)):
             users = [use.operation for result in call.results for use in result.uses]
             producers = [_before_elementwise(operand)[0].owner for operand in call.operands]
-            if any(isinstance(each, ShiftingOp) for each in (*users, *producers)):
+            is_one_op = len(func.body.block.ops) == 2  # with the return
+            if is_one_op or any(isinstance(each, ShiftingOp) for each in (*users, *producers)):
                 inline_call(call, func)
                 found = True
     return found
+
+
+def _sink_reversals(module: ModuleOp, shardings: ValueShardings) -> None:
+    """Reverse results of elementwise ops rather than all operands along a sharded dim, and no value twice."""
+    for op in op_order(module).ops:
+        reversals = [each.owner for each in op.operands if isinstance(each.owner, ReverseOp)]
+        dims = set(ints_of(reversals[0].dimensions)) if reversals else set[int]()
+        if not any(shardings.shard_count(reversals[0].result, dim) > 1 for dim in dims):
+            continue
+        if isinstance(op, ReverseOp):
+            value, dims = reversals[0].operand, dims ^ set(ints_of(op.dimensions))
+        elif _is_reversed_later(op, reversals):
+            plain = op.clone({each.result: each.operand for each in reversals})
+            value = insert(plain, InsertPoint.before(op), op.location).results[0]
+        else:
+            continue
+        if dims:
+            value = Emitter(op, Style()).value(ReverseOp, [value], value.type, {"dimensions": ints(sorted(dims))})
+            annotated(value, sharding_of(op.results[0]))
+        replace_uses(op.results[0], value)
+        erase(op)
+        erase_dead_ops(reversals)
+
+
+def _is_reversed_later(op: Operation, reversals: Sequence[ReverseOp]) -> bool:
+    """Return whether reversals move after an op: others do not use them, and no more bytes are reversed."""
+    others = [each for each in op.operands if not isinstance(each.owner, ReverseOp)]
+    if not is_elementwise(op) or None in map(splat_of, others) or len({each.dimensions for each in reversals}) > 1:
+        return False
+    *before, after = (
+        element_bytes(element_type_of(each)) for each in (*{each.result for each in reversals}, *op.results)
+    )
+    return after <= sum(before) and all(use.operation is op for each in reversals for use in each.result.uses)
 
 
 def _merge_move(op: SliceOp | PadOp, shardings: ValueShardings) -> bool:

@@ -9,9 +9,21 @@ import pytest
 from support.execution.before_and_after import before_and_after
 from support.execution.on_shards import assert_same_on_shards
 
+from sdy.cost.traffic import sends_of
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.passes.export.optimize.merge_slices import MergeSlicesPass
 from sdy.program.program import Program
+
+# The ops after `%r = reverse %a` and `%s = reverse %b` along both dims, one sharded; and the bytes of float16 shards of
+# [4, 3] that each device sends.
+REVERSALS = {
+    "%e = stablehlo.exponential %r; %v = stablehlo.reverse %e, dims = [0, 1]": 0,
+    "%e = stablehlo.exponential %r; %v = stablehlo.reverse %e, dims = [1]": 24,
+    "%e = stablehlo.add %r, %s; %v = stablehlo.sqrt %e": 24,
+    "%e = stablehlo.multiply %r, %r; %f = stablehlo.add %e, %c; %v = stablehlo.reverse %f, dims = [0, 1]": 0,
+    "%e = stablehlo.add %r, %b; %v = stablehlo.reverse %e, dims = [0, 1]": 48,
+    "%e = stablehlo.sqrt %r; %f = stablehlo.add %s, %e; %v = stablehlo.subtract %f, %r": 48,
+}
 
 SHARDED = '{sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}'
 
@@ -64,6 +76,25 @@ func.func @main(%a: tensor<16x3xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}
     : (tensor<{size}x3xf32>, tensor<f32>) -> {result}
   return %r : {result}
 }}"""
+
+
+@pytest.mark.parametrize(("ops", "sent"), REVERSALS.items())
+def test_values_are_reversed_after_elementwise_ops(ops: str, sent: int) -> None:
+    whole = "tensor<16x3xf16>"
+    argument = f'{whole} {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}'
+    body = "\n  ".join(f"{op} : {whole}" for op in ops.split("; "))
+    found = Program.from_text(f"""
+sdy.mesh @m = <["x"=4]>
+func.func @main(%a: {argument}, %b: {argument}) -> ({argument}) {{
+  %c = stablehlo.constant dense<3.0> : {whole}
+  %r = stablehlo.reverse %a, dims = [0, 1] : {whole}
+  %s = stablehlo.reverse %b, dims = [0, 1] : {whole}
+  {body}
+  return %v : {whole}
+}}""")
+    assert_same_on_shards(found, random_inputs(found.module, seed=0))
+    assert found.prove().is_proved
+    assert sends_of(found.partition().local).bytes == sent
 
 
 @pytest.mark.parametrize("seed", range(80))

@@ -149,3 +149,28 @@ func.func @axis_of_another_dim(%a: tensor<4x5xf32> {sdy.sharding = #sdy.sharding
   %1 = stablehlo.slice %0 [0:4, 0:8] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>} : (tensor<4x10xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// Values are reversed after an elementwise op, unless that makes them wider, and not twice, in functions neither.
+// CHECK-LABEL: func.func @reversals
+// CHECK-NEXT: %0 = stablehlo.exponential %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+// CHECK-NEXT: %1 = stablehlo.add %arg0, %0
+// CHECK-NEXT: %2 = stablehlo.reverse %1, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+// CHECK-NEXT: %3 = stablehlo.reverse %arg0, dims = [0]
+// CHECK-NEXT: %4 = stablehlo.convert %3
+// CHECK-NEXT: return %0, %2, %4
+func.func @reversals(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf64>) {
+  %0 = call @reversed(%a) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = stablehlo.exponential %0 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+  %2 = call @reversed(%1) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<64xf32>
+  %3 = stablehlo.reverse %a, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+  %4 = stablehlo.reverse %2, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+  %5 = stablehlo.add %3, %4 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+  %6 = stablehlo.reverse %a, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+  %7 = stablehlo.convert %6 {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<64xf32>) -> tensor<64xf64>
+  return %2, %5, %7 : tensor<64xf32>, tensor<64xf32>, tensor<64xf64>
+}
+func.func private @reversed(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+    -> (tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
+  %0 = stablehlo.reverse %a, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
