@@ -12,6 +12,7 @@ from sdy.partitioner.layout_search.node import OpLayout
 from sdy.partitioner.layout_search.state import NO_MOVE, LayoutMove, SearchState, Sent
 
 MAX_ROUNDS = 8  # the search ends earlier if a round saves nothing
+MORE = 1.01  # of the savings of a smaller move, for a larger one to be better
 MAX_STARTS = 3  # op layouts of a node from which larger moves are tried
 
 
@@ -79,12 +80,12 @@ class _LayoutSearch:
             each for each in candidates(state, number, alone) if not state.resources.exceeds_limits(number, each)
         ]
         found = sorted(((alone.change(each), each) for each in op_layouts), key=lambda found: found[0])
-        starts = (
-            (state.change(grow(state, number, op_layout)), MoveStart(op_layout, grow))
-            for op_layout, grow in self._grown_from(number, [op_layout for _, op_layout in found])
-        )
-        change, best = min(starts, key=lambda found: found[0], default=(0.0, None))
-        return best if change < -EPSILON else None
+        best, least = None, -EPSILON
+        for op_layout, grow in self._grown_from(number, [op_layout for _, op_layout in found]):
+            change = state.change(grow(state, number, op_layout))
+            if change < MORE * least:  # of moves that save as much, the first, which is smaller, leaves more to others
+                best, least = MoveStart(op_layout, grow), change
+        return best
 
     def _grown_from(self, number: int, op_layouts: Sequence[OpLayout]) -> Iterator[tuple[OpLayout, Grow]]:
         """Yield starts of moves. The op layouts are ordered by the cost of the move of the node alone."""
