@@ -23,10 +23,16 @@ COLUMNS = ("clock", "cpu", "flops", "bytes", "temporary")
 LIMITS = {"flops": 1.02, "bytes": 1.05, "temporary": 1.05}
 # What XLA counts more of, and why: docs/guides/faster-steps.md.
 EXCEPTIONS = {
+    ("embeddings_of_sharded_tables", "temporary"): 32.1,
     ("fft_of_two_dims", "bytes"): 1.22,
+    ("forces_of_bodies", "bytes"): 1.56,
+    ("forces_of_bodies", "temporary"): 1.78,
+    ("greedy_decoding_of_a_sharded_vocabulary", "temporary"): 1.14,
     ("layer_norm_over_features", "bytes"): 1.06,
+    ("layout_batch_and_model", "temporary"): 1.25,
     ("lstm_fsdp", "bytes"): 1.16,
     ("lstm_fsdp", "temporary"): 1.06,
+    ("remat_over_microbatches_fsdp", "bytes"): 1.32,
 }
 MOST_TIME = 0.9  # in the geometric mean
 
