@@ -55,6 +55,7 @@ from sdy.dialects.stablehlo.checks.requirements import (
 )
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY
+from sdy.dialects.stablehlo.tokens import check_tokens
 from sdy.model.collective import CollectiveKind
 
 DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3  # values of the field `type` of a channel handle
@@ -413,7 +414,7 @@ class SendOp(StablehloOp):
     is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     source_target_pairs = opt_prop_def(DenseElementsAttr)
     result = result_def()
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_send,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tokens, check_send)
 
 
 @irdl_op_definition
@@ -426,7 +427,7 @@ class RecvOp(StablehloOp):
     is_host_transfer = opt_prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     source_target_pairs = opt_prop_def(DenseElementsAttr)
     result = var_result_def()
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_recv,)
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tokens, check_recv)
 
 
 @irdl_op_definition
@@ -438,6 +439,7 @@ class InfeedOp(StablehloOp):
     infeed_config = prop_def(StringAttr, default_value=StringAttr(""))
     layout = opt_prop_def(ArrayAttr)
     result = var_result_def()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tokens,)
 
 
 @irdl_op_definition
@@ -449,6 +451,7 @@ class OutfeedOp(StablehloOp):
     token = operand_def()
     outfeed_config = prop_def(StringAttr, default_value=StringAttr(""))
     result = result_def()
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tokens,)
 
 
 GroupedOp: TypeAlias = (

@@ -22,6 +22,7 @@ from xdsl.traits import Pure
 
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.attributes.attrs import parse_int
+from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_types, integer, name_of
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
@@ -49,6 +50,14 @@ def check_get_tuple_element(op: Operation) -> None:
     if not have_compatible_types(expected, op.results[0].type):
         message = f"{name_of(op, op.results[0])} must have type {expected}, the type of element {index} of the tuple"
         fail(op, "SDY-D012", message)
+
+
+def check_tokens(op: Operation) -> None:
+    """Check that the last result and the last operand are tokens, and all operands of an `after_all`."""
+    operands = op.operands if isinstance(op, AfterAllOp) else op.operands[-1:]
+    for value in (*operands, *op.results[-1:]):
+        if not isinstance(value.type, TokenType):
+            fail(op, "SDY-D011", f"{name_of(op, value)} must be a token")
 
 
 @irdl_op_definition
@@ -108,6 +117,7 @@ class CreateTokenOp(FormattedOp):
     name = "stablehlo.create_token"
     output = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tokens,)
     FORM: ClassVar[Form] = Form(signature=RESULT_ONLY)
 
 
@@ -122,6 +132,7 @@ class AfterAllOp(FormattedOp):
     inputs = var_operand_def()
     result = result_def()
     traits = traits_def(Pure())
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_tokens,)
     FORM: ClassVar[Form] = Form(signature=SAME, prints_blank_without_operands=True)
 
 

@@ -11,6 +11,8 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import SdyError, Span
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sharded_types import static_shape
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.calls import CustomCallOp
 from sdy.evidence.audit.audit_rule import RuleAudit, audit_rule, is_run_unchanged, is_too_large
 from sdy.evidence.audit.learn import learned_rule
@@ -44,6 +46,8 @@ def _audit(op: Operation, *, learn: bool) -> OpAudit:
     rule, span = sharding_rule(op), span_of(op)
     if captured_by(op):
         return OpAudit(name, span, None, "its regions read values from outside of it")
+    if any(as_tensor(value.type) and static_shape(value.type) is None for value in (*op.operands, *op.results)):
+        return OpAudit(name, span, None, "its tensors have dynamic dims")
     try:
         if is_too_large(OneOp(op)):
             return OpAudit(name, span, None, "its tensors are too large: audit it in a program with small ones")

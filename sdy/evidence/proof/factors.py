@@ -69,9 +69,10 @@ def ints(op: Operation, name: str) -> Dims:
     return () if found is None else tuple(cast("DenseArrayBase", found).get_values())  # type: ignore[arg-type]
 
 
-def number(op: Operation, name: str) -> int:
-    """Return an integer of an op."""
-    return cast("IntegerAttr", op.properties[name]).value.data
+def number(op: Operation, name: str, default: int = 0) -> int:
+    """Return an integer of an op, or the default of an optional one that the op does not have."""
+    found = op.properties.get(name)
+    return default if found is None else cast("IntegerAttr", found).value.data
 
 
 def attributes_of(op: Operation, *omitted: str) -> Hashable:

@@ -103,8 +103,27 @@ def cleaned(view: View, table: TermTable) -> View:
         return view
     if not is_within(view):
         raise NotProvedError("a reshape of a window that reaches over the end of its dim")
-    split = _split(view, table)
+    split = _split(_repeated(view, table), table)
     return split if is_plain(split) else _merged(split, table)
+
+
+def _repeated(view: View, table: TermTable) -> View:
+    """Return the view of a term with more dims, along which it repeats, for digits that repeat beside others."""
+    shape, base, dims = list(view.term.shape), list(view.base), list[Digits]()
+    for digits in view.dims:
+        kept: list[Digit] = []
+        for digit in digits:
+            if digit.dim == FREE and len(digits) > 1:
+                kept.append(Digit(digit.size, len(shape), 1))
+                shape.append(digit.size)
+                base.append(0)
+            else:
+                kept.append(digit)
+        dims.append(tuple(kept))
+    if len(shape) == len(view.term.shape):
+        return view
+    term = table.make("repeat", None, (view.term,), tuple(shape), view.term.element)
+    return View(term, tuple(base), tuple(dims), view.partial)
 
 
 def sliced(view: View, table: TermTable) -> View:

@@ -133,7 +133,7 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
         return batched(op, (), attributes)
     rank = len(shape_of(op.results[0]))
     if op.name == "stablehlo.sort":
-        dims = [number(op, "dimension") % max(1, rank)]
+        dims = [number(op, "dimension", -1) % max(1, rank)]
     else:
         count = len(ints(op, "fft_length")) if op.name == "stablehlo.fft" else ROWS[op.name]
         dims = list(range(rank - count, rank))
@@ -141,7 +141,7 @@ def row_factors(walk: Walk, op: Operation) -> Factors:
 
 
 def _has_side_effect(op: Operation) -> bool:
-    return "has_side_effect" in op.properties and bool(number(op, "has_side_effect"))
+    return bool(number(op, "has_side_effect"))
 
 
 def _called_by(walk: Walk, op: Operation) -> list[Region]:

@@ -193,9 +193,10 @@ class Walk:
             raise NotProvedError("the region is not a function of scalars")
         terms = tuple(cast("View", each).term for each in found)
         kind = terms[0].op.removeprefix("stablehlo.") if len(terms) == 1 else ""
-        is_alone = kind and len(terms[0].operands) == 2 and set(terms[0].operands) == set(variables)
+        if not kind or len(terms[0].operands) != 2 or set(terms[0].operands) != set(variables):
+            return terms, ""
         kind = OF_BOOLEANS.get(kind, kind) if terms[0].element == "i1" else kind
-        return terms, kind if is_alone and kind in KINDS else ""
+        return terms, kind if kind in KINDS else ""
 
 
 def _needs_relation(value: SSAValue, unknown: Unknown) -> bool:

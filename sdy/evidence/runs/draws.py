@@ -38,6 +38,7 @@ LEAST_DRAWS, LEAST_LAWFUL, MOST_DRAWS = 3, 8, 24
 ENDS = 4  # values of an index at or next to the ends of a dim: -2, -1, the last one, and the one after it
 # Of a maximum, a draw shows one operand only: so many results of each are drawn. Only short runs have more draws.
 LEAST_SELECTED, MOST_FOR_SELECTIONS, SECONDS_FOR_FEW = 24, 12, 0.02
+FAR = 3
 ALL_PLACES = 12  # sizes up to which an index takes each value
 TRIPS = (0, 1, 2, 5)  # values of an argument by which a loop ends
 SMALL = 64  # small numbers are at most so many sixteenths
@@ -198,7 +199,8 @@ def _choices(kind: ArrayType, use: ArgumentUse) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for size in sorted(use.indexed_sizes):
         inner = range(size) if size <= ALL_PLACES else (0, size - 1, size // 2, 1, size - 2)
-        found.update(dict.fromkeys((*inner, size, -1)))
+        # An index of few places is also taken far beyond them: many functions are equal at -1, 0 and 1.
+        found.update(dict.fromkeys((*inner, max(size, FAR), size, -1)))
     low, high = limits_of(dtype)
     return tuple(number for number in found if low <= number <= high)
 

@@ -160,6 +160,11 @@ CASES = [
     ("stablehlo.partition_id : tensor<i32>", "D012", "ui32"),
     ('"stablehlo.send"(%v, %tok) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token', "D016", "type 3"),
     # linalg and random
+    ('"stablehlo.outfeed"(%v) : (tensor<4xf32>) -> tensor<4xf32>', "D011", "token tensor<4xf32> must be a token"),
+    ('"stablehlo.outfeed"(%v, %tok) : (tensor<4xf32>, !stablehlo.token) -> tensor<4xf32>', "D011", "result tensor<4xf32> must be a token"),
+    ('"stablehlo.infeed"(%tok) : (!stablehlo.token) -> tensor<4xf32>', "D011", "result[0] tensor<4xf32> must be a token"),
+    ('"stablehlo.after_all"(%tok, %v) : (!stablehlo.token, tensor<4xf32>) -> !stablehlo.token', "D011", "inputs[1] tensor<4xf32> must be a token"),
+    ('"stablehlo.create_token"() : () -> tensor<4xf32>', "D011", "output tensor<4xf32> must be a token"),
     ("stablehlo.cholesky %m : tensor<4x8xf32>", "D011", "a tensor<4x8xf32> must hold square matrices in its last two dims"),
     ("stablehlo.fft %z, type = FFT, length = [5] : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>", "D012", "shape 5"),
     ("stablehlo.fft %v, type = RFFT, length = [4] : (tensor<4xf32>) -> tensor<4xcomplex<f32>>", "D012", "shape 3"),

@@ -163,6 +163,7 @@ SUM = """func.func @main(%x: tensor<8192xf32>, %y: tensor<f32>) -> tensor<f32> {
     [
         (SUM, "its tensors are too large: audit it in a program with small ones"),  # a copy for each of 8,192 elements
         (SUM.replace("8192", "8").replace("%a, %b", "%a, %y"), "its regions read values from outside of it"),
+        (SUM.replace("8192", "?"), "its tensors have dynamic dims"),
     ],
 )
 def test_a_reduction_that_cannot_be_audited_says_why(text: str, reason: str) -> None:

@@ -114,6 +114,31 @@ def test_tokens_have_no_elements_to_relate() -> None:
     assert not any(each.code == "SDY-V003" for each in proof.failures)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        """"stablehlo.custom_call"(%x) <{call_target_name = "f", called_computations = [@empty]}>
+      : (tensor<8x4xf32>) -> ()""",
+        """%0 = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<8x4xf32>) -> tensor<8x4xf32>""",
+    ],
+    ids=("a call of a function without results", "a sort along the dim that is the default"),
+)
+def test_what_an_op_does_not_say_has_a_default(body: str) -> None:
+    text = f"""sdy.mesh @m = <["x"=2]>
+func.func @main(%x: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}) {{
+  {body}
+  return
+}}
+func.func private @empty() {{
+  return
+}}"""
+    assert sdy.Program.from_text(text).prove().is_proved
+
+
 @pytest.mark.parametrize("kind", ["tensor<?x8xf32>", "memref<4xf32>", "tensor<*xf32>"])
 def test_values_that_are_no_tensors_of_static_shape_are_not_proved(kind: str) -> None:
     text = f"func.func @main(%a: {kind}) -> {kind} {{ return %a : {kind} }}"

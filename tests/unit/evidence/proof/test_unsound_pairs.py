@@ -56,6 +56,14 @@ def summed(value: str, kind: str) -> str:
 }}) : (tensor<{kind}>) -> tensor<{kind}>"""
 
 
+GATHERED_TWICE = """%h = stablehlo.slice %arg0 [0:2, 0:2] : (tensor<4x2xi32>) -> tensor<2x2xi32>
+%n = stablehlo.negate %h : tensor<2x2xi32>
+%r = "stablehlo.all_gather"(%n) <{
+  all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+  channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids
+}> : (tensor<2x2xi32>) -> tensor<4x2xi32>"""
+
+
 def any_of(result: str) -> str:
     """Return a reduction of shards of booleans by `add`, converted to a float."""
     return f"""%c = stablehlo.constant dense<false> : tensor<i1>
@@ -171,6 +179,12 @@ PAIRS = {
         NUMERATORS,
         DIVISION,
         ("2xf32", "2xf32", "2xf32"),
+    ),
+    "the first half that is gathered twice": Pair(
+        "%r = stablehlo.negate %arg0 : tensor<4x2xi32>",
+        GATHERED_TWICE,
+        [np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.int32)],
+        ("4x2xi32", "4x2xi32"),
     ),
     "a quotient after an update": Pair(
         FIRST_DIVIDED,

@@ -154,6 +154,18 @@ def test_a_lost_bound_of_a_number_is_seen_in_each_seed() -> None:
         assert set(found) == {Verdict.DIFFERS}, returned
 
 
+def test_an_index_of_one_place_is_also_taken_far_beyond_it() -> None:
+    text = """func.func @main(%x: tensor<1xf32>, %i: tensor<1xi32>) -> (tensor<1xf32>, tensor<1xi32>) {
+  %0 = stablehlo.abs %i : tensor<1xi32>
+  %1 = "stablehlo.gather"(%x, %0) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}>
+      : (tensor<1xf32>, tensor<1xi32>) -> tensor<1xf32>
+  return %1, %i : tensor<1xf32>, tensor<1xi32>
+}"""
+    changed = text.replace("return %1, %i", "%2 = stablehlo.sign %i : tensor<1xi32>\n  return %1, %2")
+    assert verified(text, changed).verdict is Verdict.DIFFERS
+
+
 def test_choices_are_combined_while_they_are_few() -> None:
     draws = Draws(parse_module(CASE), 0)
     pairs = {(int(draw.inputs[0]), bool(draw.inputs[1])) for draw in draws}
