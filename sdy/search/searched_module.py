@@ -22,8 +22,8 @@ from sdy.dialects.ir.walk import of_class
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.collectives import CollectiveOp
-from sdy.dialects.sdy.ops import MeshOp, ReshardOp, ShardingConstraintOp
-from sdy.dialects.sdy.regions import ManualComputationOp
+from sdy.dialects.sdy.ops import DataFlowEdgeOp, MeshOp, ReshardOp, ShardingConstraintOp
+from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.shardings import SHARDING
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.mesh_digits import NumberedDigits
@@ -136,12 +136,14 @@ def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
     check_is_searchable(module, mesh)
     copy = copy_with_regions(module)
     for op in ops_outside_manual_computations(copy):
-        if isinstance(op, ShardingConstraintOp | ReshardOp):
+        if isinstance(op, ShardingConstraintOp | ReshardOp | DataFlowEdgeOp):
             op.result.replace_all_uses_with(op.input)
             erase(op)
         elif isinstance(op, FuncOp):
             op.arg_attrs = without_attributes(op.arg_attrs, (SHARDING,))
             op.res_attrs = without_attributes(op.res_attrs, (SHARDING,))
+        elif isinstance(op, NamedComputationOp):
+            op.in_shardings = op.out_shardings = None
         op.attributes.pop(SHARDING, None)
     _set_mesh(copy, mesh, name_of_mesh(copy, mesh))
     return copy

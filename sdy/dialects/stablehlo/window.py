@@ -147,6 +147,9 @@ def _windows(
     if rank is not None and len(sizes) != rank:
         message = f"window_dimensions must have one element per dim of the operand: expected {rank}, got {len(sizes)}"
         fail(op, "SDY-D014", message)
+    for dim, size in enumerate(sizes):
+        if size < 1:
+            fail(op, "SDY-D016", f"the window must have at least one element along dim {dim}, got {size}")
     columns = [
         _per_dim_values(op, name, len(sizes), minimum=1) for name in ("window_strides", base_dilation, window_dilation)
     ]

@@ -14,6 +14,7 @@ from functools import wraps
 from threading import current_thread, main_thread
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
+from sdy.interpreter.failure import out_of_memory
 
 SUCCESS = 0
 NO = 1
@@ -45,6 +46,9 @@ def status_of(run: Callable[[], int], *, failure: int = NOT_RUN) -> int:
         return run()
     except SdyError as error:
         print_diagnostics(error.diagnostics)
+        return failure
+    except MemoryError as error:
+        print_diagnostics(out_of_memory(error).diagnostics)
         return failure
     except KeyboardInterrupt:
         return INTERRUPTED

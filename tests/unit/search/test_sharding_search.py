@@ -179,3 +179,21 @@ func.func @main(%x: tensor<4096x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [
     plan = sdy.Program.from_text(text).search(on="tpu_v5e")
     assert plan.partition is Partition.FASTEST
     assert "as in `sdy cost --minimize time`" in " ".join(plan.report().split())
+
+
+def test_shardings_of_edges_and_computations_are_dropped() -> None:
+    text = """sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = sdy.named_computation<"f">(%x) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"b"}, {}]>]
+      (%y: tensor<8x8xf32>) {
+    %1 = stablehlo.tanh %y : tensor<8x8xf32>
+    sdy.return %1 : tensor<8x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2:2 = stablehlo.optimization_barrier %0, %w : tensor<8x8xf32>, tensor<8x8xf32>
+  %3 = sdy.data_flow_edge %2#0 sharding=<@m, [{"a"}, {"b"}]> : tensor<8x8xf32>
+  %4 = stablehlo.dot_general %3, %2#1, contracting_dims = [1] x [0]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
+}"""
+    plan = sdy.Program.from_text(text).search(mesh="data=8", on="tpu_v5e", time_limit=5)
+    assert [axis.name for axis in plan.mesh.axes] == ["data"]

@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
-from sdy.tools.command_line.exit_codes import BROKEN_PIPE, INTERRUPTED, MEANINGS, NO, NOT_RUN, SUCCESS, TOOL_MEANINGS
+from sdy.tools.command_line.exit_codes import (
+    BROKEN_PIPE,
+    INTERRUPTED,
+    MEANINGS,
+    NO,
+    NOT_RUN,
+    SUCCESS,
+    TOOL_MEANINGS,
+    status_of,
+)
 from sdy.tools.main import COMMANDS, OLD_NAMES, main
 from sdy.tools.sdy_opt import main as sdy_opt
 from sdy.tools.sdy_run import main as sdy_run
@@ -40,6 +49,14 @@ def test_codes_are_stable() -> None:
     assert [SUCCESS, NO, NOT_RUN, INTERRUPTED, BROKEN_PIPE] == [0, 1, 2, 130, 141]
     assert set(MEANINGS) == {0, 1, 2, 130, 141}
     assert set(TOOL_MEANINGS) == {0, 1, 130, 141}
+
+
+def test_missing_memory_is_one_diagnostic(capsys: pytest.CaptureFixture[str]) -> None:
+    def run() -> int:
+        raise MemoryError("Unable to allocate 29.8 GiB")
+
+    assert status_of(run) == NOT_RUN
+    assert "error: not enough memory: unable to allocate 29.8 GiB [SDY-X017]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", sorted({*COMMANDS, "prove", "sweep", "compare"} - {"examples", "lsp", "notation"}))

@@ -226,9 +226,14 @@ def _chosen(mask: Mask, on_true: list[Segment], on_false: list[Segment]) -> Iter
     bounds = sorted({each.start for each in (*on_true, *on_false)} | {each for each in changes if first < each < last})
     for start, end in zip(bounds, [*bounds[1:], last], strict=True):
         is_true = mask.at(start)
-        one, other = (next(each.origins for each in each_of if start < each.end) for each_of in (on_true, on_false))
+        one, other = (_at(segments, start).origins for segments in (on_true, on_false))
         devices = devices_of(is_true, one, other)
         yield Segment(start, end, shortened([entry(one if entry(is_true, at) else other, at) for at in devices]))
+
+
+def _at(segments: list[Segment], position: int) -> Segment:
+    """Return the segment of a position, or the last one, whose end is the position if a dim has no elements."""
+    return next((each for each in segments if position < each.end), segments[-1])
 
 
 def _merged(segments: Iterable[Segment]) -> list[Segment]:

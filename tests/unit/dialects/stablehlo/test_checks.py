@@ -123,6 +123,7 @@ CASES = [
     (f"{CONV}, window = {{stride = [0, 1]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : {CONV_TYPES} -> tensor<1x6x6x2xf32>", "D016", "window_strides of dim 0 must be at least 1, got 0"),
     (f"{CONV}, window = {{pad = [[1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : {CONV_TYPES} -> tensor<1x6x6x2xf32>", "D014", "padding must have two elements per window dim: expected 4, got 2"),
     (f'"stablehlo.reduce_window"(%m, %s) <{{window_dimensions = array<i64: 2>}}> {FOLD} : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x8xf32>', "D014", "window_dimensions"),
+    (f'"stablehlo.reduce_window"(%m, %s) <{{window_dimensions = array<i64: 2, 0>}}> {FOLD} : (tensor<4x8xf32>, tensor<f32>) -> tensor<3x9xf32>', "D016", "at least one element along dim 1, got 0"),
     (f'"stablehlo.reduce_window"(%m, %s) <{{window_dimensions = array<i64: 2, 2>}}> {FOLD} : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x4xf32>', "D012", "3x7"),
     # gather and scatter
     (f'"stablehlo.gather"(%m, %rows) <{{{GATHER_DIMS}, slice_sizes = array<i64: 2, 8>}}> : (tensor<4x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>', "D016", "slice size of dim 0, a collapsed or batching dim, must be at most 1, got 2"),

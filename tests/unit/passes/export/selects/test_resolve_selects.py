@@ -281,6 +281,20 @@ func.func @main(%a: {tensor(ROWS)}) -> {tensor(ROWS)} {{
     assert resolved(program) == print_module(parse_module(program))
 
 
+def test_a_dim_may_have_no_elements() -> None:
+    masked = "stablehlo.select %mask, %a, %b : tensor<0x2xi1>, tensor<0x2xf32>"
+    program = f"""
+func.func @main(%a: tensor<0x2xf32>, %b: tensor<0x2xf32>) -> tensor<0x2xf32> {{
+  %index = stablehlo.iota dim = 0 : tensor<0x2xi32>
+  %limit = stablehlo.constant dense<2> : tensor<0x2xi32>
+  %mask = stablehlo.compare LT, %index, %limit : (tensor<0x2xi32>, tensor<0x2xi32>) -> tensor<0x2xi1>
+  %0 = {masked}
+  %result = {masked.replace("%a", "%0")}
+  return %result : tensor<0x2xf32>
+}}"""
+    assert_equal_on_devices(program, resolved(program))
+
+
 def test_positions_that_wrap_around_are_not_known() -> None:
     program = f"""
 func.func @main(%a: {tensor(ROWS)}, %b: {tensor(ROWS)}) -> {tensor(1)} {{
