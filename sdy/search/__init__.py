@@ -1,4 +1,4 @@
 """Search for the shardings with which a program takes the least time, sends the fewest bytes or needs the least memory.
 
-Imports `sdy.passes` and packages below. `sdy.search.network` knows no IR: it minimizes sums of tables.
+Imports `sdy.passes` and packages below.
 """

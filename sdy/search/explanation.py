@@ -21,13 +21,13 @@ from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
+from sdy.partitioner.network.cost_network import CostNetwork
+from sdy.partitioner.network.minimum import minimum
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text
 from sdy.search.layout_choices import boundary_nodes
-from sdy.search.network.cost_network import CostNetwork
-from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_request import Goal
 from sdy.search.searched_module import SearchedModule

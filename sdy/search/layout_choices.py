@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
@@ -20,7 +20,7 @@ from sdy.dialects.shardings import argument_sharding, function_result_sharding
 from sdy.model.mesh_digits import DigitTuple, NumberedDigits
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.layout_search.layout import Layout
-from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout, distributions
+from sdy.partitioner.layout_search.node import Assignment, LayoutNodeKind, OpLayout
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
 
@@ -55,26 +55,8 @@ class OpLayoutChoices:
         fixed = kind.assignment({}) if own is None else _without(own.assignment, free)
         key = id(kind), free, fixed
         if key not in self._known:
-            self._known[key] = tuple(self._op_layouts(kind, free, fixed))
+            self._known[key] = tuple(kind.op_layouts_beside(fixed, [(digit,) for digit in free], self.order))
         return self._known[key]
-
-    def _op_layouts(self, kind: LayoutNodeKind, free: DigitTuple, fixed: Assignment) -> Iterator[OpLayout]:
-        """Yield the op layouts with the axes of an assignment, and with each free axis at any place."""
-        rank = self.order.index
-        partial_sets = (fixed.partial_operands,) if fixed.partial else kind.partial_sets
-        for count in range(len(free) + 1 if partial_sets else 1):
-            for chosen in combinations(free, count):
-                groups = tuple((digit,) for digit in free if digit not in chosen)
-                for dealt in distributions(groups, kind.free_factors()):
-                    factors = tuple(
-                        tuple(sorted((*own, *dealt.get(factor, ())), key=rank))
-                        for factor, own in enumerate(fixed.factors)
-                    )
-                    all_partial = tuple(sorted((*fixed.partial, *chosen)))
-                    for partial_operands in partial_sets if all_partial else ((),):
-                        op_layout = kind.op_layout(Assignment(factors, all_partial, partial_operands))
-                        if op_layout is not None:
-                            yield op_layout
 
 
 def _without(assignment: Assignment, free: DigitTuple) -> Assignment:

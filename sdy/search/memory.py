@@ -16,7 +16,7 @@ from sdy.cost.memory import values_at_peak
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of
-from sdy.search.network.cost_network import CostNetwork
+from sdy.partitioner.network.cost_network import CostNetwork
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
 

@@ -1,16 +1,12 @@
-"""The cost network of a module: which layouts its values may have, and what each choice costs on a machine.
+"""The cost network of a module on a machine: `LayoutNetwork`, whose costs are times.
 
-    op                          a variable; its labels are the ways to shard the factors of its rule
-    value with several users    a variable; its labels are layouts, to one of which the value is brought for all users
-    value                       a table: the cost of bringing it from the layout of its producer to that of its user
-
-The cost of a label of an op is its time by the roofline model. Costs are sums over all runs of an op.
+The labels of an op are the ways to shard the factors of its rule, and the cost of a label is the time of the op by the
+roofline model. Costs are sums over all runs of an op.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,40 +22,19 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
 from sdy.partitioner.layout_search.graph import GraphValue, LayoutNode, NodeTensor
 from sdy.partitioner.layout_search.layout import Layout
+from sdy.partitioner.layout_search.layout_network import LayoutEnd, LayoutNetwork
 from sdy.partitioner.layout_search.node import OpLayout
+from sdy.partitioner.network.cost_network import Table
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import ModuleGraph
 from sdy.search.layout_choices import OpLayoutChoices
-from sdy.search.network.cost_network import CostNetwork, Table
 from sdy.search.transfer_costs import Objective, TransferCosts
 
 TIE_BREAK = 1e-5  # the share of the time to read an argument or a result that counts as a cost
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The layouts of a value that the labels of a variable stand for: that of label i is `layouts[numbers[i]]`."""
-
-    variable: int
-    layouts: tuple[Layout, ...]
-    numbers: NDArray[np.intp]
-
-    @staticmethod
-    def of_tensor(end: NodeTensor, op_layouts: Sequence[Sequence[OpLayout]]) -> _End:
-        """Return the end of a value at a tensor of a node, given the op layouts of all nodes."""
-        return _End.of(end.node, [op_layout.layouts[end.position] for op_layout in op_layouts[end.node]])
-
-    @staticmethod
-    def of(variable: int, layouts: Sequence[Layout]) -> _End:
-        number = {layout: index for index, layout in enumerate(dict.fromkeys(layouts))}
-        return _End(variable, tuple(number), np.array([number[layout] for layout in layouts], dtype=np.intp))
-
-
-class ProgramNetwork:
-    """The cost network of a module, and the op layouts that its labels stand for.
-
-    Variable `n` is node `n` of the graph; its label `i` is `op_layouts[n][i]`.
-    """
+class ProgramNetwork(LayoutNetwork):
+    """The cost network of a module on a machine."""
 
     def __init__(
         self,
@@ -70,7 +45,6 @@ class ProgramNetwork:
         objective: Objective,
         choices: OpLayoutChoices,
     ) -> None:
-        self._graph = read.graph
         self._digits = read.digits
         self._times = execution_counts(module)
         self._transfers = transfers
@@ -78,15 +52,16 @@ class ProgramNetwork:
         self._works = work_by_op(module, hardware.kernels)
         self._objective = objective
         self._numbers = read.number_of_value()
-        self._shared: dict[int, _End] = {}  # by value, if it has several users
-        self.network = CostNetwork()
-        self.op_layouts = [choices.of(number, node.kind) for number, node in enumerate(read.graph.nodes)]
-        for node, op_layouts, op in zip(read.graph.nodes, self.op_layouts, read.ops, strict=True):
-            is_op = isinstance(op, Operation)
-            seconds = self._seconds(op, node, op_layouts) if is_op else self._boundary_seconds(op, op_layouts)
-            self.network.add_variable(objective.seconds * seconds)
-        for number, value in enumerate(read.graph.values):
-            self._add_value(number, value)
+        op_layouts = [choices.of(number, node.kind) for number, node in enumerate(read.graph.nodes)]
+        seconds = (
+            self._seconds(op, node, own) if isinstance(op, Operation) else self._boundary_seconds(op, own)
+            for node, own, op in zip(read.graph.nodes, op_layouts, read.ops, strict=True)
+        )
+        super().__init__(read.graph, op_layouts, (objective.seconds * each for each in seconds))
+
+    def table(self, value: GraphValue, sources: Sequence[Layout], targets: Sequence[Layout]) -> Table:
+        """Return the times of bringing a value once from each source (rows) to each target (columns)."""
+        return self._transfers.table(sources, targets, value.tensor.bytes, self._objective)
 
     def layout_for_users(self, value: SSAValue, labels: Sequence[int]) -> Layout | None:
         """Return the layout to which a value is brought for its users: for a single user, the one that it needs.
@@ -94,24 +69,20 @@ class ProgramNetwork:
         Return None if the search does not choose it.
         """
         number = self._numbers[value]
-        found, end = self._graph.values[number], self._shared.get(number)
+        found, end = self.graph.values[number], self.shared.get(number)
         if end is not None:
             return end.layouts[labels[end.variable]]
         if found.users:
-            return self._layout(found.users[0], labels)
-        return None if found.producer is None else self._layout(found.producer, labels)
-
-    def chosen(self, labels: Sequence[int]) -> list[OpLayout]:
-        """Return the op layout of each node that its label stands for."""
-        return [op_layouts[label] for op_layouts, label in zip(self.op_layouts, labels, strict=False)]
+            return self.layout(found.users[0], labels)
+        return None if found.producer is None else self.layout(found.producer, labels)
 
     def labels_like(self, other: ProgramNetwork, labels: Sequence[int]) -> list[int]:
         """Return the labels that stand for the same layouts as those of another network of the program."""
         found = [0] * len(self.network.costs)
         for node, op_layout in enumerate(other.chosen(labels)):
             found[node] = self.op_layouts[node].index(op_layout)
-        for value, end in self._shared.items():
-            same = other._shared[value]
+        for value, end in self.shared.items():
+            same = other.shared[value]
             found[end.variable] = end.layouts.index(same.layouts[labels[same.variable]])
         return found
 
@@ -123,7 +94,7 @@ class ProgramNetwork:
 
     def tie(self, result: int, argument: int, size: int) -> None:
         """Add the cost of bringing a result of `size` bytes, given by its node, to the layout of an argument."""
-        source, target = (_End.of_tensor(NodeTensor(node, 0), self.op_layouts) for node in (result, argument))
+        source, target = (LayoutEnd.of_tensor(NodeTensor(node, 0), self.op_layouts) for node in (result, argument))
         table = self._transfers.table(source.layouts, target.layouts, size, self._objective)
         self.network.add_table(source.variable, target.variable, table[np.ix_(source.numbers, target.numbers)])
 
@@ -135,7 +106,7 @@ class ProgramNetwork:
         found = self._value(value)
         if found is None or found.is_free:
             return 0.0 if found else tensor_bytes(value.type)
-        layout = found.layout if found.producer is None else self._layout(found.producer, labels)
+        layout = found.layout if found.producer is None else self.layout(found.producer, labels)
         return tensor_bytes(value.type) / self._digits.shards(layout.dims)
 
     def bytes_by_label(self, value: SSAValue) -> tuple[int, NDArray[np.float64]] | None:
@@ -146,7 +117,7 @@ class ProgramNetwork:
         found = self._value(value)
         if found is None or found.producer is None:
             return None
-        end = _End.of_tensor(found.producer, self.op_layouts)
+        end = LayoutEnd.of_tensor(found.producer, self.op_layouts)
         sizes = np.array([tensor_bytes(value.type) / self._digits.shards(layout.dims) for layout in end.layouts])
         return end.variable, sizes[end.numbers]
 
@@ -157,10 +128,7 @@ class ProgramNetwork:
 
     def _value(self, value: SSAValue) -> GraphValue | None:
         number = self._numbers.get(value)
-        return None if number is None else self._graph.values[number]
-
-    def _layout(self, end: NodeTensor, labels: Sequence[int]) -> Layout:
-        return self.op_layouts[end.node][labels[end.node]].layouts[end.position]
+        return None if number is None else self.graph.values[number]
 
     def _seconds(self, op: Operation, node: LayoutNode, op_layouts: Sequence[OpLayout]) -> NDArray[np.float64]:
         """Return the time that an op takes with each op layout, over all its executions."""
@@ -199,34 +167,3 @@ class ProgramNetwork:
             return np.zeros(len(op_layouts))
         shards = np.array([self._digits.shards(op_layout.layouts[0].dims) for op_layout in op_layouts])
         return TIE_BREAK * tensor_bytes(edge.value.type) / self._hardware.hbm_bandwidth / shards
-
-    def _add_value(self, number: int, value: GraphValue) -> None:
-        if value.is_free:
-            return
-        users = [_End.of_tensor(end, self.op_layouts) for end in value.users]
-        fixed = tuple(value.fixed_needs)
-        if value.producer is None:
-            for user in users:
-                self.network.add_costs(
-                    user.variable, self._costs(value, (value.layout,), user.layouts)[0][user.numbers]
-                )
-            return
-        source = _End.of_tensor(value.producer, self.op_layouts)
-        if len(users) + len(fixed) > 1:
-            layouts = dict.fromkeys((*source.layouts, *(layout for user in users for layout in user.layouts), *fixed))
-            shared = self.network.add_variable(np.zeros(len(layouts)))
-            home = self._shared[number] = _End.of(shared, tuple(layouts))
-            self._connect(value, source, home)
-            source = home
-        for user in users:
-            self._connect(value, source, user)
-        if fixed:
-            costs = self._costs(value, source.layouts, fixed).sum(axis=1)
-            self.network.add_costs(source.variable, costs[source.numbers])
-
-    def _connect(self, value: GraphValue, source: _End, target: _End) -> None:
-        table = self._costs(value, source.layouts, target.layouts)
-        self.network.add_table(source.variable, target.variable, table[np.ix_(source.numbers, target.numbers)])
-
-    def _costs(self, value: GraphValue, sources: Sequence[Layout], targets: Sequence[Layout]) -> Table:
-        return value.times * self._transfers.table(sources, targets, value.tensor.bytes, self._objective)

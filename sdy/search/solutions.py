@@ -8,9 +8,9 @@ from time import monotonic
 
 from xdsl.ir import SSAValue
 
+from sdy.partitioner.network.cost_network import CostNetwork
+from sdy.partitioner.network.minimum import Minimum, minimum
 from sdy.search.memory import MemoryCosts, Peak
-from sdy.search.network.cost_network import CostNetwork
-from sdy.search.network.minimum import Minimum, minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule
 

@@ -26,9 +26,9 @@ from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.partitioner.layout_search.layout import Layout, TensorSize
 from sdy.partitioner.layout_search.reduction import Reduction
 from sdy.partitioner.layout_search.transfer import Patterns, Transfers
+from sdy.partitioner.network.cost_network import Table
 from sdy.partitioner.reshard.plan import plan
 from sdy.partitioner.reshard.steps import Reshape
-from sdy.search.network.cost_network import Table
 
 
 class CollectiveRate(NamedTuple):

@@ -19,8 +19,8 @@ from xdsl.ir import Operation
 import sdy
 from sdy.cost.machines.table import HARDWARE
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.search.network.cost_network import CostNetwork
-from sdy.search.network.minimum import minimum
+from sdy.partitioner.network.cost_network import CostNetwork
+from sdy.partitioner.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.searched_module import SearchedModule, prepared_module
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import NamedTuple
 
 from sdy.model.mesh_digits import DigitTuple, NumberedDigits
@@ -160,6 +161,30 @@ class LayoutNodeKind:
             tried = (self.op_layout(self.assignment(dealt)) for dealt in distributions(groups, self.free_factors()))
             self._op_layouts[groups] = tuple(each for each in tried if each is not None)
         return self._op_layouts[groups]
+
+    def op_layouts_beside(
+        self, fixed: Assignment, groups: Sequence[DigitTuple], order: DigitTuple = ()
+    ) -> Iterator[OpLayout]:
+        """Yield the op layouts with the digits of an assignment, and with each group of digits at any place.
+
+        A linear op may also take operands that are partial along groups. The digits of one factor have the order of
+        `order`, which is that of their numbers if there is none.
+        """
+        key = order.index if order else int
+        partial_sets = (fixed.partial_operands,) if fixed.partial else self.partial_sets
+        for count in range(len(groups) + 1 if partial_sets else 1):
+            for chosen in combinations(groups, count):
+                others = tuple(group for group in groups if group not in chosen)
+                for dealt in distributions(others, self.free_factors()):
+                    factors = tuple(
+                        tuple(sorted((*own, *dealt.get(factor, ())), key=key))
+                        for factor, own in enumerate(fixed.factors)
+                    )
+                    all_partial = tuple(sorted((*fixed.partial, *(digit for group in chosen for digit in group))))
+                    for partial_operands in partial_sets if all_partial else ((),):
+                        op_layout = self.op_layout(Assignment(factors, all_partial, partial_operands))
+                        if op_layout is not None:
+                            yield op_layout
 
     def free_factors(self) -> tuple[int, ...]:
         """Return the factors that can be sharded."""

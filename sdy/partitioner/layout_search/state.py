@@ -157,19 +157,19 @@ class NodeResources:
     def __init__(self, graph: LayoutGraph, digits: NumberedDigits, memory: MemoryBudget) -> None:
         self._graph = graph
         self._digits = digits
-        self._memory = memory
+        self.memory = memory
         self._known_held: dict[tuple[int, int, int | None], tuple[OpLayout, float]] = {}
         self._flops = [self._local_flops(node, node.op_layout) for node in graph.nodes]
 
     def held_change(self, move: Mapping[int, OpLayout]) -> float:
         """Return the cost of the bytes that devices hold more after a move, by node."""
         held = sum(self._held(number, op_layout) - self._held(number) for number, op_layout in move.items())
-        return self._memory.held_byte_cost * held
+        return self.memory.held_byte_cost * held
 
     def exceeds_limits(self, number: int, op_layout: OpLayout) -> bool:
         """Return whether a device would compute more than before the search, or hold more at once than allowed."""
         held = 0 if self._graph.nodes[number].is_edge else self._held(number, op_layout, times=1)
-        return held > self._memory.max_held_bytes or self.computes_more(number, op_layout)
+        return held > self.memory.max_held_bytes or self.computes_more(number, op_layout)
 
     def computes_more(self, number: int, op_layout: OpLayout) -> bool:
         """Return whether a device would compute more of a contraction than before the search."""

@@ -10,9 +10,9 @@ from support.search_networks import network_of_all_layouts
 import sdy
 from sdy.cost.machines.table import HARDWARE
 from sdy.grammar.partition_spec import read_partition_spec
+from sdy.partitioner.network.minimum import minimum
 from sdy.report.notation import read_mesh
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
-from sdy.search.network.minimum import minimum
 from sdy.search.search_request import Goal
 from sdy.search.searched_module import prepared_module
 

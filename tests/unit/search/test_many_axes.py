@@ -8,10 +8,10 @@ from support.slow_cases import slow_except
 import sdy
 from sdy.cost.machines.table import HARDWARE
 from sdy.model.mesh import Mesh
+from sdy.partitioner.network.minimum import minimum
 from sdy.report.notation import read_mesh
 from sdy.search import search_networks
 from sdy.search.layout_choices import OpLayoutChoices
-from sdy.search.network.minimum import minimum
 from sdy.search.program_network import ProgramNetwork
 from sdy.search.search_networks import SearchNetworks
 from sdy.search.search_request import Goal, SearchRequest

@@ -14,7 +14,7 @@ Requires and ensures: full explicit reshards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import inf
@@ -93,9 +93,10 @@ class OptimizeCommunicationPass(ModulePass):
         """Search, starting from the current shardings, and rewrite the module.
 
         If devices hold more than a little more than before, the search is repeated without changing the shardings of
-        ops, and with higher and higher costs of the bytes that they hold until they do not. Of the results that are
-        worth their memory, that with the least product of bytes sent and held is kept; if there is none, the module
-        stays unchanged except that equal reshards are shared.
+        ops, and with higher and higher costs of the bytes that they hold until they do not. Where values are still sent
+        several times, another search starts from the best layouts of all ops together; its result counts if devices
+        hold little more. Of the results that are worth their memory, that with the least product of bytes sent and held
+        is kept; if there is none, the module stays unchanged except that equal reshards are shared.
         """
         share_equal_reshards(op)
         meshes = {name: mesh for name, mesh in meshes_of(op).items() if mesh.device_count > 1}
@@ -104,29 +105,51 @@ class OptimizeCommunicationPass(ModulePass):
         ((name, mesh),) = meshes.items()
         sent, held = cache(partial(_sent, op, mesh)), _local_peak(op)
         best, kept = None, op
-        first, *others = ((self, cost) for cost in HELD_BYTE_COSTS)
-        in_place = replace(self, recut=False), HELD_BYTE_COSTS[0]
-        for attempt, cost in (first, in_place, *others):
-            module = copy_with_regions(op)
-            found = attempt._rewrite(module, name, mesh, MemoryBudget(MAX_MEMORY * held, cost))
+        for found, module in self._attempts(op, name, mesh, held):
             if found.is_worth_its_memory(sent, held) and (best is None or found.price(held) < best.price(held)):
                 best, kept = found, module
-            if attempt is self and found.peak <= MOST_HELD * held:
-                break
         if best is not None:
             op.detach_region(op.body)
             op.add_region(kept.detach_region(kept.body))
             for remark in best.remarks:
                 emit(ctx, remark)
 
-    def _rewrite(self, module: ModuleOp, name: str, mesh: Mesh, memory: MemoryBudget) -> _Rewritten:
-        """Search once and rewrite the module."""
+    def _attempts(self, op: ModuleOp, name: str, mesh: Mesh, held: int) -> Iterator[tuple[_Rewritten, ModuleOp]]:
+        """Yield rewritten copies of a module of which a device holds `held` bytes at most."""
+        first, *others = ((self, cost) for cost in HELD_BYTE_COSTS)
+        in_place = replace(self, recut=False), HELD_BYTE_COSTS[0]
+        best, sends_often = None, False
+        for attempt, cost in (first, in_place, *others):
+            module = copy_with_regions(op)
+            read = _read(module, mesh)
+            state = attempt._state(read, MemoryBudget(MAX_MEMORY * held, cost))
+            found = attempt._rewrite(module, name, read, state, [])
+            yield found, module
+            if best is None or found.price(held) < best.price(held):
+                values = zip(state.graph.values, state.costs, strict=True)
+                best, sends_often = found, any(cost and value.times > 1 for value, cost in values)
+            if attempt is self and found.peak <= MOST_HELD * held:
+                break
+        assert best is not None
+        if not self.recut or not sends_often:
+            return
+        module = copy_with_regions(op)
         read = _read(module, mesh)
-        state = self._state(read, memory)
-        savings = search(state)
+        state = self._state(read, MemoryBudget(MAX_MEMORY * held, HELD_BYTE_COSTS[0]))
+        move = _joint_saving(state)
+        if move is not None and state.sent(range(len(state.costs))).bytes < best.sent:
+            found = self._rewrite(module, name, read, state, [move])
+            if found.peak <= MOST_HELD * best.peak:
+                yield found, module
+
+    def _rewrite(
+        self, module: ModuleOp, name: str, read: ModuleGraph, state: SearchState, moved: Sequence[Saving]
+    ) -> _Rewritten:
+        """Search once after the moves `moved`, and rewrite the module."""
+        savings = [*moved, *search(state)]
         if _in_all(savings).bytes < -EPSILON:  # fewer collectives would send more bytes
             read = GraphReader(module, read.digits).read()
-            state = SearchState(read.graph, read.digits, self._patterns(), memory)
+            state = SearchState(read.graph, read.digits, self._patterns(), state.resources.memory)
             savings = search(state)
         remarks = [_remark(read, saving) for saving in savings]  # before the ops that they name change
         Writer(read, state, name).write()
@@ -142,6 +165,18 @@ class OptimizeCommunicationPass(ModulePass):
 
     def _patterns(self, step_bytes: int = 0) -> Patterns:
         return Patterns(self.recut, self.delay, self.scatter, self.share, self.reuse, step_bytes)
+
+
+def _joint_saving(state: SearchState) -> Saving | None:
+    """Change the layouts of all ops together; return what that saves, or None if nothing changes."""
+    from sdy.partitioner.layout_search.joint_move import joint_move  # it imports NumPy, which few programs need
+
+    move, every = joint_move(state), range(len(state.costs))
+    if not move:
+        return None
+    before = state.sent(every)
+    state.apply(move)
+    return Saving(min(move), move, before.minus(state.sent(every)))
 
 
 def _local_peak(module: ModuleOp) -> int:

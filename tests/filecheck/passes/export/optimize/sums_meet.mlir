@@ -41,7 +41,7 @@ sdy.mesh @mesh = <["x"=4]>
 // CHECK-NEXT:      stablehlo.add %[[SUM]], %[[A]]
 // CHECK:         sdy.all_reduce {"x"} %[[LOOP]]#1
 // OFF-LABEL:   func @in_a_loop
-// OFF:           sdy.all_reduce {"x"}
+// OFF:           sdy.reduce_scatter [{"x"}, {}]
 // OFF:           stablehlo.add
 func.func @in_a_loop(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
@@ -63,15 +63,19 @@ func.func @in_a_loop(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [
 
 // -----
 
-// What the loop reads is reduced in each trip.
+// What the loop reads is reduced in each trip, to shards that are gathered once.
 
 sdy.mesh @mesh = <["x"=4]>
 // CHECK-LABEL: func @read_in_a_loop
 // CHECK-NOT:     sdy.replicated_to_unreduced
 // CHECK:         stablehlo.while
-// CHECK:           sdy.all_reduce {"x"}
+// CHECK:           sdy.reduce_scatter [{"x"}, {}]
+// CHECK-NOT:       sdy.reshard
+// CHECK:           stablehlo.return
+// CHECK-NEXT:    }
+// CHECK-NEXT:    sdy.reshard {{.*}} <@mesh, [{}, {}]>
 // OFF-LABEL:   func @read_in_a_loop
-// OFF:           sdy.all_reduce {"x"}
+// OFF:           sdy.reduce_scatter [{"x"}, {}]
 func.func @read_in_a_loop(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
   %0:2 = stablehlo.while(%i = %c, %g = %w) : tensor<i32>, tensor<8x8xf32>

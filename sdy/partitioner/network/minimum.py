@@ -9,10 +9,10 @@ from time import monotonic
 
 import numpy as np
 
-from sdy.search.network.cost_network import CostNetwork
-from sdy.search.network.integer_program import minimize
-from sdy.search.network.message_passing import Assignment, pass_messages
-from sdy.search.network.reduction import ReducedNetwork
+from sdy.partitioner.network.cost_network import CostNetwork
+from sdy.partitioner.network.integer_program import minimize
+from sdy.partitioner.network.message_passing import Assignment, pass_messages
+from sdy.partitioner.network.reduction import ReducedNetwork
 
 GAP = 1e-4  # the relative difference of cost and bound at which the search stops
 SHARE_OF_MESSAGES = 0.5  # of the time

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from sdy.diagnostics.diagnostic import SdyError
-from sdy.search.network import integer_program
-from sdy.search.network.cost_network import CostNetwork
-from sdy.search.network.minimum import minimum
-from sdy.search.network.reduction import ReducedNetwork
+from sdy.partitioner.network import integer_program
+from sdy.partitioner.network.cost_network import CostNetwork
+from sdy.partitioner.network.minimum import minimum
+from sdy.partitioner.network.reduction import ReducedNetwork
 
 
 def random_network(seed: int, sizes: int = 5, density: float = 0.8, forbidden: float = 0.1) -> CostNetwork:
@@ -104,8 +104,8 @@ def test_the_solver_prints_nothing() -> None:
     pytest.importorskip("highspy", reason="HiGHS is not installed")
     program = (
         "import numpy\n"
-        "from sdy.search.network.cost_network import CostNetwork\n"
-        "from sdy.search.network.integer_program import minimize\n"
+        "from sdy.partitioner.network.cost_network import CostNetwork\n"
+        "from sdy.partitioner.network.integer_program import minimize\n"
         "network = CostNetwork()\n"
         "network.add_variable(numpy.array([1.0, 0.0]))\n"
         "solution = minimize(network, [0], 1.0, 0.0)\n"

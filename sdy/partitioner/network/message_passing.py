@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sdy.search.network.cost_network import CostNetwork, Costs, Table
+from sdy.partitioner.network.cost_network import CostNetwork, Costs, Table
 
 PATIENCE = 30  # sweeps in which the bound must rise
 LEAST_RISE = 1e-4  # the fraction by which it must rise

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.search.network.cost_network import CostNetwork
+from sdy.partitioner.network.cost_network import CostNetwork
 
 LARGEST_COST = 1e6  # all costs are scaled so that the largest one is this
 FRACTION = 1e-6  # by which a column may differ from an integer

@@ -8,9 +8,9 @@ from math import inf
 import numpy as np
 import pytest
 
-from sdy.search.network.cost_network import CostNetwork
-from sdy.search.network.message_passing import pass_messages
-from sdy.search.network.minimum import minimum
+from sdy.partitioner.network.cost_network import CostNetwork
+from sdy.partitioner.network.message_passing import pass_messages
+from sdy.partitioner.network.minimum import minimum
 
 
 def grid(seed: int, rows: int, columns: int, labels: int = 3) -> CostNetwork:
@@ -83,7 +83,7 @@ def test_labels_near_the_bound_are_chosen_together(seed: int, monkeypatch: pytes
     def not_needed(*_: object) -> None:
         pytest.fail("the integer program was needed")
 
-    monkeypatch.setattr("sdy.search.network.minimum.minimize", not_needed)
+    monkeypatch.setattr("sdy.partitioner.network.minimum.minimize", not_needed)
     found = minimum(network, seconds=10.0)
     assert found is not None
     assert found.cost == pytest.approx(side * side)

@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sdy.search.network.cost_network import CostNetwork, Costs, Table
+from sdy.partitioner.network.cost_network import CostNetwork, Costs, Table
 
 MAX_PRODUCT = 1e8  # steps to eliminate a variable with two neighbours
 MAX_COMPARED = 100  # labels of a variable; comparing more takes longer than it saves
