@@ -18,7 +18,7 @@ COMMANDS = {
     "report": [],
     "cost": ["--on", "h100"],
     "lint": ["--on", "h100"],
-    "search": ["--time-limit", "2"],
+    "search": ["--time-limit", "60"],
     "apply": ["--replicate", "*"],
     "partition": ["--stats", "table"],
     "verify": ["--prove"],
