@@ -44,6 +44,8 @@ from sdy.passes.export.selects.origins import (
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 
+MOST_CHOSEN = 4  # two origins, and the zeros of what permutes do not send
+
 
 class ResolveSelectsPass(ModulePass):
     """Replace selects by what they select."""
@@ -139,7 +141,12 @@ class _Resolver:
 
     def _fewest(self, origins: tuple[Origin, ...], needed: tuple[bool, ...]) -> Sequence[Choice] | None:
         """Return one origin that holds on all devices in need, or two and the devices that need the first one."""
-        holds = {each: self._holds(each, origins) for each in origins}
+        wanted = {entry(origins, device) for device in devices_of(origins, needed) if entry(needed, device)}
+        if len(wanted) > MOST_CHOSEN:
+            return None
+        distinct = dict.fromkeys(origins)
+        tried = wanted if len(distinct) > MOST_CHOSEN else distinct
+        holds = {each: self._holds(each, origins) for each in distinct if each in tried}
         for each, held in holds.items():
             if all(entry(held, device) or not entry(needed, device) for device in devices_of(held, needed)):
                 return [(each, None)]
