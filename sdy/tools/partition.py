@@ -46,6 +46,12 @@ def parser() -> ArgumentParser:
         "write the program only if --output names a file",
     )
     group.add_argument("--json", action="store_true", help=JSON_HELP)
+    parser.add_argument(
+        "--on",
+        metavar="MACHINE",
+        help="write the program that is predicted to be the fastest on this machine, whose time `sdy cost` prints "
+        "(default: the one that sends the fewest bytes)",
+    )
     add_compile_arguments(parser, savings=True)
     return parser
 
@@ -68,6 +74,8 @@ def _partition_file(arguments: Namespace) -> int:
     path: str = arguments.file
 
     def partitioned_program(program: Program, text: str) -> Compiled:
+        if arguments.on is not None and not arguments.no_optimizer:
+            program = program.optimized_for(arguments.on)
         return partition(program, path, text, savings=arguments.savings)
 
     partitioned = with_program_and_text(arguments, partitioned_program)

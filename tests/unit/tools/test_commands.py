@@ -59,6 +59,16 @@ def test_partition_writes_the_local_program(tmp_path: Path, capsys: pytest.Captu
     assert (tmp_path / "again.mlir").read_text() == local
 
 
+def test_partition_on_a_machine_writes_the_program_that_cost_prices(capsys: pytest.CaptureFixture[str]) -> None:
+    sent: list[float] = []
+    for options in ([], ["--on", "tpu_v5p"]):
+        assert main(["partition", str(MLP), "--stats", "json", *options]) == 0
+        sent.append(json.loads(capsys.readouterr().out)["bytes_sent"])
+    assert main(["cost", str(MLP), "--json", "--on", "tpu_v5p"]) == 0
+    priced = json.loads(capsys.readouterr().out)["collectives"]
+    assert sum(each["bytes_sent"] for each in priced) == sent[1] > sent[0]
+
+
 def test_partition_can_print_global_shapes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["partition", str(MLP), "--global"]) == 0
     assert 'sdy.all_reduce {"data"}' in capsys.readouterr().out
