@@ -80,6 +80,7 @@ _ROOMS: dict[str, dict[str, str]] = {
         "sdy-merge-slices": "merge_slices.MergeSlicesPass",
         "sdy-optimize-communication": "optimize_communication.OptimizeCommunicationPass",
         "sdy-place-pads": "place_pads.PlacePadsPass",
+        "sdy-split-transforms": "split_transforms.SplitTransformsPass",
     },
     "passes.export.collectives": {
         "sdy-merge-permutes": "merge_permutes.MergePermutesPass",

@@ -18,6 +18,7 @@ from sdy.passes.export.optimize.look_up_slices import LookUpSlicesPass
 from sdy.passes.export.optimize.merge_slices import MergeSlicesPass
 from sdy.passes.export.optimize.optimize_communication import OptimizeCommunicationPass
 from sdy.passes.export.optimize.place_pads import PlacePadsPass
+from sdy.passes.export.optimize.split_transforms import SplitTransformsPass
 from sdy.passes.export.reshards.hoist_reshards import HoistReshardsPass
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.reshards.plan_reshards import PlanReshardsPass
@@ -76,6 +77,7 @@ def partitioning(
         return (FoldLayersPass(), *to_collectives)
     return (
         RemoveCopiesPass(),
+        SplitTransformsPass(),
         MergeSlicesPass(),  # before uneven dims are padded or unsharded: what it merges may have some
         FoldLayersPass(),  # so that all later passes process each layer once
         MergeEqualOpsPass(),  # after folding: the first layer would compute constant values for all layers
