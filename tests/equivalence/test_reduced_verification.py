@@ -240,6 +240,36 @@ func.func @main(%a: tensor<16xi32>) -> (tensor<16xi32>, tensor<11xi32>, tensor<5
     assert "differs in the sizes of the program, not in reduced ones, on all 8 devices" in printed.getvalue()
 
 
+def test_starts_of_shards_that_also_index_a_dim_of_devices_stay() -> None:
+    result = 'tensor<16xi32> {sdy.sharding = #sdy.sharding<@m, [{"y"}]>}'
+    written = f"""sdy.mesh @m = <["x"=6, "y"=2]>
+func.func @main(%a: tensor<16xi32> {{sdy.sharding = #sdy.sharding<@m, [{{}}]>}}) -> ({result}, {result}) {{
+  %0 = stablehlo.negate %a : tensor<16xi32>
+  return %a, %0 : tensor<16xi32>, tensor<16xi32>
+}}"""
+    wrong = """func.func @main(%a: tensor<16xi32>) -> (tensor<8xi32>, tensor<8xi32>) {
+  %number = stablehlo.partition_id : tensor<ui32>
+  %starts = stablehlo.constant dense<[0, 8, 0, 8, 0, 8, 0, 8, 0, 8, 0, 8]> : tensor<12xi64>
+  %0 = stablehlo.dynamic_slice %starts, %number, sizes = [1] : (tensor<12xi64>, tensor<ui32>) -> tensor<1xi64>
+  %1 = stablehlo.reshape %0 : (tensor<1xi64>) -> tensor<i64>
+  %2 = stablehlo.dynamic_slice %a, %1, sizes = [8] : (tensor<16xi32>, tensor<i64>) -> tensor<8xi32>
+  %again = stablehlo.constant dense<[0, 8, 0, 8, 0, 8, 0, 8, 0, 8, 0, 8]> : tensor<12xi64>
+  %3 = stablehlo.dynamic_slice %TABLE, %1, sizes = [1] : (tensor<12xi64>, tensor<i64>) -> tensor<1xi64>
+  %4 = stablehlo.reshape %3 : (tensor<1xi64>) -> tensor<i64>
+  %5 = stablehlo.dynamic_slice %a, %4, sizes = [8] : (tensor<16xi32>, tensor<i64>) -> tensor<8xi32>
+  %6 = stablehlo.negate %5 : tensor<8xi32>
+  return %2, %6 : tensor<8xi32>, tensor<8xi32>
+}"""
+    compiled = Program.from_text(written).partition()
+    sizes = reduce_sizes(compiled.written, compiled.local, compiled.boundary)
+    assert max(each.after for each in sizes.changes) < 16
+    for table in ("again", "starts"):
+        local = parse_module(wrong.replace("TABLE", table), "local.mlir")
+        changes = reduce_sizes(compiled.written, local, compiled.boundary).changes
+        assert {(each.before, each.after) for each in changes} >= {(16, 16), (8, 8)}
+        assert not verify_reduced(replace(compiled, local=local)).agrees
+
+
 def test_runs_in_64_bit_floats_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     program = Program.from_text(LARGE)
     partitioned = program.partition()

@@ -16,7 +16,7 @@ from math import gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Use
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.walk import pre_order
@@ -293,7 +293,8 @@ def _add_tables(op: Operation, devices: _Devices, found: SmallerMesh) -> bool:
             return False
         if table not in found.tables:
             numbers = np.array(table.value.get_values())
-            if numbers.shape != (len(devices.coordinates),):
+            is_of_devices = all(_is_lookup_by_number(each) for each in table.results[0].uses)
+            if numbers.shape != (len(devices.coordinates),) or not is_of_devices:
                 return False
             is_mark = table.value.data.codec.bit_width == 1
             offsets = devices.marks(numbers) if is_mark else devices.table(numbers)
@@ -301,6 +302,16 @@ def _add_tables(op: Operation, devices: _Devices, found: SmallerMesh) -> bool:
                 return False
             found.tables[table] = offsets
     return True
+
+
+def _is_lookup_by_number(use: Use) -> bool:
+    """Return whether a table is used for what a device looks up by its number."""
+    if not isinstance(use.operation, DynamicSliceOp) or use.index != 0:
+        return False
+    number = use.operation.operands[1].owner
+    while isinstance(number, ConvertOp):
+        number = number.operands[0].owner
+    return isinstance(number, ops.PartitionIdOp)
 
 
 def _rows(table: DenseElementsAttr) -> Rows:

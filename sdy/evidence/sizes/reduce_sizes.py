@@ -154,6 +154,7 @@ def _new_constants(
         parts = {part for root in roots for part in wholes.get(root, ())}
         used[op] |= roots
         numbers = mesh.tables[op].offsets if op in mesh.tables else numbers_of(op)
+        stays = is_start and any(old == new > 1 for old, new in anchors)
         if is_start:
             anchors, exact = of_shards(numbers, anchors, exact)
         if is_start and not are_aligned(numbers, [old for old, _ in anchors]) and any(a != b for a, b in anchors):
@@ -166,7 +167,10 @@ def _new_constants(
             new = mapped(number, anchors, devices, exact, shards)
             # In a shard, the size of a part of its dim is probably where that part ends.
             ends = () if is_start else (sizes[each] for each in parts if classes.sizes[each] == number)
-            if new not in (None, number) and op in others_too:
+            if new not in (None, number) and stays:
+                is_solved = False
+                _lock(roots, f"windows that start at {number:g} also start in a dim that stays as large", op, classes)
+            elif new not in (None, number) and op in others_too:
                 is_solved = False
                 _lock(roots, f"the constant {number:g} is also a number of something else", op, classes)
             elif new is None or any(end != new for end in ends):

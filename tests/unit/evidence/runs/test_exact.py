@@ -154,6 +154,23 @@ def test_a_lost_bound_of_a_number_is_seen_in_each_seed() -> None:
         assert set(found) == {Verdict.DIFFERS}, returned
 
 
+def test_a_number_is_on_both_sides_of_zero_in_each_seed() -> None:
+    text = """func.func @main(%x: tensor<32xf32>, %n: tensor<f32>) -> (tensor<32xf32>, tensor<f32>) {
+  %0 = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<32xf32>
+  %1 = stablehlo.OP %x, %0 : tensor<32xf32>
+  return %1, %n : tensor<32xf32>, tensor<f32>
+}"""
+    bounded = """%c = stablehlo.constant dense<0.0> : tensor<32xf32>
+  %2 = stablehlo.OP %1, %c : tensor<32xf32>
+  return %2,"""
+    for op in ("minimum", "maximum"):
+        program = sdy.Program.from_text(text.replace("OP", op)).partition()
+        changed = text.replace("return %1,", bounded).replace("OP", op)
+        wrong = replace(program, local=parse_module(changed, "local.mlir"))
+        found = [verify_sizes_as_they_are(wrong, seed).verdict for seed in range(8)]
+        assert set(found) == {Verdict.DIFFERS}, op
+
+
 def test_an_index_of_one_place_is_also_taken_far_beyond_it() -> None:
     text = """func.func @main(%x: tensor<1xf32>, %i: tensor<1xi32>) -> (tensor<1xf32>, tensor<1xi32>) {
   %0 = stablehlo.abs %i : tensor<1xi32>
