@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from sdy.compile.pipeline_cost import PipelineCost, PipelineSlot, cost_of_slots, memory_curve
@@ -35,27 +36,27 @@ class Stage:
     mesh: int
     remat: bool = False
 
-    @property
+    @cached_property
     def forward(self) -> float:
         """The seconds of the forward phase."""
         return sum(each.forward.seconds for each in self.layers)
 
-    @property
+    @cached_property
     def backward(self) -> float:
         """The seconds of the backward phase."""
         return sum(each.backward.seconds for each in self.layers) + self.forward * self.remat
 
-    @property
+    @cached_property
     def input_gradients(self) -> float:
         """The seconds of the part of the backward phase that the stage before waits for."""
         return sum(each.input_gradients.seconds for each in self.layers) + self.forward * self.remat
 
-    @property
+    @cached_property
     def kept(self) -> int:
         """The bytes that the backward phase needs of the forward phase, beside the input of the stage."""
         return sum(each.kept for each in self.layers) + sum(sum(each.sent) for each in self.layers[:-1])
 
-    @property
+    @cached_property
     def scratch(self) -> int:
         """The bytes that a run of a phase needs at least for a time."""
         return max(phase.scratch for each in self.layers for phase in (each.forward, each.backward))
@@ -77,7 +78,8 @@ class Work(NamedTuple):
 class StageTimeline:
     """A pipeline on `meshes` of `devices` each: its stages in order, with `microbatches` in a schedule.
 
-    `runs` says when each of `works` runs. Raises: SdyError SDY-M010 if the schedule does not fit the stages.
+    `runs` says when each of `works` runs, and `seconds` is the time of a step.
+    Raises: SdyError SDY-M010 if the schedule does not fit the stages.
     """
 
     stages: Sequence[Stage]
@@ -89,6 +91,7 @@ class StageTimeline:
     trains: bool
     works: list[Work] = field(init=False)
     runs: list[TaskRun] = field(init=False)
+    seconds: float = field(init=False)
     _links: dict[tuple[str, int], float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,11 +104,7 @@ class StageTimeline:
                     self.works += [Work("T" + kind, stage, number) for number in range(self.microbatches)]
         numbers = {work: number for number, work in enumerate(self.works)}
         self.runs = list_schedule([self._task(work, numbers) for work in self.works])
-
-    @property
-    def seconds(self) -> float:
-        """The time of a step."""
-        return max(run.end for run in self.runs)
+        self.seconds = max(run.end for run in self.runs)
 
     @property
     def peak_bytes(self) -> list[int]:
