@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Operation, SSAValue
 
 from sdy.compile.compiled import Compiled
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, with_sources
@@ -17,8 +18,10 @@ from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.calls import CustomCallOp, names_of_call
 from sdy.dialects.stablehlo.control import CaseOp, IfOp
+from sdy.dialects.stablehlo.elementwise import ConvertOp
 from sdy.evidence.runs.both_programs import BothPrograms, Watch, unwatched
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare_exactly
 from sdy.evidence.runs.draws import MOST_DRAWS, Draw, Draws
@@ -190,5 +193,22 @@ def _not_reached(program: Compiled[Any], runs: ExactRuns, draws: Draws, count: i
     for op in filter(is_opaque, pre_order(program.written)):
         kernel = f"the kernel of @{names_of_call(op)[0]}, which is taken for a function of its operands"
         yield f"{kernel}, and runs in interpret mode on floats" if is_interpreted(op, program) else kernel
+    yield from _roundings(program)
     if count < draws.count or draws.missing:
         yield "some values of arguments that choose a path or a place"
+
+
+def _roundings(program: Compiled[Any]) -> Iterator[str]:
+    """Yield what the local program rounds to a type that the original program does not have: exact numbers stay."""
+    known = {_float_type(each) for op in pre_order(program.written) for each in (*op.operands, *op.results)}
+    for op in pre_order(program.local):
+        if isinstance(op, ConvertOp):
+            source, target, line = _float_type(op.operand), _float_type(op.result), span_of(op)
+            if source is not None and target not in known and target is not None and target.bitwidth < source.bitwidth:
+                where = "" if line is None else f" at line {line.line}"
+                yield f"the rounding to {target}{where}, a type that the original program does not have"
+
+
+def _float_type(value: SSAValue) -> AnyFloat | None:
+    tensor = as_tensor(value.type)
+    return tensor.element_type if tensor is not None and isinstance(tensor.element_type, AnyFloat) else None

@@ -171,6 +171,23 @@ def test_a_number_is_on_both_sides_of_zero_in_each_seed() -> None:
         assert set(found) == {Verdict.DIFFERS}, op
 
 
+def test_a_rounding_that_the_program_does_not_have_is_named() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}"""
+    found: dict[str, Verification] = {}
+    for name in ("f64", "bf16"):
+        converted = f"""%0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4x{name}>
+  %1 = stablehlo.convert %0 : (tensor<4x{name}>) -> tensor<4xf32>
+  return %1"""
+        found[name] = verified(text, text.replace("return %x", converted))
+    assert [each.verdict for each in found.values()] == [Verdict.SAME] * 2
+    assert found["f64"].not_reached == ()
+    assert found["bf16"].not_reached == (
+        "the rounding to bf16 at line 2, a type that the original program does not have",
+    )
+
+
 def test_an_index_of_one_place_is_also_taken_far_beyond_it() -> None:
     text = """func.func @main(%x: tensor<1xf32>, %i: tensor<1xi32>) -> (tensor<1xf32>, tensor<1xi32>) {
   %0 = stablehlo.abs %i : tensor<1xi32>
