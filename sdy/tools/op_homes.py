@@ -84,8 +84,13 @@ EXACT_KERNELS_NOT_NEEDED = {
     **dict.fromkeys(("stablehlo.get_dimension_size", "stablehlo.set_dimension_size"), "only the shape counts"),
     **dict.fromkeys(("stablehlo.partition_id", "stablehlo.replica_id", "stablehlo.rng_bit_generator"), "of integers"),
     **dict.fromkeys(("chlo.broadcast_select", "chlo.top_k"), "selects elements"),
+    **dict.fromkeys(
+        (f"stablehlo.{each}" for each in ("batch_norm_grad", "batch_norm_inference", "batch_norm_training")),
+        "its kernel computes both",
+    ),
     "stablehlo.bitcast_convert": "its floats stay floats",
     "stablehlo.cross-replica-sum": "its kernel adds both",
+    "stablehlo.triangular_solve": "its kernel computes both",
 }
 
 

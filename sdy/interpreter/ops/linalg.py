@@ -6,22 +6,28 @@ The comparator region of a sort is NumPy's order if it compares one input; else 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from sdy.dialects.stablehlo import linalg as ops
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonType, FftType, Transpose
 from sdy.dialects.stablehlo.attributes.types import rank_of
-from sdy.dialects.stablehlo.elementwise import CompareOp
+from sdy.dialects.stablehlo.elementwise import AddOp, CompareOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.interpreter.arrays.element_types import Array, compute_dtype, dtype_of_type, is_complex, is_float
-from sdy.interpreter.arrays.field_types import COMPLEX, conjugated, is_field, parts_of
+from sdy.interpreter.arrays.element_types import Array, DType, compute_dtype, dtype_of_type, is_complex, is_float
+from sdy.interpreter.arrays.field_types import COMPLEX, conjugated, is_field, of_parts, parts_of
 from sdy.interpreter.devices.grid import IntArray
 from sdy.interpreter.failure import failure
+from sdy.interpreter.field import functions
+from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, operand_count, with_unit_dims
-from sdy.interpreter.ops.arithmetic import total_order_key
+from sdy.interpreter.ops.arithmetic import Compute, total_order_key
+from sdy.model.shape import StaticShape
 
 _IS_DESCENDING = {ComparisonDirection.LT: False, ComparisonDirection.GT: True}
 
@@ -157,25 +163,55 @@ def lower_factor(matrix: Array) -> Array:
     return factor
 
 
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The functions by which matrices are computed: of floats, or of numbers of a finite field."""
+
+    add: Compute
+    subtract: Compute
+    multiply: Compute
+    divide: Compute
+    square_root: Compute
+    matrix_product: Compute
+    total: Callable[[Array, StaticShape], Array]  # of the elements along axes
+    constant: Callable[[float, DType], Array]
+
+
+def _total(array: Array, axes: StaticShape) -> Array:
+    return np.asarray(np.add.reduce(array, axis=axes, dtype=array.dtype))
+
+
+FLOATS = Arithmetic(np.add, np.subtract, np.multiply, np.divide, np.sqrt, np.matmul, _total, np.array)
+
+
+def arithmetic_of(context: KernelContext, dtype: DType) -> Arithmetic:
+    """Return the arithmetic of elements of a dtype."""
+    if not is_field(dtype):
+        return FLOATS
+    field = field_of(context)
+    add, subtract, multiply, divide = (
+        partial(each, field) for each in (functions.add, functions.subtract, functions.multiply, functions.divide)
+    )
+    return Arithmetic(
+        add,
+        subtract,
+        multiply,
+        divide,
+        square_root=partial(functions.hashed, "sqrt", field),
+        matrix_product=partial(functions.elements_product, field),
+        total=FieldFold(field, AddOp).reduced,
+        constant=lambda number, _: of_parts(np.array(field.constant(number))),
+    )
+
+
 @KERNELS.of(ops.TriangularSolveOp)
 def triangular_solve(op: ops.TriangularSolveOp) -> Kernel:
     """Solve op(a) x = b, or x op(a) = b. Only one triangle is read, without a unit diagonal."""
-
-    def solve(context: KernelContext, matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
-        dtype = matrix.dtype
-        wide = (array.astype(compute_dtype(dtype)) for array in (matrix, known))
-        return substituted(*wide, is_lower=is_lower, unit_diagonal=unit_diagonal).astype(dtype, copy=False)
-
-    return solving_kernel(op, solve)
-
-
-def solving_kernel(op: ops.TriangularSolveOp, solve: Callable[..., Array]) -> Kernel:
-    """Return the kernel that turns the matrices so that `solve` gets them on the left side, not transposed."""
     left_side, lower = bool(op.left_side.value.data), bool(op.lower.value.data)
     unit_diagonal, transpose = bool(op.unit_diagonal.value.data), op.transpose_a.data
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        matrix, known = arrays
+        matrix, known = _wide(arrays)
         is_lower = lower
         if transpose in (Transpose.TRANSPOSE, Transpose.ADJOINT):
             is_lower = not is_lower
@@ -184,22 +220,29 @@ def solving_kernel(op: ops.TriangularSolveOp, solve: Callable[..., Array]) -> Ke
             # x a = b is a^T x^T = b^T.
             is_lower = not is_lower
             matrix, known = transposed(matrix), transposed(known)
-        solution = solve(context, matrix, known, is_lower=is_lower, unit_diagonal=unit_diagonal)
-        return (solution if left_side else transposed(solution),)
+        numbers = arithmetic_of(context, known.dtype)
+        solution = substituted(matrix, known, numbers, is_lower=is_lower, unit_diagonal=unit_diagonal)
+        return ((solution if left_side else transposed(solution)).astype(arrays[0].dtype, copy=False),)
 
     return kernel
 
 
-def substituted(matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
+def _wide(arrays: Arrays) -> Arrays:
+    return tuple(array.astype(compute_dtype(array.dtype), copy=False) for array in arrays)
+
+
+def substituted(
+    matrix: Array, known: Array, numbers: Arithmetic = FLOATS, *, is_lower: bool, unit_diagonal: bool
+) -> Array:
     """Solve matrix x = known by substitution, row by row for all matrices at once."""
     leading = np.broadcast_shapes(matrix.shape[:-2], known.shape[:-2])
     solution = np.zeros(leading + known.shape[-2:], known.dtype)
     size = matrix.shape[-1]
     for row in range(size) if is_lower else reversed(range(size)):
         others = slice(0, row) if is_lower else slice(row + 1, size)
-        weighed = np.matmul(matrix[..., row : row + 1, others], solution[..., others, :])[..., 0, :]
-        rest = np.subtract(known[..., row, :], weighed)
-        solution[..., row, :] = rest if unit_diagonal else np.divide(rest, matrix[..., row, row, np.newaxis])
+        weighed = numbers.matrix_product(matrix[..., row : row + 1, others], solution[..., others, :])[..., 0, :]
+        rest = numbers.subtract(known[..., row, :], weighed)
+        solution[..., row, :] = rest if unit_diagonal else numbers.divide(rest, matrix[..., row, row, np.newaxis])
     return solution
 
 
@@ -214,6 +257,9 @@ def adjoint(matrix: Array) -> Array:
     return conjugated(turned) if is_field(matrix.dtype) else np.conj(turned)
 
 
+_TRANSFORMS = {FftType.FFT: np.fft.fftn, FftType.IFFT: np.fft.ifftn, FftType.RFFT: np.fft.rfftn}
+
+
 @KERNELS.of(ops.FftOp)
 def fft(op: ops.FftOp) -> Kernel:
     """Apply the Fourier transform over the last dims, or its inverse; real inputs keep half of the result.
@@ -226,17 +272,11 @@ def fft(op: ops.FftOp) -> Kernel:
     if is_complex(dtype) == (fft_type is FftType.IRFFT):
         raise failure("SDY-X018", f"stablehlo.fft of type {fft_type.value} is not defined for a result of {dtype}")
 
+    transform = partial(np.fft.irfftn, s=lengths) if fft_type is FftType.IRFFT else _TRANSFORMS[fft_type]
+
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         (operand,) = arrays
-        if fft_type is FftType.FFT:
-            result = np.fft.fftn(operand, axes=axes)
-        elif fft_type is FftType.IFFT:
-            result = np.fft.ifftn(operand, axes=axes)
-        elif fft_type is FftType.RFFT:
-            result = np.fft.rfftn(operand, axes=axes)
-        else:
-            result = np.fft.irfftn(operand, s=lengths, axes=axes)
-        return (result.astype(dtype, copy=False),)
+        return (transform(operand, axes=axes).astype(dtype, copy=False),)
 
     return kernel
 
@@ -249,88 +289,85 @@ def sort(op: ops.SortOp) -> Kernel:
     return lambda context, arrays: sorted_together(context, comparator, arrays[:count], dim, arrays[count:])
 
 
-@KERNELS.of(ops.BatchNormTrainingOp)
-def batch_norm_training(op: ops.BatchNormTrainingOp) -> Kernel:
-    """Normalize by the mean and variance of the batch, and return both."""
-    features = _Features(op)
-
-    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        operand, scale, offset = features.wide(arrays)
-        mean, variance = features.moments(context, operand)
-        normal = features.normalized(context, operand, mean, variance)
-        output = np.add(np.multiply(normal, features.spread(context, scale)), features.spread(context, offset))
-        return tuple(result.astype(arrays[0].dtype, copy=False) for result in (output, mean, variance))
-
-    return kernel
-
-
-@KERNELS.of(ops.BatchNormInferenceOp)
-def batch_norm_inference(op: ops.BatchNormInferenceOp) -> Kernel:
-    """Normalize by the mean and variance that are operands."""
-    features = _Features(op)
-
-    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        operand, scale, offset, mean, variance = features.wide(arrays)
-        normal = features.normalized(context, operand, mean, variance)
-        output = np.add(np.multiply(normal, features.spread(context, scale)), features.spread(context, offset))
-        return (output.astype(arrays[0].dtype, copy=False),)
-
-    return kernel
-
-
-@KERNELS.of(ops.BatchNormGradOp)
-def batch_norm_grad(op: ops.BatchNormGradOp) -> Kernel:
-    """Return the gradients of `batch_norm_training` for operand, scale and offset."""
-    features = _Features(op)
-
-    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        operand, scale, mean, variance, grad_output = features.wide(arrays)
-        normal = features.normalized(context, operand, mean, variance)
-        grad_offset = features.summed(context, grad_output)
-        grad_scale = features.summed(context, np.multiply(grad_output, normal))
-        count = features.count(context, operand)
-        centered = np.subtract(
-            np.subtract(np.multiply(count, grad_output), features.spread(context, grad_offset)),
-            np.multiply(normal, features.spread(context, grad_scale)),
-        )
-        deviation = np.sqrt(np.add(variance, features.epsilon))
-        weight = np.divide(scale, np.multiply(count, deviation))
-        grad_operand = np.multiply(features.spread(context, weight), centered)
-        return tuple(grad.astype(arrays[0].dtype, copy=False) for grad in (grad_operand, grad_scale, grad_offset))
-
-    return kernel
-
-
 class _Features:
-    """Means over all dims but the feature dim: the part that the batch normalizations share."""
+    """The parts that batch normalizations share: means over all dims but that of the features."""
 
-    def __init__(self, op: ops.BatchNormOp) -> None:
-        self.dim = op.feature_index.value.data
-        self.rank = rank_of(op.operands[0])
-        self.others = tuple(dim for dim in range(self.rank) if dim != self.dim)
-        self.epsilon = np.array(op.epsilon.value.data, compute_dtype(dtype_of_type(op.operands[0].type)))
+    def __init__(self, op: ops.BatchNormOp, context: KernelContext, operand: Array) -> None:
+        self.numbers = arithmetic_of(context, operand.dtype)
+        self._context, self._operand = context, operand
+        self._dim, self._rank = op.feature_index.value.data, rank_of(op.operands[0])
+        self._others = context.dims([dim for dim in range(self._rank) if dim != self._dim])
+        self._epsilon = self.numbers.constant(op.epsilon.value.data, operand.dtype)
 
-    def wide(self, arrays: Arrays) -> Arrays:
-        return tuple(array.astype(compute_dtype(array.dtype), copy=False) for array in arrays)
-
-    def spread(self, context: KernelContext, values: Array) -> Array:
+    def spread(self, values: Array) -> Array:
         """Broadcast one value per feature along the feature dim."""
-        local = tuple(values.shape[-1] if dim == self.dim else 1 for dim in range(self.rank))
-        return values.reshape(context.leading(values) + local)
+        local = tuple(values.shape[-1] if dim == self._dim else 1 for dim in range(self._rank))
+        return values.reshape(self._context.leading(values) + local)
 
-    def count(self, context: KernelContext, operand: Array) -> Array:
-        sizes = context.local(operand)
-        return np.array(np.prod([sizes[dim] for dim in self.others]), operand.dtype)
+    def count(self) -> Array:
+        sizes = [self._operand.shape[dim] for dim in self._others]
+        return self.numbers.constant(float(prod(sizes)), self._operand.dtype)
 
-    def summed(self, context: KernelContext, array: Array) -> Array:
-        return np.asarray(np.add.reduce(array, axis=context.dims(self.others), dtype=array.dtype))
+    def summed(self, array: Array) -> Array:
+        return self.numbers.total(array, self._others)
 
-    def moments(self, context: KernelContext, operand: Array) -> tuple[Array, Array]:
-        count = self.count(context, operand)
-        mean = np.divide(self.summed(context, operand), count)
-        centered = np.subtract(operand, self.spread(context, mean))
-        return mean, np.divide(self.summed(context, np.multiply(centered, centered)), count)
+    def moments(self) -> tuple[Array, Array]:
+        """Return the mean and the variance of each feature."""
+        count = self.count()
+        mean = self.numbers.divide(self.summed(self._operand), count)
+        centered = self.numbers.subtract(self._operand, self.spread(mean))
+        return mean, self.numbers.divide(self.summed(self.numbers.multiply(centered, centered)), count)
 
-    def normalized(self, context: KernelContext, operand: Array, mean: Array, variance: Array) -> Array:
-        deviation = np.sqrt(np.add(variance, self.epsilon))
-        return np.divide(np.subtract(operand, self.spread(context, mean)), self.spread(context, deviation))
+    def deviation(self, variance: Array) -> Array:
+        return self.numbers.square_root(self.numbers.add(variance, self._epsilon))
+
+    def normalized(self, mean: Array, variance: Array) -> Array:
+        centered = self.numbers.subtract(self._operand, self.spread(mean))
+        return self.numbers.divide(centered, self.spread(self.deviation(variance)))
+
+    def scaled(self, normal: Array, scale: Array, offset: Array) -> Array:
+        return self.numbers.add(self.numbers.multiply(normal, self.spread(scale)), self.spread(offset))
+
+
+def _training(features: _Features, scale: Array, offset: Array) -> Arrays:
+    """Normalize by the mean and variance of the batch, and return both."""
+    mean, variance = features.moments()
+    return features.scaled(features.normalized(mean, variance), scale, offset), mean, variance
+
+
+def _inference(features: _Features, scale: Array, offset: Array, mean: Array, variance: Array) -> Arrays:
+    """Normalize by the mean and variance that are operands."""
+    return (features.scaled(features.normalized(mean, variance), scale, offset),)
+
+
+def _gradients(features: _Features, scale: Array, mean: Array, variance: Array, gradient: Array) -> Arrays:
+    """Return the gradients of the normalization in training for operand, scale and offset."""
+    numbers, times = features.numbers, features.numbers.multiply
+    normal = features.normalized(mean, variance)
+    of_offset, of_scale = features.summed(gradient), features.summed(times(gradient, normal))
+    count = features.count()
+    centered = numbers.subtract(
+        numbers.subtract(times(count, gradient), features.spread(of_offset)), times(normal, features.spread(of_scale))
+    )
+    weight = numbers.divide(scale, times(count, features.deviation(variance)))
+    return times(features.spread(weight), centered), of_scale, of_offset
+
+
+_BATCH_NORMS: dict[type[Operation], Callable[..., Arrays]] = {
+    ops.BatchNormTrainingOp: _training,
+    ops.BatchNormInferenceOp: _inference,
+    ops.BatchNormGradOp: _gradients,
+}
+
+
+@KERNELS.of(ops.BatchNormTrainingOp, ops.BatchNormInferenceOp, ops.BatchNormGradOp)
+def batch_norm(op: ops.BatchNormOp) -> Kernel:
+    """Normalize each feature, or return the gradients of that."""
+    formula = _BATCH_NORMS[type(op)]
+
+    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
+        operand, *others = _wide(arrays)
+        results = formula(_Features(op, context, operand), *others)
+        return tuple(result.astype(arrays[0].dtype, copy=False) for result in results)
+
+    return kernel

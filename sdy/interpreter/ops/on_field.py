@@ -43,7 +43,6 @@ from sdy.interpreter.ops import elementwise
 from sdy.interpreter.ops.chlo import broadcast_first
 from sdy.interpreter.ops.contraction import einsum_subscripts
 from sdy.interpreter.ops.conversion import converted
-from sdy.interpreter.ops.linalg import solving_kernel
 
 KERNELS = KernelTable()
 
@@ -259,28 +258,6 @@ def _random_matrix(field: Field, name: str, rows: int, columns: int) -> Array:
     return of_parts(*field.hashed(name, places))
 
 
-@KERNELS.of(linalg.TriangularSolveOp)
-def triangular_solve(op: linalg.TriangularSolveOp) -> Kernel:
-    """Solve by substitution: columns of the right side may be sharded."""
-    return solving_kernel(op, _substituted)
-
-
-def _substituted(context: KernelContext, matrix: Array, known: Array, *, is_lower: bool, unit_diagonal: bool) -> Array:
-    field = field_of(context)
-    leading = np.broadcast_shapes(matrix.shape[:-2], known.shape[:-2])
-    solution = np.zeros(leading + known.shape[-2:], known.dtype)
-    size = matrix.shape[-1]
-    for row in range(size) if is_lower else reversed(range(size)):
-        others = slice(0, row) if is_lower else slice(row + 1, size)
-        weighed = functions.elements_product(field, matrix[..., row : row + 1, others], solution[..., others, :])[
-            ..., 0, :
-        ]
-        rest = functions.subtract(field, known[..., row, :], weighed)
-        pivot = matrix[..., row, row, np.newaxis]
-        solution[..., row, :] = rest if unit_diagonal else functions.divide(field, rest, pivot)
-    return solution
-
-
 @KERNELS.of(linalg.CholeskyOp)
 def cholesky(op: linalg.CholeskyOp) -> Kernel:
     """Return pseudo-random numbers, functions of all elements of a matrix: only batch dims are sharded."""
@@ -332,94 +309,3 @@ def _numbers_of(field: Field, bits: Bits, dtype: DType, sizes: Sequence[int]) ->
     if not sizes:  # whether the routine failed: it did not
         return np.zeros(bits.shape[1:], dtype)
     return (1 + np.mod(bits[0], np.uint64(sizes[-1]))).astype(dtype)  # rows that are exchanged
-
-
-@KERNELS.of(linalg.BatchNormTrainingOp)
-def batch_norm_training(op: linalg.BatchNormTrainingOp) -> Kernel:
-    """Normalize by the mean and variance of the batch, and return both."""
-
-    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        norm = _BatchNorm(context, op)
-        operand, scale, offset = norm.residues(arrays)
-        mean, variance = norm.moments(operand)
-        output = norm.scaled(norm.normalized(operand, mean, variance), scale, offset)
-        return tuple(map(of_parts, (output, mean, variance)))
-
-    return kernel
-
-
-@KERNELS.of(linalg.BatchNormInferenceOp)
-def batch_norm_inference(op: linalg.BatchNormInferenceOp) -> Kernel:
-    """Normalize by the mean and variance that are operands."""
-
-    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        norm = _BatchNorm(context, op)
-        operand, scale, offset, mean, variance = norm.residues(arrays)
-        return (of_parts(norm.scaled(norm.normalized(operand, mean, variance), scale, offset)),)
-
-    return kernel
-
-
-@KERNELS.of(linalg.BatchNormGradOp)
-def batch_norm_grad(op: linalg.BatchNormGradOp) -> Kernel:
-    """Return the gradients of `batch_norm_training` for operand, scale and offset."""
-
-    def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        norm = _BatchNorm(context, op)
-        operand, scale, mean, variance, gradient = norm.residues(arrays)
-        times, reduced = norm.field.multiplied, norm.field.reduced
-        normal = norm.normalized(operand, mean, variance)
-        of_offset, of_scale = norm.summed(gradient), norm.summed(times(gradient, normal))
-        count = norm.field.constant(norm.count(operand))
-        centered = reduced(
-            times(gradient, np.array(count)) - norm.spread(of_offset) - times(normal, norm.spread(of_scale))
-        )
-        weight = times(scale, norm.field.inverse(times(np.array(count), norm.deviation(variance))))
-        return tuple(map(of_parts, (times(norm.spread(weight), centered), of_scale, of_offset)))
-
-    return kernel
-
-
-class _BatchNorm:
-    """The formulas of the batch normalizations: means over all dims but that of the features."""
-
-    def __init__(self, context: KernelContext, op: linalg.BatchNormOp) -> None:
-        self.field = field_of(context)
-        self._context = context
-        self._dim, self._rank = op.feature_index.value.data, rank_of(op.operands[0])
-        self._others = context.dims([dim for dim in range(self._rank) if dim != self._dim])
-        self._epsilon = self.field.constant(op.epsilon.value.data)
-
-    def residues(self, arrays: Arrays) -> list[Residues]:
-        return [parts_of(array)[0] for array in arrays]
-
-    def spread(self, values: Residues) -> Residues:
-        """Broadcast one value per feature along the feature dim."""
-        local = tuple(values.shape[-1] if dim == self._dim else 1 for dim in range(self._rank))
-        return values.reshape(self._context.leading(values) + local)
-
-    def count(self, operand: Residues) -> int:
-        return prod(operand.shape[dim] for dim in self._others)
-
-    def summed(self, operand: Residues) -> Residues:
-        return self.field.summed(operand, self._others)
-
-    def mean(self, operand: Residues) -> Residues:
-        share = self.field.inverse(np.array(self.field.constant(self.count(operand))))
-        return self.field.multiplied(self.summed(operand), share)
-
-    def moments(self, operand: Residues) -> tuple[Residues, Residues]:
-        mean = self.mean(operand)
-        centered = self.field.reduced(operand - self.spread(mean))
-        return mean, self.mean(self.field.multiplied(centered, centered))
-
-    def deviation(self, variance: Residues) -> Residues:
-        moved = of_parts(self.field.reduced(variance + self._epsilon))
-        return parts_of(functions.hashed("sqrt", self.field, moved))[0]
-
-    def normalized(self, operand: Residues, mean: Residues, variance: Residues) -> Residues:
-        centered = self.field.reduced(operand - self.spread(mean))
-        return self.field.multiplied(centered, self.spread(self.field.inverse(self.deviation(variance))))
-
-    def scaled(self, normal: Residues, scale: Residues, offset: Residues) -> Residues:
-        return self.field.reduced(self.field.multiplied(normal, self.spread(scale)) + self.spread(offset))
