@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import MeshOp
-from sdy.dialects.stablehlo.attributes.replica_groups import HloMesh, HloMeshAttr, HloMeshAxis, ReplicaGroupMeshAxesAttr
+from sdy.dialects.stablehlo.attributes.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
 from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import TensorSharding
 from sdy.passes.import_.lift_inlined_meshes import REPLICA_GROUPS, device_ids_attribute
@@ -54,7 +54,6 @@ def _inline_in_groups(op: Operation, meshes: MeshTable) -> None:
         return
     mesh = meshes.get(groups.data.mesh.root_reference.data)
     if mesh is not None:
-        axes = tuple(HloMeshAxis(axis.name, axis.size) for axis in mesh.axes)
         devices = device_ids_attribute(mesh) if mesh.device_ids else None
-        inlined = replace(groups.data, mesh=HloMeshAttr(HloMesh(axes, devices)))
+        inlined = replace(groups.data, mesh=HloMeshAttr(HloMesh(mesh.axes, devices)))
         op.properties[REPLICA_GROUPS] = ReplicaGroupMeshAxesAttr(inlined)

@@ -26,7 +26,7 @@ from sdy.dialects.chlo.attrs import PrecisionAttr, RaggedDotDimensionNumbersAttr
 from sdy.dialects.chlo.checks import check_constant_like, check_ragged_dot, check_scan, check_top_k
 from sdy.dialects.facts.traits import Contraction
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.stablehlo.attributes.attrs import parse_int
+from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_key
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.shape import LiteralOp
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
@@ -77,8 +77,7 @@ class TopKOp(StablehloOp, SuggestsResultNames):
         with parser.in_parens():
             operand = parser.parse_unresolved_operand()
             parser.parse_punctuation(",")
-            parser.parse_keyword("k")
-            parser.parse_punctuation("=")
+            parse_key(parser, "k")
             properties: PropertyDict = {"k": IntegerAttr(parse_int(parser), i64)}
         attributes = parse_attributes(cls, parser, properties)
         parser.parse_punctuation(":")
@@ -145,8 +144,7 @@ class ScanOp(StablehloOp, SuggestsArgumentNames):
         inputs = parser.parse_op_args_list()
         parser.parse_keyword("inits")
         inits = parser.parse_op_args_list()
-        parser.parse_keyword("dimension")
-        parser.parse_punctuation("=")
+        parse_key(parser, "dimension")
         properties: PropertyDict = {"dimension": IntegerAttr(parse_int(parser), i64)}
         attributes: PropertyDict = {}
         if parser.parse_optional_keyword("attributes") is not None:

@@ -27,7 +27,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import Contraction, LinearIn, Linearity, RegionOnElements
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.stablehlo.attributes.attrs import parse_ints
+from sdy.dialects.stablehlo.attributes.attrs import parse_ints, parse_key
 from sdy.dialects.stablehlo.attributes.enums import PrecisionAttr
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.regions import reduction_operands, require_reducer
@@ -211,12 +211,10 @@ class ConvolutionOp(StablehloOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         operands = parser.parse_op_args_list()
-        parser.parse_keyword("dim_numbers")
-        parser.parse_punctuation("=")
+        parse_key(parser, "dim_numbers")
         properties: PropertyDict = {"dimension_numbers": ConvDimensionNumbersAttr(parse_conv_numbers(parser))}
         parser.parse_punctuation(",")
-        parser.parse_keyword("window")
-        parser.parse_punctuation("=")
+        parse_key(parser, "window")
         parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: _parse_window_entry(parser, properties))
         attributes = parse_attributes(cls, parser, properties)
         return create_with_signature(cls, parser, operands, properties, attributes)

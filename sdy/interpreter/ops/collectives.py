@@ -25,7 +25,7 @@ from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.interpreter.arrays.element_types import Array, dtype_of_type
 from sdy.interpreter.arrays.field_types import is_field
 from sdy.interpreter.arrays.literals import array_of
-from sdy.interpreter.devices.grid import Grid, IntArray, axes_of_ref, grid_of_mesh, positions_by_id
+from sdy.interpreter.devices.grid import Grid, IntArray, positions_by_id
 from sdy.interpreter.devices.replica_groups import (
     GroupingStrategy,
     GroupLayout,
@@ -40,8 +40,8 @@ from sdy.interpreter.failure import failure
 from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, operand_count, uniform
 from sdy.interpreter.ops.reduction import FOLDS, Reducer
-from sdy.model.axis import AxisRef, SubAxis
-from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.axis_on_mesh import replica_groups
+from sdy.model.mesh import Mesh
 
 
 def groups_of(op: ops.GroupedOp) -> ReplicaGroups:
@@ -86,23 +86,16 @@ def _strategy_of(op: ops.GroupedOp) -> GroupingStrategy:
 def _rows_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Rows:
     """Return groups of devices that differ along these axes only, in the order of the axes."""
     mesh = _mesh_of(op, groups)
-    refs = [AxisRef(ref.name, None if ref.sub_axis is None else SubAxis(*ref.sub_axis)) for ref in groups.axes]
-    missing = [ref.name for ref in refs if not mesh.has_axis(ref.name)]
+    missing = [ref.name for ref in groups.axes if not mesh.has_axis(ref.name)]
     if missing:
         raise failure("SDY-X009", f'the mesh of the replica groups has no axis "{missing[0]}"')
-    grid = grid_of_mesh(mesh, refs)
-    inner = [axis for ref in refs for axis in axes_of_ref(grid, ref, mesh)]
-    outer = [axis for axis in range(grid.rank) if axis not in inner]
-    ids = grid.ids.reshape(grid.sizes).transpose([*outer, *inner])
-    rows = ids.reshape((*ids.shape[: len(outer)], -1)).reshape((-1, ids[(0,) * len(outer)].size))
-    return tuple(tuple(row) for row in rows.tolist())
+    return replica_groups(groups.axes, mesh)
 
 
 def _mesh_of(op: Operation, groups: ReplicaGroupMeshAxes) -> Mesh:
     if isinstance(groups.mesh, HloMeshAttr):
-        axes = tuple(MeshAxis(axis.name, axis.size) for axis in groups.mesh.data.axes)
         ids = groups.mesh.data.device_ids
-        return Mesh(axes, () if ids is None else ids.get_ints())
+        return Mesh(groups.mesh.data.axes, () if ids is None else ids.get_ints())
     name = groups.mesh.string_value() if isinstance(groups.mesh, SymbolRefAttr) else str(groups.mesh)
     mesh = visible_meshes(op).get(name)
     if mesh is None:

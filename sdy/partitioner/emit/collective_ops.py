@@ -14,10 +14,8 @@ from xdsl.ir import Attribute, SSAValue
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.attributes.replica_groups import (
-    HloAxisRef,
     HloMesh,
     HloMeshAttr,
-    HloMeshAxis,
     ReplicaGroupMeshAxes,
     ReplicaGroupMeshAxesAttr,
 )
@@ -113,8 +111,7 @@ def _partition_channel(emit: Emitter) -> Properties:
 
 def _groups(emit: Emitter, axes: AxisList, common: CommonMesh) -> Attribute:
     if emit.style.names_mesh_axes and all(axis.sub_axis is None for axis in axes):
-        named = tuple(HloAxisRef(axis.name) for axis in axes)
-        return ReplicaGroupMeshAxesAttr(ReplicaGroupMeshAxes(_mesh_attribute(common), named))
+        return ReplicaGroupMeshAxesAttr(ReplicaGroupMeshAxes(_mesh_attribute(common), axes))
     return _table_of_groups(axes, common.mesh)
 
 
@@ -136,6 +133,5 @@ def _mesh_attribute(common: CommonMesh) -> Attribute:
 
 
 def _hlo_mesh(mesh: Mesh) -> HloMesh:
-    axes = tuple(HloMeshAxis(axis.name, axis.size) for axis in mesh.axes)
     ids = mesh.device_ids
-    return HloMesh(axes, DenseElementsAttr.from_values(TensorType(i64, [len(ids)]), ids) if ids else None)
+    return HloMesh(mesh.axes, DenseElementsAttr.from_values(TensorType(i64, [len(ids)]), ids) if ids else None)

@@ -31,7 +31,7 @@ from sdy.dialects.sdy.attrs import MeshAttr
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.stablehlo import collectives
 from sdy.dialects.stablehlo.attributes.replica_groups import HloMesh, HloMeshAttr, ReplicaGroupMeshAxesAttr
-from sdy.model.mesh import Mesh, MeshAxis
+from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
@@ -114,8 +114,7 @@ class _Lifter:
             case HloMeshAttr():
                 # Always a new mesh; the device ids are dropped, as in Shardy.
                 if mesh.data not in self._name_of_hlo:
-                    axes = tuple(MeshAxis(axis.name, axis.size) for axis in mesh.data.axes)
-                    self._name_of_hlo[mesh.data] = self._define(Mesh(axes))
+                    self._name_of_hlo[mesh.data] = self._define(Mesh(mesh.data.axes))
                 name = self._name_of_hlo[mesh.data]
             case _:
                 return

@@ -59,6 +59,12 @@ class StructAttr(Data[StructT]):
         printer.print_string(f"<{', '.join(printed)}>")
 
 
+def parse_key(parser: AttrParser, name: str) -> None:
+    """Parse `name =`, before a value."""
+    parser.parse_keyword(name)
+    parser.parse_punctuation("=")
+
+
 def parse_int_or_ints(parser: AttrParser, is_list: bool) -> int | DimNumbers:
     """Parse an integer, or a list of integers in square brackets."""
     return parse_ints(parser) if is_list else parse_int(parser)
@@ -199,8 +205,7 @@ class ResultAccuracyAttr(Data[ResultAccuracy]):
                 parser.parse_punctuation("=")
                 ulps = parser.parse_integer(allow_boolean=False)
                 parser.parse_punctuation(",")
-            parser.parse_keyword("mode")
-            parser.parse_punctuation("=")
+            parse_key(parser, "mode")
             position = parser.pos
             mode = parser.parse_attribute()
             if not isinstance(mode, ResultAccuracyModeAttr):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Data
@@ -11,33 +12,18 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.stablehlo.attributes.attrs import parse_int
+from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_key
+from sdy.model.axis import AxisList, AxisRef, SubAxis
+from sdy.model.mesh import MeshAxis
 
-
-@dataclass(frozen=True, slots=True)
-class HloMeshAxis:
-    """A named axis of a mesh."""
-
-    name: str
-    size: int
-
-    def __str__(self) -> str:
-        return f'<name = "{self.name}", size = {self.size}>'
-
-
-@dataclass(frozen=True, slots=True)
-class HloAxisRef:
-    """A reference to an axis, or to its sub-axis `(pre_size)size`."""
-
-    name: str
-    sub_axis: tuple[int, int] | None = None
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class HloMesh:
     """A mesh: its axes, major first, and the device ids unless they are 0, 1, 2, ..."""
 
-    axes: tuple[HloMeshAxis, ...]
+    axes: tuple[MeshAxis, ...]
     device_ids: DenseElementsAttr | None = None
 
 
@@ -49,49 +35,47 @@ class ReplicaGroupMeshAxes:
     """
 
     mesh: Attribute
-    axes: tuple[HloAxisRef, ...]
+    axes: AxisList
 
 
 @irdl_attr_definition
-class HloMeshAxisAttr(Data[HloMeshAxis]):
+class HloMeshAxisAttr(Data[MeshAxis]):
     """`#stablehlo.mesh_axis<name = "x", size = 2>`."""
 
     name = "stablehlo.mesh_axis"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> HloMeshAxis:
+    def parse_parameter(cls, parser: AttrParser) -> MeshAxis:
         with parser.in_angle_brackets():
             name = _parse_name(parser)
             parser.parse_punctuation(",")
-            parser.parse_keyword("size")
-            parser.parse_punctuation("=")
-            return HloMeshAxis(name, parse_int(parser))
+            parse_key(parser, "size")
+            return MeshAxis(name, parse_int(parser))
 
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(str(self.data))
+        printer.print_string(_axis_text(self.data))
 
 
 @irdl_attr_definition
-class HloAxisRefAttr(Data[HloAxisRef]):
+class HloAxisRefAttr(Data[AxisRef]):
     """`#stablehlo.axis_ref<name = "x">`, or with `, sub_axis_info = (1)2`."""
 
     name = "stablehlo.axis_ref"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> HloAxisRef:
+    def parse_parameter(cls, parser: AttrParser) -> AxisRef:
         with parser.in_angle_brackets():
             name = _parse_name(parser)
             if parser.parse_optional_punctuation(",") is None:
-                return HloAxisRef(name)
-            parser.parse_keyword("sub_axis_info")
-            parser.parse_punctuation("=")
+                return AxisRef(name)
+            parse_key(parser, "sub_axis_info")
             with parser.in_parens():
                 pre_size = parse_int(parser)
-            return HloAxisRef(name, (pre_size, parse_int(parser)))
+            return AxisRef(name, SubAxis(pre_size, parse_int(parser)))
 
     def print_parameter(self, printer: Printer) -> None:
         sub_axis = self.data.sub_axis
-        printed = f", sub_axis_info = ({sub_axis[0]}){sub_axis[1]}" if sub_axis is not None else ""
+        printed = "" if sub_axis is None else f", sub_axis_info = {sub_axis}"
         printer.print_string(f'<name = "{self.data.name}"{printed}>')
 
 
@@ -104,21 +88,18 @@ class HloMeshAttr(Data[HloMesh]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> HloMesh:
         with parser.in_angle_brackets():
-            parser.parse_keyword("axes")
-            parser.parse_punctuation("=")
-            axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_axis(parser))
+            axes = _parse_axes(parser, HloMeshAxisAttr, 'a mesh axis, such as <name = "x", size = 2>')
             if parser.parse_optional_punctuation(",") is None:
-                return HloMesh(tuple(axes))
-            parser.parse_keyword("device_ids")
-            parser.parse_punctuation("=")
+                return HloMesh(axes)
+            parse_key(parser, "device_ids")
             position = parser.pos
             device_ids = parser.parse_attribute()
             if not isinstance(device_ids, DenseElementsAttr):
                 parser.raise_error("expected dense<...> for device_ids", position, parser.pos)
-            return HloMesh(tuple(axes), device_ids)
+            return HloMesh(axes, device_ids)
 
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<axes=[{', '.join(map(str, self.data.axes))}]")
+        printer.print_string(f"<axes=[{', '.join(map(_axis_text, self.data.axes))}]")
         if self.data.device_ids is not None:
             printer.print_string(", device_ids=")
             printer.print_attribute(self.data.device_ids)
@@ -134,17 +115,14 @@ class ReplicaGroupMeshAxesAttr(Data[ReplicaGroupMeshAxes]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ReplicaGroupMeshAxes:
         with parser.in_angle_brackets():
-            parser.parse_keyword("mesh")
-            parser.parse_punctuation("=")
+            parse_key(parser, "mesh")
             position = parser.pos
             mesh = parser.parse_attribute()
             if not isinstance(mesh, SymbolRefAttr | HloMeshAttr):
                 parser.raise_error("expected a symbol or #stablehlo.mesh<...>", position, parser.pos)
             parser.parse_punctuation(",")
-            parser.parse_keyword("axes")
-            parser.parse_punctuation("=")
-            axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_axis_ref(parser))
-            return ReplicaGroupMeshAxes(mesh, tuple(axes))
+            example = 'an axis reference, such as #stablehlo.axis_ref<name = "x">'
+            return ReplicaGroupMeshAxes(mesh, _parse_axes(parser, HloAxisRefAttr, example))
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string("<mesh = ")
@@ -154,28 +132,26 @@ class ReplicaGroupMeshAxesAttr(Data[ReplicaGroupMeshAxes]):
         printer.print_string("]>")
 
 
+def _axis_text(axis: MeshAxis) -> str:
+    return f'<name = "{axis.name}", size = {axis.size}>'
+
+
 def _parse_name(parser: AttrParser) -> str:
-    parser.parse_keyword("name")
-    parser.parse_punctuation("=")
+    parse_key(parser, "name")
     return parser.parse_str_literal()
 
 
-def _parse_axis(parser: AttrParser) -> HloMeshAxis:
-    """Parse a mesh axis, with or without the name of its attribute."""
-    position = parser.pos
-    attribute = parser.parse_optional_attribute()
-    if attribute is None:
-        return HloMeshAxisAttr.parse_parameter(parser)
-    if not isinstance(attribute, HloMeshAxisAttr):
-        parser.raise_error('expected a mesh axis, such as <name = "x", size = 2>', position, parser.pos)
-    return attribute.data
+def _parse_axes(parser: AttrParser, attribute_class: type[Data[T]], example: str) -> tuple[T, ...]:
+    """Parse `axes = [...]`, a list of the values of attributes, with or without the names of the attributes."""
 
+    def parse_axis() -> T:
+        position = parser.pos
+        attribute = parser.parse_optional_attribute()
+        if attribute is None:
+            return attribute_class.parse_parameter(parser)
+        if not isinstance(attribute, attribute_class):
+            parser.raise_error(f"expected {example}", position, parser.pos)
+        return cast("Data[T]", attribute).data
 
-def _parse_axis_ref(parser: AttrParser) -> HloAxisRef:
-    position = parser.pos
-    attribute = parser.parse_optional_attribute()
-    if attribute is None:
-        return HloAxisRefAttr.parse_parameter(parser)
-    if not isinstance(attribute, HloAxisRefAttr):
-        parser.raise_error('expected an axis reference, such as #stablehlo.axis_ref<name = "x">', position, parser.pos)
-    return attribute.data
+    parse_key(parser, "axes")
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_axis))

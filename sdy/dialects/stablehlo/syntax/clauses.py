@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
 from sdy.dialects.constants.float_formats import FLOAT_FORMATS, bits_of, float_text
-from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_ints
+from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_ints, parse_key
 from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, EnumT
 
 PropertyDict = dict[str, Attribute]
@@ -185,8 +185,7 @@ class FloatFormatClause(Clause):
     start = "format ="
 
     def parse(self, parser: Parser, into: PropertyDict) -> bool:
-        parser.parse_keyword("format")
-        parser.parse_punctuation("=")
+        parse_key(parser, "format")
         position = parser.pos
         text = parser.parse_identifier()
         match = _FORMAT.fullmatch(text)

@@ -16,6 +16,7 @@ from sdy.dialects.stablehlo.attributes.attrs import (
     DotDimensionNumbersAttr,
     parse_int,
     parse_ints,
+    parse_key,
 )
 from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, Precision, PrecisionAttr
 from sdy.dialects.stablehlo.syntax.clauses import Clause, PropertyDict
@@ -144,8 +145,7 @@ class DotAlgorithmAttr(Data[DotAlgorithm]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> DotAlgorithm:
         def parse_field(name: str, is_last: bool) -> Attribute | int:
-            parser.parse_keyword(name)
-            parser.parse_punctuation("=")
+            parse_key(parser, name)
             value: Attribute | int
             if name.endswith("_type"):
                 value = parser.parse_type()
