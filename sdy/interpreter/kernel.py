@@ -92,6 +92,11 @@ class KernelContext:
         """Return the array with batch dims of size 1: every device holds the same tensor."""
         return array.reshape((1,) * self.rank + array.shape)
 
+    def aligned(self, arrays: Sequence[Array]) -> list[Array]:
+        """Return views of the arrays whose batch dims have equal sizes."""
+        leading = np.broadcast_shapes(*map(self.leading, arrays))
+        return [np.broadcast_to(array, leading + self.local(array)) for array in arrays]
+
     def broadcast(self, array: Array) -> Array:
         """Return a view of the array with every batch dim at its full size."""
         return np.broadcast_to(array, self.batch + self.local(array))
@@ -143,6 +148,13 @@ def operand_count(op: Operation) -> int:
     return sum(leaf_count(operand.type) for operand in op.operands)
 
 
+def leaf_types(value_type: Attribute) -> list[Attribute]:
+    """Return the type itself, or those of all elements of a tuple or a future: each is one array."""
+    if not isinstance(value_type, TupleType | FutureType):
+        return [value_type]
+    return [leaf for element in value_type.types for leaf in leaf_types(element)]
+
+
 def leaf_count(value_type: Attribute) -> int:
-    """Return how many arrays represent a value: one, or those of all elements of a tuple or a future."""
-    return sum(map(leaf_count, value_type.types)) if isinstance(value_type, TupleType | FutureType) else 1
+    """Return how many arrays represent a value."""
+    return len(leaf_types(value_type))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TypeVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.stablehlo.attributes.types import FutureType
 from sdy.interpreter.arrays.element_types import DType, dtype_of_type
 from sdy.interpreter.failure import failure
-from sdy.interpreter.kernel import Arrays, Kernel, KernelContext
+from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, leaf_types
 from sdy.model.shape import StaticShape
 
 T = TypeVar("T")
@@ -34,7 +32,7 @@ def checked_kernel(factory: KernelFactory) -> KernelFactory:
     @wraps(factory)
     def kernel_of(op: Operation) -> Kernel:
         kernel = _guarded(op, f"creating the kernel of {op.name}", lambda: factory(op))
-        expected = [_kind_of(each) for result in op.results for each in _leaf_types(result.type)]
+        expected = [_kind_of(each) for result in op.results for each in leaf_types(result.type)]
 
         def run(context: KernelContext, arrays: Arrays) -> Arrays:
             returned = cast(object, _guarded(op, f"the kernel of {op.name}", lambda: kernel(context, arrays)))
@@ -84,15 +82,6 @@ def returned_arrays(returned: object) -> Arrays:
 def kind_text(dtype: DType, shape: StaticShape) -> str:
     """Return the text of a kind of arrays in messages: `float32[4, 8]`."""
     return f"{dtype}{list(shape)}"
-
-
-def _leaf_types(kind: Attribute) -> Iterator[Attribute]:
-    """Yield the type itself, or those of all elements of a tuple or a future: each is one array."""
-    if isinstance(kind, TupleType | FutureType):
-        for element in kind.types:
-            yield from _leaf_types(element)
-    else:
-        yield kind
 
 
 def _kind_of(kind: Attribute) -> ArrayKind | None:

@@ -7,7 +7,7 @@ numbered by their digits: two devices that differ in one digit only are a multip
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
@@ -31,6 +31,24 @@ class Digit:
     def of(self, position: int) -> int:
         """Return the value of this digit at `position`."""
         return position // self.stride % self.size
+
+
+def counting_digits(numbers: Sequence[int]) -> tuple[Digit, ...] | None:
+    """Return the fewest digits, major first, that count through `numbers`, from 0; None if there are none."""
+    digits: list[Digit] = []
+    rest = numbers
+    while len(rest) > 1:
+        stride = rest[1] - rest[0]
+        size = next((count for count, number in enumerate(rest) if number != count * stride), len(rest))
+        if stride < 1 or size < 2 or len(rest) % size:
+            return None
+        digits.insert(0, Digit(size, stride))
+        # If this is a digit of all numbers, they are runs of it; the remaining digits follow from the starts of the
+        # runs.
+        if any(number != rest[index - index % size] + index % size * stride for index, number in enumerate(rest)):
+            return None
+        rest = rest[::size]
+    return tuple(digits)
 
 
 def prime_factors(number: int) -> tuple[int, ...]:

@@ -57,18 +57,10 @@ _UNSIGNED: dict[int, DTypeLike] = {
 }
 _COMPLEX: dict[DType, DTypeLike] = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
 
-# Bit widths of the integers that ml_dtypes adds to NumPy.
-_INT_BITS: dict[DType, int] = {
-    np.dtype(ml_dtypes.int2): 2,
-    np.dtype(ml_dtypes.int4): 4,
-    np.dtype(ml_dtypes.uint2): 2,
-    np.dtype(ml_dtypes.uint4): 4,
-}
+# The integers that ml_dtypes adds to NumPy: their bits, and the dtypes in which they are computed.
+_INT_BITS: dict[DType, int] = {np.dtype(table[bits]): bits for table in (_SIGNED, _UNSIGNED) for bits in (2, 4)}
 _NARROW_INTS: dict[DType, DType] = {
-    np.dtype(ml_dtypes.int2): np.dtype(np.int8),
-    np.dtype(ml_dtypes.int4): np.dtype(np.int8),
-    np.dtype(ml_dtypes.uint2): np.dtype(np.uint8),
-    np.dtype(ml_dtypes.uint4): np.dtype(np.uint8),
+    np.dtype(table[bits]): np.dtype(table[8]) for table in (_SIGNED, _UNSIGNED) for bits in (2, 4)
 }
 _FLOAT_BITS: dict[DType, int] = {  # formats with fewer bits than their byte
     np.dtype(ml_dtypes.float6_e2m3fn): 6,

@@ -19,6 +19,7 @@ from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.devices.grid import Grid, IntArray, ascending_strides, positions_by_id, refined, strides_of
 from sdy.interpreter.failure import failure
 from sdy.model.cached_hash import CachedHash
+from sdy.model.mesh_digits import Digit, counting_digits
 
 Rows = tuple[tuple[int, ...], ...]
 
@@ -226,9 +227,10 @@ def _axes_of(rows: Rows, grid: Grid) -> tuple[int, ...] | None:
         return None
     ends = strides_of(grid.sizes)
     axes: list[int] = []
-    for stride, size in digits:
-        inside = [axis for axis in range(grid.rank) if ends[axis] <= stride * size and ends[axis + 1] >= stride]
-        if prod(grid.sizes[axis] for axis in inside) != size:
+    for digit in digits:
+        end = digit.stride * digit.size
+        inside = [axis for axis in range(grid.rank) if ends[axis] <= end and ends[axis + 1] >= digit.stride]
+        if prod(grid.sizes[axis] for axis in inside) != digit.size:
             return None
         axes += [axis for axis in inside if grid.sizes[axis] > 1]
     return tuple(axes)
@@ -239,33 +241,19 @@ def _strides_of_rows(rows: Rows, position_count: int) -> tuple[int, ...] | None:
     digits = _digits_of(rows)
     if digits is None or len(rows) * len(rows[0]) != position_count:
         return None
-    strides = {end for stride, size in digits for end in (stride, stride * size)}
+    strides = {end for digit in digits for end in (digit.stride, digit.stride * digit.size)}
     grid = refined(Grid((position_count,), 1, position_count), strides)
     if grid is None:
         return None
     # The digits of the first member must be 0; otherwise counting would carry into other digits.
-    starts_at_zero = all(row[0] // stride % size == 0 for row in rows for stride, size in digits)
+    starts_at_zero = all(digit.of(row[0]) == 0 for row in rows for digit in digits)
     return ascending_strides(grid) if starts_at_zero else None
 
 
-def _digits_of(rows: Rows) -> list[tuple[int, int]] | None:
-    """Return stride and size of the digits that the members of every group count through, major first.
+def _digits_of(rows: Rows) -> tuple[Digit, ...] | None:
+    """Return the digits that the members of every group count through, major first.
 
     None if the groups differ in shape, or if the offsets in a group do not count in mixed radix.
     """
-    table = [np.array(row) - row[0] for row in rows]
-    offsets = table[0] if table else np.zeros(0, np.int64)
-    if not len(offsets) or any(len(row) != len(offsets) or (row != offsets).any() for row in table):
-        return None
-    digits: list[tuple[int, int]] = []
-    counted = np.zeros(1, np.int64)
-    while len(counted) < len(offsets):
-        stride = int(offsets[len(counted)])
-        if stride <= 0:
-            return None
-        size = 2
-        while len(counted) * size < len(offsets) and offsets[len(counted) * size] == stride * size:
-            size += 1
-        digits.insert(0, (stride, size))
-        counted = np.add.outer(np.arange(size) * stride, counted).reshape(-1)
-    return digits if len(counted) == len(offsets) and (counted == offsets).all() else None
+    offsets = {tuple(position - row[0] for position in row) for row in rows}
+    return counting_digits(offsets.pop()) if len(offsets) == 1 and rows[0] else None

@@ -16,13 +16,14 @@ from sdy.interpreter.arrays.element_types import Array, is_float
 from sdy.interpreter.arrays.extremes import extreme
 from sdy.interpreter.arrays.field_types import equal_elements, is_field, parts_of
 from sdy.interpreter.arrays.rounding_errors import allowed_error, errors, first_difference
-from sdy.interpreter.devices.grid import Grid, axes_of_ref, grid_of_mesh
-from sdy.interpreter.devices.values import DeviceArray, regridded
+from sdy.interpreter.devices.grid import ONE_DEVICE, Grid, axes_of_ref, grid_of_mesh
+from sdy.interpreter.devices.values import DeviceArray, regridded, replicated
 from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.field.numbers import Field
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.devices.placement import TensorPlacement
 from sdy.model.mesh import Mesh
+from sdy.model.shape import local_shape
 from sdy.model.sharding import ReductionKind, TensorSharding
 
 
@@ -32,60 +33,11 @@ def shard(array: Array, sharding: TensorSharding, mesh: Mesh) -> DeviceArray:
     Along unreduced axes the first device holds a sum and the others 0; a maximum or minimum is on all devices.
     Raises: ValueError if the ranks of array and sharding differ.
     """
-    grid = grid_of_mesh(mesh, sharding.axis_refs())
-    dim_axes = _dim_axes(grid, sharding, mesh, array.ndim)
-    counts = [prod(grid.sizes[axis] for axis in axes) for axes in dim_axes]
-    local = tuple(-(-size // count) for size, count in zip(array.shape, counts, strict=True))
-    padding = [(0, size * count - full) for size, count, full in zip(local, counts, array.shape, strict=True)]
-    padded = np.pad(array, padding) if any(after for _, after in padding) else array
-
-    split_shape: list[int] = []
-    array_dim_of_axis: dict[int, int] = {}
-    local_dims: list[int] = []
-    for axes, size in zip(dim_axes, local, strict=True):
-        array_dim_of_axis |= {axis: len(split_shape) + index for index, axis in enumerate(axes)}
-        local_dims.append(len(split_shape) + len(axes))
-        split_shape += [*(grid.sizes[axis] for axis in axes), size]
-    order = [*(array_dim_of_axis[axis] for axis in sorted(array_dim_of_axis)), *local_dims]
-    leading = tuple(grid.sizes[axis] if axis in array_dim_of_axis else 1 for axis in range(grid.rank))
-    shards = padded.reshape(split_shape).transpose(order).reshape(leading + local)
-    if sharding.unreduced_kind is ReductionKind.SUM:
-        shards = _only_on_first(shards, grid, _axes(grid, sharding.unreduced, mesh))
-    return DeviceArray(shards, grid)
-
-
-def unshard(
-    value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...], field: Field | None = None
-) -> Array:
-    """Return the global tensor of shape `shape` whose shards are `value`, without the padding.
-
-    Partial values along unreduced axes are combined, those of a finite field in `field`; along other axes that no dim
-    uses, the first device is read.
-    Raises: ValueError if the local shape of `value` is not that of a shard.
-    """
-    grid = grid_of_mesh(mesh, sharding.axis_refs())
-    dim_axes = _dim_axes(grid, sharding, mesh, len(shape))
-    counts = [prod(grid.sizes[axis] for axis in axes) for axes in dim_axes]
-    local = tuple(-(-size // count) for size, count in zip(shape, counts, strict=True))
-    if value.local_shape != local:
-        raise ValueError(f"expected shards of shape {local} for a tensor of shape {shape}, got {value.local_shape}")
-    array = _combined(regridded(value, grid).array, grid, sharding, mesh, field)
-    used = sorted(axis for axes in dim_axes for axis in axes)
-    array = array[tuple(slice(None) if axis in used else 0 for axis in range(grid.rank))]
-    array = np.broadcast_to(array, tuple(grid.sizes[axis] for axis in used) + local)
-
-    order: list[int] = []
-    for dim, axes in enumerate(dim_axes):
-        order += [*(used.index(axis) for axis in axes), len(used) + dim]
-    padded = tuple(size * count for size, count in zip(local, counts, strict=True))
-    return array.transpose(order).reshape(padded)[tuple(slice(size) for size in shape)]
+    return shard_each(replicated(array, ONE_DEVICE), sharding, mesh)
 
 
 def shard_each(value: DeviceArray, sharding: TensorSharding, mesh: Mesh) -> DeviceArray:
-    """Return for each device of `mesh` its shard of the unsharded tensor that it holds.
-
-    The same as `shard` if all devices hold the same tensor. Raises: as `shard`.
-    """
+    """Return for each device of `mesh` its shard of the unsharded tensor that it holds. Raises: as `shard`."""
     grid = grid_of_mesh(mesh, sharding.axis_refs())
     array = regridded(value, grid).array
     for dim, axes in enumerate(_dim_axes(grid, sharding, mesh, len(value.local_shape)), start=grid.rank):
@@ -100,6 +52,23 @@ def shard_each(value: DeviceArray, sharding: TensorSharding, mesh: Mesh) -> Devi
     return DeviceArray(array, grid)
 
 
+def unshard(
+    value: DeviceArray, sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...], field: Field | None = None
+) -> Array:
+    """Return the global tensor of shape `shape` whose shards are `value`, without the padding.
+
+    Partial values along unreduced axes are combined, those of a finite field in `field`; along other axes that no dim
+    uses, the first device is read.
+    Raises: ValueError if the local shape of `value` is not that of a shard.
+    """
+    local = local_shape(shape, sharding, mesh)
+    if value.local_shape != local:
+        raise ValueError(f"expected shards of shape {local} for a tensor of shape {shape}, got {value.local_shape}")
+    names = [axis.name for axis in mesh.axes]
+    joined = unshard_each(value, sharding, mesh, shape, names, field)
+    return joined.array[(0,) * joined.grid.rank]
+
+
 def unshard_each(
     value: DeviceArray,
     sharding: TensorSharding,
@@ -110,19 +79,19 @@ def unshard_each(
 ) -> DeviceArray:
     """Reassemble tensors of shape `shape` along the mesh axes of these names only.
 
-    The result varies along the other axes of `mesh`; the same as `unshard` if there are none.
+    The result varies along the other axes of `mesh`.
     """
-    names = [axis.name for axis in mesh.axes if axis.name in axis_names]
     grid = grid_of_mesh(mesh, sharding.axis_refs())
     array = _combined(regridded(value, grid).array, grid, sharding, mesh, field)
-    joined: set[int] = set()
-    for dim, axes in enumerate(_dim_axes(grid, sharding, mesh, len(shape)), start=grid.rank):
-        joined.update(axes)
+    dim_axes = _dim_axes(grid, sharding, mesh, len(shape))
+    sharded = {axis for axes in dim_axes for axis in axes}
+    refs = tuple(AxisRef(axis.name) for axis in mesh.axes if axis.name in axis_names)
+    for axis in set(_axes(grid, refs, mesh)) - sharded:
+        array = array[(slice(None),) * axis + (slice(1),)]
+    for dim, axes in enumerate(dim_axes, start=grid.rank):
         for axis in reversed(axes):
             array = _concatenated(array, axis, dim, grid.sizes[axis])
         array = array[(slice(None),) * dim + (slice(shape[dim - grid.rank]),)]
-    for axis in set(_axes(grid, tuple(map(AxisRef, names)), mesh)) - joined:
-        array = array[(slice(None),) * axis + (slice(1),)]
     return DeviceArray(array, grid)
 
 

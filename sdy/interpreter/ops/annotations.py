@@ -19,7 +19,7 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.devices.grid import Grid, grid_of_mesh
 from sdy.interpreter.devices.replica_groups import grid_for
-from sdy.interpreter.devices.shards import shard, shard_each, unshard, unshard_each
+from sdy.interpreter.devices.shards import shard_each, unshard, unshard_each
 from sdy.interpreter.devices.values import DeviceArray, regridded
 from sdy.interpreter.failure import failure
 from sdy.interpreter.field.numbers import Field
@@ -102,8 +102,6 @@ class _Boundary:
     def sharded(self, arrays: Arrays, outer: Grid) -> list[DeviceArray]:
         """Return the shards of the operands. If several devices run the op, each has its own operands."""
         pairs = zip(arrays, self.into, strict=True)
-        if not outer.rank:
-            return [shard(array, sharding, self.mesh) for array, sharding in pairs]
         return [shard_each(DeviceArray(array, outer), sharding, self.mesh) for array, sharding in pairs]
 
     def joined(self, values: Sequence[DeviceArray], outer: Grid, field: Field | None) -> Arrays:

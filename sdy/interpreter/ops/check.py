@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects import interpreter_dialect as ops
@@ -113,16 +114,16 @@ DEFAULT_TOLERANCE = 1e-4
 DEFAULT_ULPS = (0, 3)
 
 
-@KERNELS.of(ops.ExpectEqOp)
-def expect_eq(op: ops.ExpectEqOp) -> Kernel:
-    """Check that all elements are equal."""
-    return checking(equal, "", op.lhs.type)
+@KERNELS.of(ops.ExpectEqOp, ops.ExpectEqConstOp)
+def expect_eq(op: ops.ExpectEqOp | ops.ExpectEqConstOp) -> Kernel:
+    """Check that all elements are equal to those of the other operand, or of a constant."""
+    return _with_constant(op, checking(equal, "", op.lhs.type))
 
 
-@KERNELS.of(ops.ExpectAlmostEqOp)
-def expect_almost_eq(op: ops.ExpectAlmostEqOp) -> Kernel:
+@KERNELS.of(ops.ExpectAlmostEqOp, ops.ExpectAlmostEqConstOp)
+def expect_almost_eq(op: ops.ExpectAlmostEqOp | ops.ExpectAlmostEqConstOp) -> Kernel:
     """Check that all elements differ by at most the tolerance."""
-    return almost(_float(op.tolerance, DEFAULT_TOLERANCE), op.lhs.type)
+    return _with_constant(op, almost(_float(op.tolerance, DEFAULT_TOLERANCE), op.lhs.type))
 
 
 @KERNELS.of(ops.ExpectCloseOp)
@@ -130,18 +131,6 @@ def expect_close(op: ops.ExpectCloseOp) -> Kernel:
     """Check that the largest distance in units of the last place is between two bounds."""
     low, high = DEFAULT_ULPS
     return close(_int(op.min_ulp_difference, low), _int(op.max_ulp_difference, high), op.actual.type)
-
-
-@KERNELS.of(ops.ExpectEqConstOp)
-def expect_eq_const(op: ops.ExpectEqConstOp) -> Kernel:
-    """Check that all elements equal those of a constant."""
-    return _with_constant(op, checking(equal, "", op.lhs.type))
-
-
-@KERNELS.of(ops.ExpectAlmostEqConstOp)
-def expect_almost_eq_const(op: ops.ExpectAlmostEqConstOp) -> Kernel:
-    """Check that all elements differ from those of a constant by at most the tolerance."""
-    return _with_constant(op, almost(_float(op.tolerance, DEFAULT_TOLERANCE), op.lhs.type))
 
 
 @KERNELS.of(ops.ExpectSerializedEqOp)
@@ -179,11 +168,7 @@ def checking(agree: Agreement, relation: str, value_type: Attribute) -> Kernel:
 
 def almost(tolerance: float, value_type: Attribute) -> Kernel:
     """Return the kernel that checks that values differ by at most `tolerance`."""
-
-    def agree(actual: Array, expected: Array) -> Bools:
-        return almost_equal(actual, expected, tolerance)
-
-    return checking(agree, f"a value within {tolerance:g} of ", value_type)
+    return checking(partial(almost_equal, tolerance=tolerance), f"a value within {tolerance:g} of ", value_type)
 
 
 def close(low: int, high: int, value_type: Attribute) -> Kernel:
@@ -196,7 +181,10 @@ def close(low: int, high: int, value_type: Attribute) -> Kernel:
     return checking(agree, f"a value {low} to {high} floats from ", value_type)
 
 
-def _with_constant(op: ops.ExpectConstOp, check: Kernel) -> Kernel:
+def _with_constant(op: Operation, check: Kernel) -> Kernel:
+    """Return the check, against the constant of an op that has one in place of an operand."""
+    if not isinstance(op, ops.ExpectConstOp):
+        return check
     constant = array_of(op.value.data)
     return lambda context, arrays: check(context, (arrays[0], context.replicated(constant)))
 

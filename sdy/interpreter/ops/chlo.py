@@ -1,4 +1,4 @@
-"""Kernels of CHLO: elementwise functions that StableHLO lacks, constants, top_k and scan."""
+"""Kernels of CHLO: elementwise functions that StableHLO lacks, top_k and scan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from sdy.interpreter.arrays.element_types import (
     is_integer,
     is_signed,
 )
-from sdy.interpreter.arrays.literals import array_of
 from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, operand_count, pointwise
 from sdy.interpreter.ops import elementwise, special
@@ -189,13 +188,6 @@ def function_of_elements(op: Operation) -> Kernel:
     return pointwise(FUNCTIONS[type(op)])
 
 
-@KERNELS.of(structured.ConstantOp)
-def constant(op: structured.ConstantOp) -> Kernel:
-    """Return the constant, the same on every device."""
-    array = array_of(op.value.data)
-    return lambda context, _: (context.replicated(array),)
-
-
 @KERNELS.of(structured.ConstantLikeOp)
 def constant_like(op: structured.ConstantLikeOp) -> Kernel:
     """Return an array of the operand's shape filled with one value."""
@@ -237,15 +229,9 @@ def scan(op: structured.ScanOp) -> Kernel:
         if not outputs:
             return (*(context.replicated(array) for array in empty), *carries)
         columns = zip(*(outputs[::-1] if is_reverse else outputs), strict=True)
-        return (*(_stacked(context, column, dim) for column in columns), *carries)
+        return (*(np.stack(context.aligned(column), axis=context.rank + dim) for column in columns), *carries)
 
     return kernel
-
-
-def _stacked(context: KernelContext, column: Arrays, dim: int) -> Array:
-    leading = np.broadcast_shapes(*(context.leading(array) for array in column))
-    full = [np.broadcast_to(array, leading + context.local(array)) for array in column]
-    return np.stack(full, axis=context.rank + dim)
 
 
 # The functions of the ops without broadcasting.

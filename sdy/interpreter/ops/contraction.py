@@ -29,11 +29,11 @@ def dot(op: ops.DotGeneralOp | ops.DotOp) -> Kernel:
     return lambda context, arrays: (contracted(context, arrays[0], arrays[1], dims, dtype),)
 
 
-def contracted_dims(op: ops.DotGeneralOp | ops.DotOp) -> ContractedDims:
+def contracted_dims(op: ops.DotGeneralOp | ops.DotOp | RaggedDotOp) -> ContractedDims:
     """Return how the dims of the operands are paired."""
     if isinstance(op, ops.DotOp):
         return ContractedDims((), (), (rank_of(op.lhs) - 1,), (0,))
-    numbers = op.dot_dimension_numbers.data
+    numbers = (op.ragged_dot_dimension_numbers if isinstance(op, RaggedDotOp) else op.dot_dimension_numbers).data
     return ContractedDims(
         numbers.lhs_batching_dimensions,
         numbers.rhs_batching_dimensions,
@@ -75,12 +75,7 @@ def ragged_dot(op: RaggedDotOp) -> Kernel:
     """Multiply row i of lhs by the matrix of its group; a summed ragged dim gives one matrix per group."""
     numbers, dtype = op.ragged_dot_dimension_numbers.data, dtype_of_type(op.result.type)
     (ragged,) = numbers.lhs_ragged_dimensions
-    dims = ContractedDims(
-        numbers.lhs_batching_dimensions,
-        numbers.rhs_batching_dimensions,
-        numbers.lhs_contracting_dimensions,
-        numbers.rhs_contracting_dimensions,
-    )
+    dims = contracted_dims(op)
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         lhs, rhs, sizes = arrays
@@ -128,9 +123,7 @@ def _matrix_per_group(
         right = np.where(moved.reshape((*context.leading(inside), *on_rhs)), rhs, np.zeros((), rhs.dtype))
         left = np.where(inside, lhs, np.zeros((), lhs.dtype))
         results.append(contracted(context, left, right, dims, dtype))
-    leading = np.broadcast_shapes(*(context.leading(result) for result in results))
-    full = [np.broadcast_to(result, leading + context.local(result)) for result in results]
-    return np.stack(full, axis=context.rank)
+    return np.stack(context.aligned(results), axis=context.rank)
 
 
 def _row_by_group(

@@ -245,17 +245,10 @@ def _endless(deciding: Sequence[int]) -> SdyError:
     return failure("SDY-X019", f"the loop never ends: {message}", "change them in each iteration of the body")
 
 
-@KERNELS.of(CallOp)
-def call(op: CallOp) -> Kernel:
-    """Call the function."""
-    callee = op.callee.string_value()
-    return lambda context, arrays: context.runner.call(context, callee, arrays)
-
-
-@KERNELS.of(calls.CompositeOp)
-def composite(op: calls.CompositeOp) -> Kernel:
-    """Call the decomposition of the composite."""
-    callee = op.decomposition.string_value()
+@KERNELS.of(CallOp, calls.CompositeOp)
+def call(op: CallOp | calls.CompositeOp) -> Kernel:
+    """Call the function, or the decomposition of the composite."""
+    callee = (op.callee if isinstance(op, CallOp) else op.decomposition).string_value()
     return lambda context, arrays: context.runner.call(context, callee, arrays)
 
 

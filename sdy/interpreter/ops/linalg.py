@@ -34,10 +34,7 @@ _IS_DESCENDING = {ComparisonDirection.LT: False, ComparisonDirection.GT: True}
 
 def sorted_together(context: KernelContext, comparator: Block, inputs: Arrays, dim: int, captured: Arrays) -> Arrays:
     """Sort the inputs together along `dim`, stably: the comparator never holds of an element and one before it."""
-    leading = np.broadcast_shapes(*(context.leading(array) for array in inputs))
-    rows = tuple(
-        np.moveaxis(np.broadcast_to(array, leading + context.local(array)), context.rank + dim, -1) for array in inputs
-    )
+    rows = tuple(np.moveaxis(array, context.rank + dim, -1) for array in context.aligned(inputs))
     order = _order_by_key(context, comparator, rows)
     if order is None:
         order = _order_by_network(context, comparator, rows, captured)

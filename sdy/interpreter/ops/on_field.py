@@ -17,7 +17,7 @@ from sdy.dialects.chlo import broadcast as chlo_broadcast
 from sdy.dialects.chlo import elementwise as chlo
 from sdy.dialects.chlo import structured
 from sdy.dialects.chlo.broadcast import plain_op
-from sdy.dialects.constants.dense import DenseElements, DenseElementsAttr
+from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.stablehlo import contraction, linalg, random, shape
 from sdy.dialects.stablehlo import elementwise as ops
@@ -81,21 +81,12 @@ def function_of_broadcast_elements(op: Operation) -> Kernel:
     return broadcast_first(op, _pointwise(FUNCTIONS[_PLAIN[type(op)]]))
 
 
-def _comparison(op: ops.CompareOp | chlo_broadcast.BroadcastCompareOp) -> Kernel:
-    is_total = op.compare_type is not None and op.compare_type.data.value == ComparisonType.TOTALORDER.value
-    return _pointwise(partial(functions.compared, op.comparison_direction.data.value, is_total=is_total))
-
-
-@KERNELS.of(ops.CompareOp)
-def compare(op: ops.CompareOp) -> Kernel:
+@KERNELS.of(ops.CompareOp, chlo_broadcast.BroadcastCompareOp)
+def compare(op: ops.CompareOp | chlo_broadcast.BroadcastCompareOp) -> Kernel:
     """Compare by the order of the field."""
-    return _comparison(op)
-
-
-@KERNELS.of(chlo_broadcast.BroadcastCompareOp)
-def broadcast_compare(op: chlo_broadcast.BroadcastCompareOp) -> Kernel:
-    """Broadcast the operands and compare them."""
-    return broadcast_first(op, _comparison(op))
+    is_total = op.compare_type is not None and op.compare_type.data.value == ComparisonType.TOTALORDER.value
+    kernel = _pointwise(partial(functions.compared, op.comparison_direction.data.value, is_total=is_total))
+    return kernel if isinstance(op, ops.CompareOp) else broadcast_first(op, kernel)
 
 
 @KERNELS.of(ops.ClampOp)
@@ -134,23 +125,16 @@ def converted_elements(dtype: DType, field: Field, operand: Array) -> Array:
     return converted(numbers, dtype)
 
 
-@KERNELS.of(shape.ConstantOp, structured.ConstantOp)
-def constant(op: shape.ConstantOp | structured.ConstantOp) -> Kernel:
-    """Return the numbers for the constant as the program writes it, in the type that it declares."""
-    return _constant(op, op.value.data)
+@KERNELS.of(shape.ConstantOp, structured.ConstantOp, ShardedConstantOp)
+def constant(op: shape.ConstantOp | structured.ConstantOp | ShardedConstantOp) -> Kernel:
+    """Return the numbers for the constant as the program writes it, in the type that it declares.
 
-
-@KERNELS.of(ShardedConstantOp)
-def sharded_constant(op: ShardedConstantOp) -> Kernel:
-    """Return the numbers for the constant. Raises: SdyError SDY-X002 if it lists no elements."""
+    Raises: SdyError SDY-X002 if it lists no elements.
+    """
     if not isinstance(op.value, DenseElementsAttr):
         raise failure("SDY-X002", f"the interpreter needs the elements of a constant, got {op.value}")
-    return _constant(op, op.value.data)
-
-
-def _constant(op: Operation, elements: DenseElements) -> Kernel:
-    array = array_of(elements)
-    once = array.reshape(-1)[:1].reshape((1,) * array.ndim) if elements.is_splat and array.size else array
+    array, is_splat = array_of(op.value.data), op.value.is_splat
+    once = array.reshape(-1)[:1].reshape((1,) * array.ndim) if is_splat and array.size else array
     dtype = dtype_of_type(op.results[0].type)
     known: dict[Field, Array] = {}  # of the field of the run; a body of a loop runs the op again and again
 

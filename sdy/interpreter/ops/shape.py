@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
+from sdy.dialects.chlo.structured import ConstantOp as ChloConstantOp
 from sdy.dialects.stablehlo import shape as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
@@ -21,8 +22,8 @@ from sdy.model.shape import StaticShape
 KERNELS = KernelTable()
 
 
-@KERNELS.of(ops.ConstantOp)
-def constant(op: ops.ConstantOp) -> Kernel:
+@KERNELS.of(ops.ConstantOp, ChloConstantOp)
+def constant(op: ops.ConstantOp | ChloConstantOp) -> Kernel:
     """Return the constant, the same on every device; quantized elements are the bits of the stored integers."""
     array = array_of(op.value.data).astype(dtype_of_type(op.output.type), copy=False)
     return lambda context, _: (context.replicated(array),)

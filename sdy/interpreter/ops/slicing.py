@@ -223,9 +223,7 @@ def concatenate(op: ops.ConcatenateOp) -> Kernel:
     dim = op.dimension.value.data
 
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
-        leading = np.broadcast_shapes(*(context.leading(array) for array in arrays))
-        full = [np.broadcast_to(array, leading + context.local(array)) for array in arrays]
-        return (np.concatenate(full, axis=context.rank + dim),)
+        return (np.concatenate(context.aligned(arrays), axis=context.rank + dim),)
 
     return kernel
 

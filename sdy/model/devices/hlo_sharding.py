@@ -16,7 +16,7 @@ from sdy.model.axis import AxisList, AxisRef, contains, sub_axis_ref
 from sdy.model.axis_list import extended, sharded_size, sort_and_merge
 from sdy.model.axis_on_mesh import ordered_refs, replica_groups
 from sdy.model.mesh import Mesh, MeshAxis
-from sdy.model.mesh_digits import Digit
+from sdy.model.mesh_digits import Digit, counting_digits
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import closed_on, fully_closed
 
@@ -108,25 +108,12 @@ def _with_sorted_copies(numbers: tuple[int, ...], groups: tuple[tuple[SubgroupKi
 
 
 def device_digits(numbers: tuple[int, ...]) -> tuple[Digit, ...] | None:
-    """Return the fewest digits, major first, that count through `numbers`; None if there are none.
+    """Return the fewest digits, major first, that count through `numbers`, all devices; None if there are none.
 
     >>> device_digits((0, 3, 1, 4, 2, 5))
     (Digit(size=3, stride=1), Digit(size=2, stride=3))
     """
-    digits: list[Digit] = []
-    rest = numbers
-    while len(rest) > 1:
-        stride = rest[1] - rest[0]
-        size = next((count for count, number in enumerate(rest) if number != count * stride), len(rest))
-        if stride < 1 or size < 2 or len(rest) % size:
-            return None
-        digits.insert(0, Digit(size, stride))
-        # If this is a digit of all numbers, they are runs of it; the remaining digits follow from the starts of the
-        # runs.
-        if any(number != rest[index - index % size] + index % size * stride for index, number in enumerate(rest)):
-            return None
-        rest = rest[::size]
-    return tuple(digits) if sorted(numbers) == list(range(len(numbers))) else None
+    return counting_digits(numbers) if sorted(numbers) == list(range(len(numbers))) else None
 
 
 def hlo_of_sharding(sharding: TensorSharding, mesh: Mesh) -> HloSharding:
