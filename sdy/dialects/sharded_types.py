@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from math import prod
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ShapedType, TensorType
 from xdsl.ir import Attribute
@@ -54,50 +56,42 @@ def _sizes(shape: Shape) -> list[int]:
     return [DYNAMIC_INDEX if size is None else size for size in shape]
 
 
-_MAX_CACHED_SHAPES = 65536
-_shapes: dict[int, tuple[Attribute, tuple[int, ...] | None]] = {}
+R = TypeVar("R")
+_MAX_CACHED = 65536
 
 
+def _cached_by_id(function: Callable[[Attribute], R]) -> Callable[[Attribute], R]:
+    """Cache the results of a function by the id of a type, of which a program has few."""
+    cache: dict[int, tuple[Attribute, R]] = {}
+
+    @wraps(function)
+    def cached(value_type: Attribute) -> R:
+        known = cache.get(id(value_type))
+        if known is not None:
+            return known[1]
+        result = function(value_type)
+        if len(cache) == _MAX_CACHED:
+            cache.clear()
+        cache[id(value_type)] = value_type, result  # keeps the type alive, so that its id is not reused
+        return result
+
+    return cached
+
+
+@_cached_by_id
 def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    """Return the dim sizes of a ranked tensor, or of what is sharded like one, without dynamic dims; else None.
-
-    Results are cached by the id of the type, of which a program has few: xDSL computes the shape anew at each call.
-    """
-    cached = _shapes.get(id(value_type))
-    if cached is not None:
-        return cached[1]
-    shape = _static_shape(value_type)
-    if len(_shapes) == _MAX_CACHED_SHAPES:
-        _shapes.clear()
-    _shapes[id(value_type)] = value_type, shape  # keeps the type alive, so that its id is not reused
-    return shape
-
-
-def _static_shape(value_type: Attribute) -> tuple[int, ...] | None:
+    """Return the dim sizes of a ranked tensor, or of what is sharded like one, without dynamic dims; else None."""
     if not isinstance(value_type, TensorType | TensorLikeType):
         return None
     shape = cast("ShapedType", value_type).get_shape()
     return None if DYNAMIC_INDEX in shape else shape
 
 
-_MAX_CACHED_SIZES = 65536
-_byte_sizes: dict[int, tuple[Attribute, int]] = {}
-
-
+@_cached_by_id
 def tensor_bytes(value_type: Attribute) -> int:
-    """Return the bytes of a tensor of static shape; 0 for anything else, such as a token.
-
-    Results are cached by the id of the type, of which a program has few.
-    """
-    cached = _byte_sizes.get(id(value_type))
-    if cached is not None:
-        return cached[1]
+    """Return the bytes of a tensor of static shape; 0 for anything else, such as a token."""
     tensor, shape = as_tensor(value_type), static_shape(value_type)
-    size = 0 if tensor is None or shape is None else prod(shape) * element_bytes(tensor.element_type)
-    if len(_byte_sizes) == _MAX_CACHED_SIZES:
-        _byte_sizes.clear()
-    _byte_sizes[id(value_type)] = value_type, size  # keeps the type alive, so that its id is not reused
-    return size
+    return 0 if tensor is None or shape is None else prod(shape) * element_bytes(tensor.element_type)
 
 
 def element_bytes(element_type: Attribute) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -48,27 +47,6 @@ class ParseNode(Tree[Token]):
         return tokens[0].start_pos or 0, tokens[-1].end_pos or 0
 
 
-START_RULES = (
-    "all_to_all_param",
-    "all_to_all_params",
-    "axes_per_dim",
-    "axis_flow",
-    "axis_list",
-    "axis_ref",
-    "dim_sharding",
-    "manual_axes",
-    "mesh",
-    "mesh_axis",
-    "op_sharding_rule",
-    "propagation_edges",
-    "propagation_step",
-    "sharding_list",
-    "sharding_per_value",
-    "sub_axis",
-    "tensor_mapping",
-    "tensor_sharding",
-)
-
 _TERMINAL_NAMES = {
     "ALIAS": "an alias",
     "ANGLE_MESH": "`#sdy<mesh ...>`",
@@ -87,29 +65,31 @@ _TRAILING_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
 _TOKEN = re.compile(r'[A-Za-z_@#][A-Za-z0-9_$.]*|0x[0-9A-Fa-f]+|[0-9]+|"(?:\\.|[^"\\\n])*"|->|.')
 
 
-def parse_tree(rule: str, text: str) -> ParseNode:
-    """Parse `text`, which must match `rule` completely, to a tree.
+def parse_tree(rule: str, text: str, start_rules: tuple[str, ...]) -> ParseNode:
+    """Parse `text`, which must match `rule`, one of `start_rules`, completely, to a tree.
 
     Raises: NotationError SDY-P101 at an unexpected token, SDY-P102 if the text ends too early.
     """
+    parser = _parser(start_rules)
     try:
-        return cast(ParseNode, _parser().parse(text, start=rule))
+        return cast(ParseNode, parser.parse(text, start=rule))
     except UnexpectedToken as error:
         if error.token.type == "$END":
-            raise NotationError("SDY-P102", "unexpected end of text", len(text), hint=_hint(rule, text)) from None
-        raise _unexpected(rule, text, cast(int, error.pos_in_stream)) from None
+            hint = _hint(parser, rule, text)
+            raise NotationError("SDY-P102", "unexpected end of text", len(text), hint=hint) from None
+        raise _unexpected(parser, rule, text, cast(int, error.pos_in_stream)) from None
     except UnexpectedCharacters as error:
-        raise _unexpected(rule, text, cast(int, error.pos_in_stream)) from None
+        raise _unexpected(parser, rule, text, cast(int, error.pos_in_stream)) from None
 
 
 @cache
-def _parser() -> Lark:
+def _parser(start_rules: tuple[str, ...]) -> Lark:
     grammar = Path(__file__).with_name("sharding.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start=list(START_RULES), parser="lalr", lexer="contextual", tree_class=ParseNode)
+    return Lark(grammar, start=list(start_rules), parser="lalr", lexer="contextual", tree_class=ParseNode)
 
 
-def _unexpected(rule: str, text: str, offset: int) -> NotationError:
-    hint: str | None = _hint(rule, text)
+def _unexpected(parser: Lark, rule: str, text: str, offset: int) -> NotationError:
+    hint: str | None = _hint(parser, rule, text)
     # The lexer reads a keyword followed by further letters as the keyword; the error is about the full identifier.
     if re.match(r"[A-Za-z0-9_$.]", text[offset:]) and (identifier := _TRAILING_IDENTIFIER.search(text[:offset])):
         offset, hint = identifier.start(), None
@@ -118,26 +98,23 @@ def _unexpected(rule: str, text: str, offset: int) -> NotationError:
     return NotationError("SDY-P101", f"unexpected `{text[offset:end]}`", offset, end, hint)
 
 
-def _accepted(rule: str, text: str) -> Iterable[str]:
-    """Return the terminals that may come where parsing `text` stops.
+def _hint(parser: Lark, rule: str, text: str) -> str:
+    """List the terminals that may come where parsing `text` stops.
 
     The errors of Lark list terminals that may follow the last symbol anywhere in the grammar.
     """
-    parser = _parser().parse_interactive(text, start=rule)
+    interactive = parser.parse_interactive(text, start=rule)
     with suppress(UnexpectedToken, UnexpectedCharacters):
-        parser.exhaust_lexer()
-    return cast("set[str]", parser.accepts())
-
-
-def _hint(rule: str, text: str) -> str:
-    names = sorted(name for name in map(_terminal_name, _accepted(rule, text)) if name)
+        interactive.exhaust_lexer()
+    accepted = cast("set[str]", interactive.accepts())
+    names = sorted(name for name in (_terminal_name(parser, each) for each in accepted) if name)
     return "expected " + (names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}")
 
 
-def _terminal_name(terminal: str) -> str:
+def _terminal_name(parser: Lark, terminal: str) -> str:
     """Return the name of a terminal for messages; an empty string for whitespace and comments."""
     if terminal in _TERMINAL_NAMES:
         return _TERMINAL_NAMES[terminal]
     if terminal in ("COMMENT", "WS"):
         return ""
-    return f"`{_parser().get_terminal(terminal).pattern.value}`"
+    return f"`{parser.get_terminal(terminal).pattern.value}`"

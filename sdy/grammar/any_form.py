@@ -293,4 +293,4 @@ BUILDERS: dict[str, Callable[[ParseNode, Aliases], object]] = {
 
 def read(rule: str, text: str, aliases: Aliases) -> object:
     """Return the value of a text that matches a grammar rule. Raises: NotationError if it does not."""
-    return BUILDERS[rule](parse_tree(rule, text), aliases)
+    return BUILDERS[rule](parse_tree(rule, text, tuple(BUILDERS)), aliases)

@@ -6,7 +6,6 @@ import ast
 
 from sdy.grammar.errors import NotationError
 from sdy.grammar.parse import AXIS_REF
-from sdy.grammar.write import write_axis_ref
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -37,7 +36,7 @@ def _entry(dim: DimSharding) -> str:
 
 
 def _quoted(ref: AxisRef) -> str:
-    return repr(write_axis_ref(ref).replace('"', ""))
+    return repr(str(ref).replace('"', ""))
 
 
 def read_partition_spec(text: str, mesh: Mesh) -> TensorSharding:

@@ -6,7 +6,6 @@ import re
 
 from sdy.grammar.errors import NotationError
 from sdy.grammar.parse import AXIS_REF
-from sdy.grammar.write import write_axis_ref
 from sdy.model.axis import AxisList, AxisRef
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -32,7 +31,7 @@ def _letter(index: int) -> str:
 
 
 def _subscript(dim: DimSharding) -> str:
-    names = [write_axis_ref(ref).replace('"', "") for ref in dim.axes]
+    names = [str(ref).replace('"', "") for ref in dim.axes]
     if all(len(name) == 1 for name in names):
         joined = "".join(names).upper()
         return f"_{joined}" if len(names) == 1 else f"_{{{joined}}}" if names else ""

@@ -1,5 +1,7 @@
 """Writers from model values to the canonical text, byte for byte as Shardy prints it. The inverse of `build`.
 
+Meshes, axes, and shardings of dims are written by `str`.
+
 Source: docs/spec/01, 1.4.
 """
 
@@ -8,32 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from sdy.model.axis import AxisRef, SubAxis, quoted
+from sdy.model.axis import AxisRef, quoted
 from sdy.model.collective import AllToAllParam, AxesPerDim
-from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.propagation_edges import AxisFlow, PropagationEdges, PropagationStep
 from sdy.model.rule import DimMapping, FactorIndex, OpShardingRule, TensorMapping, factor_symbol
-from sdy.model.sharding import DimSharding, TensorSharding
-
-
-def write_mesh(mesh: Mesh) -> str:
-    """Write `<["x"=2, "y"=4], device_ids=[...]>`."""
-    return str(mesh)
-
-
-def write_mesh_axis(axis: MeshAxis) -> str:
-    """Write `"x"=2`."""
-    return str(axis)
-
-
-def write_axis_ref(ref: AxisRef) -> str:
-    """Write `"x"` or `"x":(1)2`."""
-    return str(ref)
-
-
-def write_sub_axis(sub_axis: SubAxis) -> str:
-    """Write `(1)2`."""
-    return str(sub_axis)
+from sdy.model.sharding import TensorSharding
 
 
 def write_axis_list(axes: Iterable[AxisRef]) -> str:
@@ -49,11 +30,6 @@ def write_axes_per_dim(axes: AxesPerDim) -> str:
 def write_manual_axes(axes: Iterable[str]) -> str:
     """Write `{"x", "y"}`."""
     return f"{{{_joined(map(quoted, axes))}}}"
-
-
-def write_dim_sharding(dim: DimSharding) -> str:
-    """Write `{"x", ?}p1`."""
-    return str(dim)
 
 
 @lru_cache(maxsize=65536)
@@ -127,7 +103,7 @@ def write_propagation_step(step: PropagationStep) -> str:
 
 def write_axis_flow(flow: AxisFlow) -> str:
     """Write `{"x" = operand-0 -> [result-0]}`."""
-    return f"{{{write_axis_ref(flow.axis)} = {flow.source} -> [{_joined(map(str, flow.targets))}]}}"
+    return f"{{{flow.axis} = {flow.source} -> [{_joined(map(str, flow.targets))}]}}"
 
 
 def _joined(parts: Iterable[str]) -> str:

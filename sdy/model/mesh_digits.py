@@ -109,6 +109,14 @@ def digit_of(ref: AxisRef, mesh: Mesh) -> Digit:
     return Digit(mesh.size_of(ref), device_stride(ref, mesh))
 
 
+def digits_at(position: int, digits: Iterable[Digit]) -> int:
+    """Return the number that the values of digits, major first, form at a position."""
+    number = 0
+    for digit in digits:
+        number = number * digit.size + digit.of(position)
+    return number
+
+
 DigitTuple = tuple[int, ...]  # the digits that one dim is sharded along, major first
 DigitsPerDim = tuple[DigitTuple, ...]  # by dim
 

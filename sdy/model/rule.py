@@ -14,7 +14,6 @@ from typing import NewType
 from sdy.model.cached_hash import CachedHash
 
 FactorIndex = NewType("FactorIndex", int)  # counts the factors of one rule
-DimIndex = NewType("DimIndex", int)  # counts the dims of one tensor
 
 DimMapping = tuple[FactorIndex, ...]  # the factors of one dim, major first
 TensorMapping = tuple[DimMapping, ...]  # one entry per dim

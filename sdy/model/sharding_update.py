@@ -15,18 +15,15 @@ from sdy.model.axis_on_mesh import mesh_order_key
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, ReductionKind, TensorSharding
 
-OPEN_DIM = DimSharding(is_closed=False)
-CLOSED_DIM = DimSharding()
-
 
 def fully_open(mesh: str | Mesh, rank: int) -> TensorSharding:
     """Return a sharding with every dim open and without axes."""
-    return TensorSharding(mesh, (OPEN_DIM,) * rank)
+    return unsharded(mesh, rank, is_closed=False)
 
 
 def fully_closed(mesh: str | Mesh, rank: int) -> TensorSharding:
     """Return a sharding with every dim closed and without axes, so that it stays replicated."""
-    return TensorSharding(mesh, (CLOSED_DIM,) * rank)
+    return unsharded(mesh, rank, is_closed=True)
 
 
 def unsharded(mesh: str | Mesh, rank: int, *, is_closed: bool) -> TensorSharding:

@@ -16,7 +16,7 @@ from sdy.grammar.parse import MESH, TENSOR_SHARDING
 from sdy.grammar.partition_spec import read_partition_spec, write_partition_spec
 from sdy.grammar.placements import IS_PLACEMENTS, read_placements, write_placements
 from sdy.grammar.subscripts import read_subscripts, write_subscripts
-from sdy.grammar.write import write_mesh, write_sharding
+from sdy.grammar.write import write_sharding
 from sdy.model.axis_list import sharded_size
 from sdy.model.checks.check_sharding import check_sharding
 from sdy.model.devices.hlo_sharding import Maximal, Tiled, hlo_of_sharding, mesh_of_hlo, sharding_of_hlo
@@ -154,7 +154,7 @@ def _read_hlo(text: str, mesh: Mesh | None, rank: int | None) -> tuple[TensorSha
     hlo_mesh = mesh_of_hlo(hlo) if mesh is None else mesh
     sharding = sharding_of_hlo(hlo, hlo_mesh, dims)
     if sharding is None:
-        what = "any mesh" if mesh is None or isinstance(hlo, Maximal) else f"the mesh {write_mesh(hlo_mesh)}"
+        what = "any mesh" if mesh is None or isinstance(hlo, Maximal) else f"the mesh {hlo_mesh}"
         message = f"{write_hlo_sharding(hlo)} cannot be expressed with the axes of {what}"
         raise NotationError("SDY-T207", message, 0, len(text))
     return sharding, hlo_mesh
@@ -185,7 +185,7 @@ def notations(sharding: TensorSharding, mesh: Mesh, tensor: TensorSpec | None) -
     yield "placements", "-" if mesh.is_maximal else write_placements(sharding, mesh) or "-"
     if sharding.unreduced and sharding.unreduced_kind is not ReductionKind.SUM:
         yield "reduction", f"{sharding.unreduced_kind.value}, which only sdy can express; other notations mean a sum"
-    yield "@mesh", f"{write_mesh(mesh)}, {mesh.device_count} devices"
+    yield "@mesh", f"{mesh}, {mesh.device_count} devices"
     if tensor is not None:
         yield "global type", tensor.text(tensor.shape)
         local = tuple(size or 0 for size in local_shape(tensor.shape, sharding, mesh) or ())

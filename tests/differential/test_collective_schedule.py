@@ -11,7 +11,7 @@ from support.oracle.jaxlib_mlir import run_pipeline
 from support.oracle.known_differences import IS_NEWER, UNEVEN_RESHARDS
 
 from sdy.dialects.module_text import make_context, parse_module, print_module
-from sdy.grammar.write import write_mesh, write_sharding
+from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisRef, SubAxis, can_merge
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -44,7 +44,7 @@ def _check(text: str) -> None:
 def _module(rng: random.Random, functions: int, sizes: Sequence[int]) -> str:
     mesh = Mesh(tuple(MeshAxis(name, rng.choice(SIZES)) for name in "abcd"[: rng.randint(1, 4)]))
     turned = Mesh(mesh.axes, tuple(reversed(range(mesh.device_count))))
-    lines = [f"sdy.mesh @m = {write_mesh(mesh)}", f"sdy.mesh @r = {write_mesh(turned)}"]
+    lines = [f"sdy.mesh @m = {mesh}", f"sdy.mesh @r = {turned}"]
     for number in range(functions):
         rank = rng.randint(1, 3)
         tensor = f"tensor<{'x'.join(str(rng.choice(sizes)) for _ in range(rank))}xf32>"

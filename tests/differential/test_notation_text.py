@@ -56,7 +56,7 @@ def test_shardings_match_mlir(sharding: TensorSharding) -> None:
 
 @given(meshes())
 def test_meshes_match_mlir(mesh: Mesh) -> None:
-    text = f"#sdy.mesh{write.write_mesh(mesh)}"
+    text = f"#sdy.mesh{mesh}"
     assert mlir_attribute(text) == text
 
 

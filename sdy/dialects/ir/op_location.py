@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
 from xdsl.ir import BlockArgument, Operation
 
-from sdy.diagnostics.diagnostic import SdyError, Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
 from sdy.diagnostics.user_code import user_code_error
 
 
@@ -16,18 +16,23 @@ def span_of(op: Operation) -> Span | None:
 
     An op that the text does not list, as in the short form of a reduction, has the location of the op around it.
     """
-    location, parent = op.location, op.parent_op()
-    if not isinstance(location, FileLineColLoc):
-        return None if parent is None else span_of(parent)
-    return Span(location.filename.data, location.line.data, location.column.data)
+    return _span(op.location, op.parent_op())
 
 
 def span_of_argument(argument: BlockArgument) -> Span | None:
     """Return the location of the name of an argument, or that of the op around it if the text does not list it."""
-    location, op = argument.location, argument.block.parent_op()
-    if not isinstance(location, FileLineColLoc):
-        return None if op is None else span_of(op)
-    return Span(location.filename.data, location.line.data, location.column.data)
+    return _span(argument.location, argument.block.parent_op())
+
+
+def _span(location: LocationAttr, around: Operation | None) -> Span | None:
+    if isinstance(location, FileLineColLoc):
+        return Span(location.filename.data, location.line.data, location.column.data)
+    return None if around is None else span_of(around)
+
+
+def error_at(op: Operation, code: str, message: str, hint: str | None = None, notes: tuple[Note, ...] = ()) -> SdyError:
+    """Return the error at an op."""
+    return SdyError(Diagnostic(code, message, span_of(op), hint, notes))
 
 
 def located(error: SdyError, op: Operation) -> SdyError:

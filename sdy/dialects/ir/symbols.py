@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.op_location import span_of
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.op_location import error_at
 from sdy.dialects.ir.walk import enclosing
 
 MAIN = "main"
@@ -32,7 +32,7 @@ def main_function(module: ModuleOp) -> FuncOp:
     if MAIN not in functions:
         names = ", ".join(f"@{name}" for name in functions) or "none"
         message = f"expected a function named @{MAIN}; functions of the module: {names}"
-        raise SdyError(Diagnostic("SDY-T101", message, span_of(module), hint=f"name the entry function @{MAIN}"))
+        raise error_at(module, "SDY-T101", message, f"name the entry function @{MAIN}")
     return functions[MAIN]
 
 
@@ -44,7 +44,7 @@ def main_block(module: ModuleOp) -> Block:
     func = main_function(module)
     if func.is_declaration:
         message = f"expected a body of the entry function @{func.sym_name.data}, got a declaration"
-        raise SdyError(Diagnostic("SDY-T101", message, span_of(func), hint="write the ops of the function in braces"))
+        raise error_at(func, "SDY-T101", message, "write the ops of the function in braces")
     return func.body.block
 
 
@@ -97,4 +97,4 @@ def recursion_error(func: FuncOp, chain: Sequence[str]) -> SdyError:
     """Return the error at `func` for a cycle of calls; `chain` lists function names from caller to callee."""
     message = f"@{func.sym_name.data} is recursive, which is not supported"
     calls = " -> ".join(f"@{name}" for name in chain)
-    return SdyError(Diagnostic("SDY-T115", message, span_of(func), hint=f"calls: {calls}"))
+    return error_at(func, "SDY-T115", message, f"calls: {calls}")

@@ -78,7 +78,7 @@ class MeshAttr(NotationAttr[Mesh]):
 
     name = "sdy.mesh"
     NOTATION = parse.MESH
-    WRITE = staticmethod(write.write_mesh)
+    WRITE = str
 
     def verify(self) -> None:
         problem = next((problem for axis in self.data.axes if (problem := check_mesh_axis(axis))), None)
@@ -173,10 +173,10 @@ def _part(
 # Parts of other attributes. One may also stand alone, as an attribute that nothing reads.
 PARTS = (
     _part(PartAttr, 'all_to_all_param{"x"}: 0->1', parse.ALL_TO_ALL_PARAM, write.write_all_to_all_param),
-    _part(PartAttr, 'mesh_axis"x"=2', parse.MESH_AXIS, write.write_mesh_axis),
-    _part(PartAttr, 'axis_ref"x":(1)2', parse.AXIS_REF, write.write_axis_ref),
-    _part(PartAttr, "sub_axis_info(1)2", parse.SUB_AXIS, write.write_sub_axis),
-    _part(PartAttr, 'dimension_sharding{"x", ?}p1', parse.DIM_SHARDING, write.write_dim_sharding),
+    _part(PartAttr, 'mesh_axis"x"=2', parse.MESH_AXIS, str),
+    _part(PartAttr, 'axis_ref"x":(1)2', parse.AXIS_REF, str),
+    _part(PartAttr, "sub_axis_info(1)2", parse.SUB_AXIS, str),
+    _part(PartAttr, 'dimension_sharding{"x", ?}p1', parse.DIM_SHARDING, str),
     _part(BracketedPartAttr, "tensor_mapping[i, jk]", parse.TENSOR_MAPPING, write.write_tensor_mapping),
     _part(
         BracketedPartAttr,

@@ -29,11 +29,10 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.facts.traits import SideEffectByProperty
 from sdy.dialects.ir.declared_ops import declared_ops
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import error_at
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.stablehlo.attributes.attrs import DimNumbers, OutputOperandAliasAttr
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -277,4 +276,4 @@ def check_no_python_call(root: Operation, runner: str) -> None:
         message = f"{runner} cannot run @{target}, which calls a Python function of the process"
         hint = "remove debug prints and callbacks, or run on simulated devices: program.partition().run(...)"
         is_custom = target == CUSTOM_PARTITIONING
-        raise SdyError(Diagnostic("SDY-X109", message, span_of(call), hint=CUSTOM_HINT if is_custom else hint))
+        raise error_at(call, "SDY-X109", message, CUSTOM_HINT if is_custom else hint)

@@ -27,6 +27,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from sdy.diagnostics.diagnostic import Note
 from sdy.diagnostics.wording import counted, similar_name_hint
+from sdy.dialects.facts.traits import has_fact
 from sdy.dialects.ir.fast_ops import append_new_op, append_op, item_of, make_location, operands_of, type_of
 from sdy.dialects.text.func_syntax import DEFAULT_DIALECTS
 from sdy.dialects.text.location_parser import LocationParser
@@ -122,7 +123,7 @@ class ScopedParser(LocationParser):
     def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
         if self.parse_optional_punctuation("{") is None:
             return None
-        is_isolated = _is_isolated(self._enclosing[-1][0]) if self._enclosing else False
+        is_isolated = has_fact(self._enclosing[-1][0], IsolatedFromAbove) if self._enclosing else False
         outer_names = (self.ssa_values, self.forward_ssa_references, self._forward_spans)
         outer_scope, outer_blocks = self._scope, (self.blocks, self.forward_block_references)
         self.forward_ssa_references, self._forward_spans = {}, {}
@@ -286,11 +287,6 @@ class ScopedParser(LocationParser):
 def column_attr(number: int) -> IntAttr:
     """Return the column of a location; there are few, so they are shared."""
     return IntAttr(number)
-
-
-@cache
-def _is_isolated(op_class: type[Operation]) -> bool:
-    return op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
 class RepeatingParser(ScopedParser):

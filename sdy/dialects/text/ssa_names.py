@@ -6,7 +6,7 @@ Names in the input are ignored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, Region, SSAValue
 
@@ -67,24 +67,28 @@ def name_values(root: Operation, unique: bool) -> SsaNames:
     names = SsaNames()
     namer = _Namer(names.names, unique)
     namer.name_op(root)
-    pending = [(region, namer.state()) for region in root.regions]
+    pending = [(region, namer.scope) for region in root.regions]
     while pending:
-        region, state = pending.pop()
+        region, scope = pending.pop()
         if not unique:
-            namer.restore(state)
+            namer.scope = scope.inner()
         namer.name_region(region)
-        inner = namer.state()
-        pending += [(nested, inner) for op in _ops_of(region) for nested in op.regions]
+        pending += [(nested, namer.scope) for op in _ops_of(region) for nested in op.regions]
     return names
 
 
-class _State(NamedTuple):
-    """The next numbers in a region, and the suggested names used in the enclosing regions."""
+@dataclass(slots=True)
+class _Scope:
+    """The next numbers in a region, and the suggested names used in it and in the enclosing regions."""
 
+    used: tuple[set[str], ...]
     next_value: int = 0
     next_argument: int = 0
     next_conflict: int = 0
-    used: tuple[set[str], ...] = ()
+
+    def inner(self) -> _Scope:
+        """Return the scope of a region inside."""
+        return replace(self, used=(*self.used, set()))
 
 
 class _Namer:
@@ -93,20 +97,7 @@ class _Namer:
     def __init__(self, names: dict[SSAValue, str], unique: bool) -> None:
         self._names = names
         self._unique = unique
-        self._next_value = 0
-        self._next_argument = 0
-        self._next_conflict = 0
-        self._used: tuple[set[str], ...] = (set(),)
-
-    def state(self) -> _State:
-        """Return the state for regions inside the region just named."""
-        return _State(self._next_value, self._next_argument, self._next_conflict, self._used)
-
-    def restore(self, state: _State) -> None:
-        """Continue from a state, in a new scope of suggested names."""
-        self._next_value, self._next_argument = state.next_value, state.next_argument
-        self._next_conflict = state.next_conflict
-        self._used = (*state.used, set())
+        self.scope = _Scope((set(),))
 
     def name_region(self, region: Region) -> None:
         """Name the arguments and results in a region, except inside the regions of its ops."""
@@ -129,8 +120,8 @@ class _Namer:
             for result, name in zip(results, op.result_names(), strict=True):
                 self._names[result] = self._unused_name(name)
             return
-        name = str(self._next_value)
-        self._next_value += 1
+        name = str(self.scope.next_value)
+        self.scope.next_value += 1
         if len(results) == 1:
             self._names[nth_result(op)] = name
             return
@@ -139,18 +130,18 @@ class _Namer:
 
     def _argument_name(self, is_entry: bool) -> str:
         if not is_entry:
-            self._next_value += 1
-            return str(self._next_value - 1)
-        self._next_argument += 1
-        return self._unused_name(f"arg{self._next_argument - 1}")
+            self.scope.next_value += 1
+            return str(self.scope.next_value - 1)
+        self.scope.next_argument += 1
+        return self._unused_name(f"arg{self.scope.next_argument - 1}")
 
     def _unused_name(self, name: str) -> str:
         """Return the name, or the first unused name made of it and a number."""
         candidate = name
-        while any(candidate in scope for scope in self._used):
-            candidate = f"{name}_{self._next_conflict}"
-            self._next_conflict += 1
-        self._used[-1].add(candidate)
+        while any(candidate in scope for scope in self.scope.used):
+            candidate = f"{name}_{self.scope.next_conflict}"
+            self.scope.next_conflict += 1
+        self.scope.used[-1].add(candidate)
         return candidate
 
 

@@ -335,8 +335,6 @@ class TextParser(TypeParser):
 
     def _parse_builtin_dense_resource_attr(self) -> DenseElementsAttr:  # pyright: ignore[reportIncompatibleMethodOverride] -- returns our attribute instead of xDSL's
         if self._blobs is None:
-            from sdy.dialects.text.text_parser import parse_blobs  # imported here, because few programs need it
-
             self._blobs = parse_blobs(self.lexer.input.content)
         return parse_dense_resource(self, self._blobs)
 

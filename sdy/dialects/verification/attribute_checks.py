@@ -9,7 +9,14 @@ from xdsl.dialects.builtin import ArrayAttr, TupleType
 from xdsl.ir import Attribute, Operation
 
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.sdy.attrs import OpShardingRuleAttr, PropagationEdgesAttr, TensorShardingPerValueAttr
+from sdy.dialects.sdy.attrs import (
+    BLOCK_ARG_EDGES,
+    EDGES,
+    RESULT_EDGES,
+    OpShardingRuleAttr,
+    PropagationEdgesAttr,
+    TensorShardingPerValueAttr,
+)
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.dialects.shardings import SHARDING, sharding_of
@@ -24,10 +31,8 @@ from sdy.model.sharding import TensorSharding
 OpT = TypeVar("OpT", bound=Operation)
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
-PROPAGATION_EDGES = "sdy.propagation_edges"
 SHARDING_RULE = "sdy.sharding_rule"
 _PREFIX = "sdy."
-_EDGE_LISTS = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
 _Key = tuple[int | tuple[int, ...], str, int]  # the types of an op, the name and the id of an attribute
 
 
@@ -52,7 +57,7 @@ class AttributeChecks:
             for name, attr in sorted(op.attributes.items()):
                 if name.startswith(_PREFIX):
                     self._check_attribute(op, name, attr, scope)
-                if name != PROPAGATION_EDGES:  # which depend on the shardings of the operands, too
+                if name != EDGES:  # which depend on the shardings of the operands, too
                     valid[types, name, id(attr)] = scope.meshes, attr, *op.operand_types, *op.result_types
 
     def unlike_valid(self, ops: Iterable[Operation], scope: Scope) -> Iterator[Operation]:
@@ -92,10 +97,10 @@ class AttributeChecks:
             rule = require_attribute(op, name, attr, OpShardingRuleAttr).data
             shapes = tuple(map(_shape_in_rule, op.operand_types)), tuple(map(_shape_in_rule, op.result_types))
             raise_problem(check_rule(rule, *shapes), op)
-        elif name == PROPAGATION_EDGES:
+        elif name == EDGES:
             self.have_seen_edges = True
             _check_edges(op, require_attribute(op, name, attr, PropagationEdgesAttr).data, scope)
-        elif name in _EDGE_LISTS:
+        elif name in (BLOCK_ARG_EDGES, RESULT_EDGES):
             for element in require_attribute(op, name, attr, ArrayAttr).data:
                 require_attribute(op, f"an element of {name}", element, PropagationEdgesAttr)
 

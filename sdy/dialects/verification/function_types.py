@@ -8,10 +8,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, Unregiste
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import error_at
 from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.stablehlo import control as stablehlo
 from sdy.dialects.stablehlo.calls import CompositeOp
@@ -38,13 +37,13 @@ def _check_attributes(func: FuncOp, name: str, value: str, attrs: ArrayAttr[Dict
     if attrs is None:
         return
     if len(attrs) != count:
-        raise _failure(func, "SDY-D021", f"{name} must have one entry per value: expected {count}, got {len(attrs)}")
+        raise error_at(func, "SDY-D021", f"{name} must have one entry per value: expected {count}, got {len(attrs)}")
     for index, entry in enumerate(attrs):
         for key in entry.data:
             if "." not in key:
                 message = f"{value} {index} of @{func.sym_name.data} has the attribute {key}, which is of no dialect"
                 hint = f"remove it, or name its dialect: my_dialect.{key}"
-                raise SdyError(Diagnostic("SDY-D024", message, span_of(func), hint=hint))
+                raise error_at(func, "SDY-D024", message, hint)
 
 
 def _check_end(func: FuncOp) -> None:
@@ -53,7 +52,7 @@ def _check_end(func: FuncOp) -> None:
         if isinstance(last, stablehlo.ReturnOp):
             _check_returned(last, func)
         elif last is not None and not isinstance(last, ReturnOp | UnregisteredOp) and not last.successors:
-            raise _failure(last, "SDY-D022", f"a function must end with func.return, got {last.name}")
+            raise error_at(last, "SDY-D022", f"a function must end with func.return, got {last.name}")
 
 
 def check_return(op: ReturnOp) -> None:
@@ -63,7 +62,7 @@ def check_return(op: ReturnOp) -> None:
     """
     func = op.parent_op()
     if not isinstance(func, FuncOp):
-        raise _failure(op, "SDY-D022", "func.return must be directly inside a function")
+        raise error_at(op, "SDY-D022", "func.return must be directly inside a function")
     _check_returned(op, func)
 
 
@@ -88,7 +87,7 @@ def check_calls(ops: Iterable[CallOp | CompositeOp]) -> None:
         name = callee.root_reference.data
         func = functions[module].get(name)
         if func is None:
-            raise _failure(op, "SDY-D023", f"no function is named @{name}")
+            raise error_at(op, "SDY-D023", f"no function is named @{name}")
         types = func.function_type
         operand_types, result_types = tuple(map(type_of, operands_of(op))), tuple(map(type_of, op.results))
         _check_types(op, "SDY-D023", "operand", "argument", func, types.inputs.data, operand_types)
@@ -112,12 +111,8 @@ def _check_types(
         return
     if len(expected) != len(actual):
         counts = f"{counted(len(expected), value)}, one per {value_of_func} of @{func.sym_name.data}, got {len(actual)}"
-        raise _failure(op, code, f"{op.name}: expected {counts}")
+        raise error_at(op, code, f"{op.name}: expected {counts}")
     for index, (expected_type, actual_type) in enumerate(zip(expected, actual, strict=True)):
         if expected_type != actual_type:
             name = f"{value_of_func} {index} of @{func.sym_name.data}"
-            raise _failure(op, code, f"{name} must have type {expected_type}, got {actual_type}")
-
-
-def _failure(op: Operation, code: str, message: str) -> SdyError:
-    return SdyError(Diagnostic(code, message, span_of(op)))
+            raise error_at(op, code, f"{name} must have type {expected_type}, got {actual_type}")

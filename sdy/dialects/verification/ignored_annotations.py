@@ -12,26 +12,18 @@ from sdy.diagnostics.diagnostic import Diagnostic, Severity, Span
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.ir.op_location import span_of, span_of_argument
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.sdy.attrs import ORIGIN_NAME, RECORDS
 from sdy.dialects.stablehlo.calls import CUSTOM_PARTITIONING, CustomCallOp
 
 # The attributes of the dialect that ops, arguments and results may have.
-KNOWN = frozenset(
-    f"sdy.{name}"
-    for name in (
-        "sharding",
-        "sharding_rule",
-        "propagation_edges",
-        "block_arg_propagation_edges",
-        "result_propagation_edges",
-        "sharding_origins",
-        "block_arg_sharding_origins",
-        "result_sharding_origins",
-        "sharding_origin_name",
-        "original_func_name",
-        "func_manual_axes",
-        "layer",
-    )
-)
+KNOWN = RECORDS | {
+    ORIGIN_NAME,
+    "sdy.sharding",
+    "sdy.sharding_rule",
+    "sdy.original_func_name",
+    "sdy.func_manual_axes",
+    "sdy.layer",
+}
 _FRONTEND = "frontend_attributes"
 # Parts of the targets of custom calls by which partitioners are told something, and targets that tell them nothing.
 _CALLS = ("sharding", "reshard", "spmd", "xla.sdy.")

@@ -17,10 +17,10 @@ from xdsl.irdl import BaseAttr, IRDLOperation, OpDef, RangeOf
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
 from sdy.diagnostics.user_code import is_code_of_user
+from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.op_location import span_of, user_code_error_at
+from sdy.dialects.ir.op_location import error_at, user_code_error_at
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ComputationOp, NamedComputationOp
@@ -158,7 +158,7 @@ def check_alone(op: Operation) -> None:
         from sdy.dialects.verification.declaration_messages import explain_mismatch  # only errors need it
 
         message, hint = explain_mismatch(op, error)
-        raise SdyError(Diagnostic("SDY-D001", f"{op.name}: {message}", span_of(op), hint)) from None
+        raise error_at(op, "SDY-D001", f"{op.name}: {message}", hint) from None
     except Exception as error:  # the code of the user may raise anything
         if not is_code_of_user(type(op)):
             raise
@@ -181,16 +181,10 @@ def _structure_of(op_class: type[Operation]) -> OpDef:
     return replace(definition, traits=OpTraits(lambda: ()))
 
 
-@cache
-def is_terminator(op_class: type[Operation]) -> bool:
-    """Return whether ops of the class may only be the last op of a block."""
-    return op_class.has_trait(IsTerminator, value_if_unregistered=False)
-
-
 def check_is_last(op: Operation) -> None:
     """Check that `op`, which is not the last op of its block, is not a terminator. Raises: SdyError SDY-D002."""
-    if is_terminator(type(op)):
-        raise op_failure(op, "SDY-D002", f"{op.name} must be the last op of its block")
+    if is_terminator(op):
+        raise error_at(op, "SDY-D002", f"{op.name} must be the last op of its block")
 
 
 def check_terminator(block: Block, parent: Operation) -> None:
@@ -201,9 +195,4 @@ def check_terminator(block: Block, parent: Operation) -> None:
     if last is None or not last.has_trait(IsTerminator, value_if_unregistered=True):
         actual = "an empty block" if last is None else last.name
         message = f"expected a terminator at the end of {parent.name}, got {actual}"
-        raise op_failure(last or parent, "SDY-D002", message)
-
-
-def op_failure(op: Operation, code: str, message: str, *notes: Note) -> SdyError:
-    """Return the error at `op`."""
-    return SdyError(Diagnostic(code, message, span_of(op), notes=notes))
+        raise error_at(last or parent, "SDY-D002", message)

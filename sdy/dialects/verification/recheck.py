@@ -19,21 +19,22 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.data_flow import op_of
+from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.edit_log import EditLog, watch
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.walk import blocks_of, of_class, ops_in, pre_order
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.attrs import EDGES
 from sdy.dialects.sdy.ops import ConstantOp, MeshOp, PropagationBarrierOp
 from sdy.dialects.sdy.regions import ComputationOp, ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.calls import CompositeOp
-from sdy.dialects.verification.attribute_checks import PROPAGATION_EDGES, AttributeChecks
+from sdy.dialects.verification.attribute_checks import AttributeChecks
 from sdy.dialects.verification.function_types import check_calls
 from sdy.dialects.verification.op_checks import (
     OpChecks,
     check_in_function,
     check_is_last,
     check_terminator,
-    is_terminator,
     is_verified_by_signature,
 )
 from sdy.dialects.verification.sdy_ops import STRUCTURE_RULES, USE_RULES, check_structure, check_use
@@ -284,7 +285,7 @@ class Recheck:
 
     def _ops_with_edges(self) -> list[Operation]:
         """Return the ops with propagation edges, whose validity depends on the shardings of operands."""
-        return [op for op in pre_order(self.module) if PROPAGATION_EDGES in op.attributes]
+        return [op for op in pre_order(self.module) if EDGES in op.attributes]
 
     def _scope_of(self, op: Operation) -> Scope:
         if not self.ops.have_manual:
@@ -305,9 +306,9 @@ def _check_ends(placed: Iterable[Operation]) -> None:
     """Check that no op is after a terminator, given the ops that were inserted or moved."""
     for op in placed:
         before = op._prev_op
-        if before is not None and is_terminator(type(before)):
+        if before is not None and is_terminator(before):
             check_is_last(before)
-        if op._next_op is not None and is_terminator(type(op)):
+        if op._next_op is not None and is_terminator(op):
             check_is_last(op)
 
 

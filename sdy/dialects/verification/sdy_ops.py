@@ -95,7 +95,7 @@ def _problem(
         case AllGatherOp():
             return model.check_all_gather(in_sharding, out_sharding, op.gathering_axes.data, mesh)
         case AllSliceOp():
-            return model.check_all_slice(in_sharding, out_sharding, op.slicing_axes.data, mesh)
+            return model.check_appended_axes(in_sharding, out_sharding, op.slicing_axes.data, mesh)
         case AllToAllOp():
             return model.check_all_to_all(in_sharding, out_sharding, op.params.data, mesh)
         case CollectivePermuteOp():
@@ -105,7 +105,7 @@ def _problem(
             return problem or _check_reduction(op, in_sharding, out_sharding, scope)
         case ReduceScatterOp():
             problem = _check_reduction(op, in_sharding, out_sharding, scope)
-            return problem or model.check_reduce_scatter(in_sharding, out_sharding, op.reduce_scatter_axes.data, mesh)
+            return problem or model.check_appended_axes(in_sharding, out_sharding, op.reduce_scatter_axes.data, mesh)
         case ShardedToUnreducedOp():
             return model.check_sharded_to_unreduced(in_sharding, out_sharding, op.axes.data, mesh)
         case ReplicatedToUnreducedOp():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Span
-from sdy.dialects.ir.op_location import span_of, span_of_argument
+from sdy.dialects.ir.op_location import error_at, span_of, span_of_argument
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import value_shape
 from sdy.model.checks.check_sharding import check_per_value, check_sharding
@@ -113,4 +113,4 @@ def _with_argument(
 
 def failure(op: Operation, code: str, message: str, hint: str | None = None, notes: tuple[Note, ...] = ()) -> SdyError:
     """Return the error at `op`."""
-    return SdyError(Diagnostic(code, f"{op.name}: {message}", span_of(op), hint, notes))
+    return error_at(op, code, f"{op.name}: {message}", hint, notes)

@@ -9,11 +9,12 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.traits import IsolatedFromAbove
+from xdsl.traits import IsolatedFromAbove, IsTerminator
 
 from sdy.diagnostics.diagnostic import Note
+from sdy.dialects.facts.traits import has_fact
 from sdy.dialects.ir.fast_ops import operands_of
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import error_at, span_of
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.stablehlo.calls import CompositeOp
 from sdy.dialects.text.printer import op_name
@@ -23,9 +24,7 @@ from sdy.dialects.verification.op_checks import (
     OpChecks,
     check_is_last,
     check_terminator,
-    is_terminator,
     is_verified_by_signature,
-    op_failure,
 )
 from sdy.dialects.verification.sdy_shardings import verify_sdy
 
@@ -89,7 +88,11 @@ class _Verification:
 @cache
 def is_plain(op_class: type[Operation]) -> bool:
     """Return whether ops of a class without regions need no check but that of their signature and their operands."""
-    return is_verified_by_signature(op_class) and not issubclass(op_class, CallLikeOp) and not is_terminator(op_class)
+    return (
+        is_verified_by_signature(op_class)
+        and not issubclass(op_class, CallLikeOp)
+        and not has_fact(op_class, IsTerminator)
+    )
 
 
 # Returns whether the op of a result comes before an op of the same block.
@@ -107,18 +110,18 @@ def check_is_visible(value: SSAValue, user: Operation, is_defined_before: IsDefi
         if _is_sibling(enclosing.parent, defining_block):
             return  # another block of the same region: dominance between blocks is not verified
         enclosing = enclosing.parent_op()
-        if enclosing is not None and enclosing.has_trait(IsolatedFromAbove, value_if_unregistered=False):
-            raise op_failure(
+        if enclosing is not None and has_fact(type(enclosing), IsolatedFromAbove):
+            raise error_at(
                 user,
                 "SDY-D004",
                 f"{op_name(user)} uses a value defined outside of {enclosing.name}, which is isolated from above",
             )
     if enclosing is None:
-        raise op_failure(user, "SDY-D003", f"{op_name(user)} uses a value that is not visible to it")
+        raise error_at(user, "SDY-D003", f"{op_name(user)} uses a value that is not visible to it")
     if type(value) is OpResult and not _is_defined(value, enclosing, is_defined_before):
         message = f"operand {operands_of(user).index(value)} of {op_name(user)} is used before it is defined"
         note = Note(f"{op_name(value.op)} defines it here", span_of(value.op))
-        raise op_failure(user, "SDY-D003", message, *([] if value.op is user else [note]))
+        raise error_at(user, "SDY-D003", message, notes=() if value.op is user else (note,))
 
 
 def _is_defined(value: SSAValue, op: Operation, is_defined_before: IsDefinedBefore) -> bool:

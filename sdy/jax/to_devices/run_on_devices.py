@@ -29,7 +29,6 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.calls import check_no_python_call
 from sdy.dialects.stablehlo.collectives import CombinableOp
 from sdy.dialects.stablehlo.contraction import DotGeneralOp
-from sdy.grammar.write import write_mesh
 from sdy.interpreter.arrays.element_types import dtype_of_type
 from sdy.model.axis import AxisList
 from sdy.model.devices.common_mesh import names_on_split_mesh, split_mesh
@@ -199,7 +198,7 @@ def only_mesh(boundary: ProgramPlacement) -> Mesh:
     """Return the mesh of all arguments and results. Raises: SdyError SDY-X104 if they are on several meshes."""
     for placement in (*boundary.arguments, *boundary.results):
         if placement.mesh != boundary.mesh:
-            meshes = f"{write_mesh(boundary.mesh)} and {write_mesh(placement.mesh)}"
+            meshes = f"{boundary.mesh} and {placement.mesh}"
             message = f"a program for JAX must be on one mesh, got {meshes}"
             raise SdyError(Diagnostic("SDY-X104", message, hint="use one mesh in all shardings"))
     return boundary.mesh if boundary.mesh.axes else Mesh((MeshAxis("device", 1),))

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.sharded_types import local_type, static_shape, tensor_bytes
-from sdy.grammar.write import write_mesh, write_rule, write_sharding
+from sdy.grammar.write import write_rule, write_sharding
 from sdy.language_server.analysis.analysed_text import AnalysedText
 from sdy.language_server.text.value_index import Definition
 from sdy.model.mesh import Mesh
@@ -89,7 +89,7 @@ def symbol_hover(analysis: AnalysedText, name: str) -> str | None:
 
 def mesh_text(name: str, mesh: Mesh) -> str:
     """Return the axes of a mesh and the number of its devices."""
-    return f"{_code(f'sdy.mesh @{name} = {write_mesh(mesh)}', 'mlir')}\n\n{mesh.device_count:,} devices"
+    return f"{_code(f'sdy.mesh @{name} = {mesh}', 'mlir')}\n\n{mesh.device_count:,} devices"
 
 
 def axis_hover(analysis: AnalysedText, axis: str, mesh_name: str | None) -> str | None:

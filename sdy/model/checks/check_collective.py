@@ -39,15 +39,10 @@ def check_all_gather(operand: TensorSharding, out: TensorSharding, axes: AxesPer
     return _check_axes_per_dim(operand, out, axes, mesh, gathered)
 
 
-def check_all_slice(operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh) -> Diagnostic | None:
-    """Check AS1: the result has the slicing axes appended to each dim of the operand."""
-    return _check_axes_per_dim(operand, out, axes, mesh, extended)
-
-
-def check_reduce_scatter(
+def check_appended_axes(
     operand: TensorSharding, out: TensorSharding, axes: AxesPerDim, mesh: Mesh
 ) -> Diagnostic | None:
-    """Check RD2: the result has the scattering axes appended to each dim of the operand."""
+    """Check AS1 or RD2: the result has the slicing or scattering axes appended to each dim of the operand."""
     return _check_axes_per_dim(operand, out, axes, mesh, extended)
 
 

@@ -21,7 +21,7 @@ from sdy.diagnostics.wording import counted
 from sdy.model.devices.balanced_sends import Block, Shares, balanced, bound_of_busy, levelled
 from sdy.model.devices.boxes import Box, boxes_of_range, is_within, volume
 from sdy.model.mesh import Mesh
-from sdy.model.mesh_digits import digit_of
+from sdy.model.mesh_digits import digit_of, digits_at
 from sdy.model.sharding import DimSharding, TensorSharding
 
 LEAST_PER_RECEIVER = 20  # elements of a block that is split among its receivers; smaller ones cannot be in equal parts
@@ -201,9 +201,7 @@ def shards_of(sharding: TensorSharding, shape: tuple[int, ...]) -> Shards:
     for position, device in enumerate(mesh.listed_devices()):
         box: list[tuple[int, int]] = []
         for each, size, full in zip(digits, sizes, shape, strict=True):
-            index = 0
-            for digit in each:
-                index = index * digit.size + digit.of(position)
+            index = digits_at(position, each)
             box.append((index * size, min((index + 1) * size, full)))
         if all(low < high for low, high in box):
             found.setdefault(tuple(box), []).append(device)

@@ -5,14 +5,14 @@ Source: docs/spec/06, 0.2, 1.10, 3.6 and 3.7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
 
 from sdy.model.axis import AxisList, AxisRef, can_all_coexist, contains
 from sdy.model.axis_on_mesh import ordered_refs
 from sdy.model.mesh import Mesh
-from sdy.model.mesh_digits import Digit, digit_of
+from sdy.model.mesh_digits import Digit, digit_of, digits_at
 from sdy.model.sharding import TensorSharding
 
 
@@ -31,10 +31,7 @@ def shard_coordinates(axes: AxisList, mesh: Mesh) -> tuple[int, ...]:
     devices = mesh.listed_devices()
     of_device = [0] * len(devices)
     for position, device in enumerate(devices):
-        coordinate = 0
-        for digit in digits:
-            coordinate = coordinate * digit.size + digit.of(position)
-        of_device[device] = coordinate
+        of_device[device] = digits_at(position, digits)
     return tuple(of_device)
 
 
@@ -85,9 +82,6 @@ def _digits_in_use(sharding: TensorSharding, digits: Iterable[AxisRef]) -> AxisL
     return tuple(digit for dim in sharding.dims for ref in dim.axes for digit in digits if contains(ref, digit))
 
 
-Digits = list[Digit]  # one digit per axis ref, major first
-
-
 def shift_pairs(axes: AxisList, mesh: Mesh, hops: int) -> tuple[tuple[int, int], ...]:
     """Return (source, target) device pairs that shift every shard of a dim sharded along `axes` by `hops` shards.
 
@@ -98,12 +92,12 @@ def shift_pairs(axes: AxisList, mesh: Mesh, hops: int) -> tuple[tuple[int, int],
     >>> shift_pairs((AxisRef("a"),), Mesh((MeshAxis("a", 2), MeshAxis("b", 2))), 1)
     ((0, 2), (1, 3))
     """
-    digits = _digits(axes, mesh)
+    digits = [digit_of(ref, mesh) for ref in axes]
     count = prod(digit.size for digit in digits)
     devices = mesh.listed_devices()
     pairs: list[tuple[int, int]] = []
     for position, device in enumerate(devices):
-        shard = _shard_at(position, digits)
+        shard = digits_at(position, digits)
         if 0 <= shard + hops < count:
             moved = position - _position_of(shard, digits) + _position_of(shard + hops, digits)
             pairs.append((device, devices[moved]))
@@ -118,7 +112,7 @@ def mesh_reversed_along(axes: AxisList, mesh: Mesh) -> Mesh:
     >>> mesh_reversed_along((AxisRef("a"),), Mesh((MeshAxis("a", 2), MeshAxis("b", 2)))).device_ids
     (2, 3, 0, 1)
     """
-    digits = _digits(axes, mesh)
+    digits = [digit_of(ref, mesh) for ref in axes]
     devices = mesh.listed_devices()
     opposite = [
         position + sum(digit.stride * (digit.size - 1 - 2 * digit.of(position)) for digit in digits)
@@ -127,18 +121,7 @@ def mesh_reversed_along(axes: AxisList, mesh: Mesh) -> Mesh:
     return Mesh(mesh.axes, tuple(devices[position] for position in opposite))
 
 
-def _digits(axes: AxisList, mesh: Mesh) -> Digits:
-    return [digit_of(ref, mesh) for ref in axes]
-
-
-def _shard_at(position: int, digits: Digits) -> int:
-    shard = 0
-    for digit in digits:
-        shard = shard * digit.size + digit.of(position)
-    return shard
-
-
-def _position_of(shard: int, digits: Digits) -> int:
+def _position_of(shard: int, digits: Sequence[Digit]) -> int:
     """Return what the number of a shard adds to the position of the devices that hold it."""
     position = 0
     for digit in reversed(digits):

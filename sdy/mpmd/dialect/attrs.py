@@ -19,7 +19,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from sdy.dialects.ir.declared_ops import declared_attributes
 from sdy.dialects.sdy.attrs import MeshAttr
-from sdy.grammar.write import write_mesh
 from sdy.model.mesh import Mesh
 
 MAX_INT32 = 2**31 - 1
@@ -109,7 +108,7 @@ def parse_named_mesh(parser: AttrParser) -> NamedMesh:
 
 def named_mesh_text(named: NamedMesh) -> str:
     """Return the text that `parse_named_mesh` reads."""
-    return f'<"{named.name}" : {write_mesh(named.mesh)}>'
+    return f'<"{named.name}" : {named.mesh}>'
 
 
 def parse_user_origin(parser: AttrParser) -> UserOrigin:

@@ -30,7 +30,6 @@ from sdy.dialects.sharded_types import element_bytes, local_type, static_shape, 
 from sdy.dialects.shardings import argument_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.grammar.write import (
-    write_axis_ref,
     write_sharding,
 )
 from sdy.model.axis import AxisRef
@@ -89,7 +88,7 @@ def axis_cells(axes: Iterable[AxisRef]) -> list[list[str]]:
 @cache
 def axis_cell(axis: AxisRef) -> list[str]:
     """Return the name of an axis and its text; callers do not change the list."""
-    return [axis.name, write_axis_ref(axis).replace('"', "")]
+    return [axis.name, str(axis).replace('"', "")]
 
 
 @dataclass

@@ -31,7 +31,6 @@ from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.grammar.parse import parse_axis_ref
-from sdy.grammar.write import write_axis_ref, write_mesh
 from sdy.model.axis import AxisRef
 from sdy.model.axis_list import sharded_size
 from sdy.model.mesh import Mesh, MeshAxis
@@ -68,7 +67,7 @@ def with_mesh_axes(text: str, mesh: str, axes: Mapping[str, int], file: str) -> 
             start = text.index("<", found.offset(op))
             end = found.closing(start)
             note = _MESH_OF_JAX.match(text, end)
-            text = text[:start] + write_mesh(new) + text[end if note is None else found.closing(note.end() - 1) :]
+            text = text[:start] + str(new) + text[end if note is None else found.closing(note.end() - 1) :]
             if len(meshes) == 1:
                 text = _PARTITIONS_OF_JAX.sub(rf"\g<1>{new.device_count}", text, count=1)
     return text
@@ -132,7 +131,7 @@ def annotation_json(program: Program, value: str) -> dict[str, object] | None:
         "dims": [
             {
                 "size": size,
-                "axes": list(map(write_axis_ref, dim.axes)),
+                "axes": list(map(str, dim.axes)),
                 "closed": dim.is_closed,
                 "choices": _choices(mesh, dim),
             }
@@ -150,7 +149,7 @@ def _choices(mesh: Mesh, dim: DimSharding) -> list[dict[str, object]]:
         lists = chain.from_iterable(combinations(refs, count) for count in range(MOST_AXES_OF_DIM + 1))
     counted = {axes: sharded_size(axes, mesh) for axes in (*lists, dim.axes)}
     return [
-        {"axes": list(map(write_axis_ref, axes)), "shards": shards}
+        {"axes": list(map(str, axes)), "shards": shards}
         for axes, shards in sorted(counted.items(), key=lambda each: each[1])
     ]
 

@@ -10,7 +10,7 @@ from math import lcm
 
 import numpy as np
 
-from sdy.grammar.write import write_mesh, write_sharding
+from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList, AxisRef, sub_axis_ref
 from sdy.model.axis_list import extended, sharded_size, sort_and_merge
 from sdy.model.mesh import Mesh, MeshAxis
@@ -107,7 +107,7 @@ def reshard_program(reshards: list[Reshard], elements: list[str]) -> str:
     types = ", ".join(result.split(" ")[0] for result in results)
     return "\n".join(
         [
-            *(f"sdy.mesh @{name} = {write_mesh(mesh)}" for name, mesh in meshes.items()),
+            *(f"sdy.mesh @{name} = {mesh}" for name, mesh in meshes.items()),
             f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{",
             *lines,
             f"  return {names} : {types}",

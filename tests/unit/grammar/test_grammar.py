@@ -8,14 +8,14 @@ from importlib.resources import files
 import pytest
 from lark import Lark, logger
 
-from sdy.grammar._lark import START_RULES
+from sdy.grammar.any_form import BUILDERS
 
 
 def test_the_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
     text = files("sdy.grammar").joinpath("sharding.lark").read_text(encoding="utf-8")
     with caplog.at_level(logging.DEBUG, logger.name):
         logger.addHandler(caplog.handler)
-        Lark(text, start=list(START_RULES), parser="lalr", debug=True)
+        Lark(text, start=list(BUILDERS), parser="lalr", debug=True)
         logger.removeHandler(caplog.handler)
     assert [message for message in caplog.messages if "conflict" in message.lower()] == []
 

@@ -21,16 +21,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.constants.dense import DenseElementsAttr
-from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.op_location import error_at
 from sdy.dialects.quant import UniformQuantizedType
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, DimSizes, as_tensor
 
 
 def fail(op: Operation, code: str, message: str, hint: str | None = None) -> NoReturn:
     """Raise SdyError at the op."""
-    raise SdyError(Diagnostic(code, f"{op.name}: {message}", span_of(op), hint))
+    raise error_at(op, code, f"{op.name}: {message}", hint)
 
 
 def name_of(op: Operation, value: SSAValue) -> str:

@@ -24,7 +24,6 @@ from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.shardings import SHARDING
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp, ReduceScatterOp, is_grouped
-from sdy.grammar.write import write_mesh
 from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.mesh_table import MeshTable
@@ -61,7 +60,7 @@ def _list_groups(op: Operation, meshes: MeshTable) -> None:
         return
     unknown = [ref.name for ref in groups.data.axes if not mesh.has_axis(ref.name)]
     if unknown:
-        message = f'expected an axis of the mesh in replica_groups, {write_mesh(mesh)}, got "{unknown[0]}"'
+        message = f'expected an axis of the mesh in replica_groups, {mesh}, got "{unknown[0]}"'
         raise SdyError(Diagnostic("SDY-D016", message, span_of(op)))
     axes = tuple(AxisRef(ref.name, ref.sub_axis and SubAxis(*ref.sub_axis)) for ref in groups.data.axes)
     op.properties["replica_groups"] = device_table(replica_groups(axes, mesh))
