@@ -19,7 +19,6 @@ from sdy.dialects.chlo.checks import (
 from sdy.dialects.ir.declared_ops import declared_ops, op_like
 from sdy.dialects.stablehlo import families
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck
-from sdy.dialects.stablehlo.syntax.op_syntax import Form
 
 
 class BroadcastBinaryOp(FormattedOp):
@@ -33,7 +32,6 @@ class BroadcastBinaryOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_binary,)
-    FORM: ClassVar[Form] = Form()
 
 
 def _broadcast(plain: str) -> type[BroadcastBinaryOp]:
@@ -90,7 +88,6 @@ class BroadcastSelectOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_select,)
-    FORM: ClassVar[Form] = Form()
 
 
 OPS = declared_ops(__name__)

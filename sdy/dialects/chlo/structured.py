@@ -30,7 +30,7 @@ from sdy.dialects.stablehlo.attributes.attrs import parse_int, parse_key
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.shape import LiteralOp
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
-from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, parse_rest, print_attributes, print_rest
 from sdy.dialects.stablehlo.syntax.type_signatures import ARROW
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames, SuggestsResultNames
 
@@ -79,27 +79,13 @@ class TopKOp(StablehloOp, SuggestsResultNames):
             parser.parse_punctuation(",")
             parse_key(parser, "k")
             properties: PropertyDict = {"k": IntegerAttr(parse_int(parser), i64)}
-        attributes = parse_attributes(cls, parser, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        operand_types, result_types = ARROW.parse(parser, 1)
-        return cls.create(
-            operands=parser.resolve_operands([operand], operand_types, position),
-            result_types=result_types,
-            properties=properties,
-            attributes=attributes,
-        )
+        return parse_rest(cls, parser, [operand], properties, ARROW)
 
     def print(self, printer: Printer) -> None:
         printer.print_string("(")
         printer.print_ssa_value(self.operand)
         printer.print_string(f", k = {self.k.value.data})")
-        print_attributes(self, printer, frozenset(("k",)))
-        printer.print_string(" : ")
-        ARROW.print(self, printer)
-
-    def result_names(self) -> tuple[str, str]:
-        return ("values", "indices")
+        print_rest(self, printer, frozenset(("k",)), ARROW)
 
 
 @irdl_op_definition

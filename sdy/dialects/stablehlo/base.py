@@ -29,9 +29,9 @@ class StablehloOp(IRDLOperation):
 
 
 class FormattedOp(StablehloOp):
-    """Base class of ops whose syntax is declared by `FORM`."""
+    """Base class of ops whose syntax is declared by `FORM`: by default, operands, attributes and all types."""
 
-    FORM: ClassVar[Form]
+    FORM: ClassVar[Form] = Form()
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -39,8 +39,8 @@ from sdy.dialects.stablehlo.attributes.types import as_tensor
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_types, integer
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
-from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
-from sdy.dialects.text.func_syntax import create_with_signature
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_rest, print_rest
+from sdy.dialects.text.func_syntax import parse_optional_operands
 
 LATEST_API_VERSION = 4  # the version whose backend_config is a dictionary
 
@@ -77,11 +77,8 @@ def _check_layouts(op: Operation, name: str, types: Sequence[Attribute]) -> None
         tensor = as_tensor(value_type)
         rank = 0 if tensor is None else tensor.get_num_dims()
         if layout.data.count != rank or sorted(layout.get_ints()) != [*range(rank)]:
-            fail(
-                op,
-                "SDY-D016",
-                f"entry {index} of {name} must be a permutation of the dims of {value_type}, got {layout}",
-            )
+            message = f"entry {index} of {name} must be a permutation of the dims of {value_type}, got {layout}"
+            fail(op, "SDY-D016", message)
 
 
 def _check_alias(op: Operation, attr: OutputOperandAliasAttr) -> None:
@@ -135,16 +132,13 @@ class CustomCallOp(StablehloOp):
     def parse(cls, parser: Parser) -> Self:
         properties: PropertyDict = {"call_target_name": parser.parse_symbol_name()}
         operands = parser.parse_op_args_list()
-        attributes = parse_attributes(cls, parser, properties)
-        return create_with_signature(cls, parser, operands, properties, attributes)
+        return parse_rest(cls, parser, operands, properties)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.call_target_name.data)
         printer.print_operands(self.operands)
-        print_attributes(self, printer, frozenset(("call_target_name",)))
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
+        print_rest(self, printer, frozenset(("call_target_name",)))
 
 
 def is_lapack_call(op: CustomCallOp) -> bool:
@@ -180,20 +174,14 @@ class CompositeOp(StablehloOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         properties: PropertyDict = {"name": StringAttr(parser.parse_str_literal())}
-        operands = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        attributes = parse_attributes(cls, parser, properties)
-        return create_with_signature(cls, parser, operands or [], properties, attributes)
+        return parse_rest(cls, parser, parse_optional_operands(parser), properties)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_attribute(self.composite_name)
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(self, printer, frozenset(("name",)))
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
+        print_rest(self, printer, frozenset(("name",)))
 
 
 OPS = declared_ops(__name__)

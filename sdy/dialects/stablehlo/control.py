@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Self, TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import TypeAttribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -25,6 +24,7 @@ from sdy.dialects.facts.traits import PassesThrough, RegionOnElements
 from sdy.dialects.ir.declared_ops import declared_ops
 from sdy.dialects.stablehlo.base import OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.regions import check_if_or_case, check_map, check_optimization_barrier, check_while
+from sdy.dialects.text.func_syntax import parse_optional_operands, parse_types_of, print_types_of
 from sdy.dialects.text.ssa_names import SuggestsArgumentNames
 
 
@@ -41,24 +41,15 @@ class ReturnOp(StablehloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        operands = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
+        operands = parse_optional_operands(parser)
         attributes = parser.parse_optional_attr_dict()
-        if operands is None:
-            return cls.create(attributes=attributes)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.create(operands=parser.resolve_operands(operands, types, position), attributes=attributes)
+        return cls.create(operands=parse_types_of(parser, operands), attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         printer.print_op_attributes(self.attributes)
-        if self.operands:
-            printer.print_string(" : ")
-            printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
+        print_types_of(self.operands, printer)
 
 
 @irdl_op_definition
@@ -79,13 +70,8 @@ class WhileOp(StablehloOp, SuggestsArgumentNames):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_binding(parser))
-        position = parser.pos
-        types: list[TypeAttribute] = []
-        if pairs:
-            parser.parse_punctuation(":")
-            position = parser.pos
-            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operands = parser.resolve_operands([operand for _, operand in pairs], types, position)
+        operands = parse_types_of(parser, [operand for _, operand in pairs])
+        types = [operand.type for operand in operands]
         attributes = parser.parse_optional_attr_dict_with_keyword()
         arguments = [name.resolve(value_type) for (name, _), value_type in zip(pairs, types, strict=True)]
         parser.parse_keyword("cond")
@@ -106,9 +92,7 @@ class WhileOp(StablehloOp, SuggestsArgumentNames):
                 printer.print_ssa_value(argument)
                 printer.print_string(" = ")
                 printer.print_ssa_value(operand)
-        if self.operands:
-            printer.print_string(" : ")
-            printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
+        print_types_of(self.operands, printer)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         # The header names the arguments of both regions: xDSL's own printer would give those of `cond` other names.
         names = printer._ssa_values  # pyright: ignore[reportPrivateUsage]
@@ -183,19 +167,12 @@ class OptimizationBarrierOp(StablehloOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()
-        operands = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        if operands is None:
+        operands = parse_types_of(parser, parse_optional_operands(parser))
+        if not operands:
             parser.parse_punctuation("(")
             parser.parse_punctuation(")")
-            return cls.create(attributes=attributes)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.create(
-            operands=parser.resolve_operands(operands, types, position), result_types=types, attributes=attributes
-        )
+        types = [operand.type for operand in operands]
+        return cls.create(operands=operands, result_types=types, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
@@ -204,8 +181,7 @@ class OptimizationBarrierOp(StablehloOp):
             return
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
+        print_types_of(self.operands, printer)
 
 
 ControlFlowOp: TypeAlias = CaseOp | IfOp | WhileOp  # their regions run on tensors: one of them, or one many times

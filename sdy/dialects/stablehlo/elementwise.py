@@ -348,7 +348,6 @@ class IsFiniteOp(FormattedOp):
     y = result_def()
     traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_boolean_result, check_float_operand)
-    FORM: ClassVar[Form] = Form()
 
 
 @irdl_op_definition
@@ -377,7 +376,6 @@ class UniformQuantizeOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
-    FORM: ClassVar[Form] = Form()
 
 
 @irdl_op_definition
@@ -389,7 +387,6 @@ class UniformDequantizeOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure(), Elementwise())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_all_same_shape,)
-    FORM: ClassVar[Form] = Form()
 
 
 OPS = declared_ops(__name__)

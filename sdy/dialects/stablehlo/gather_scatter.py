@@ -156,11 +156,8 @@ def _require_fits(op: Operation, value: SSAValue, update: DimSizes, largest: Dim
 
 def _require_index_map(op: Operation, index_map: DimNumbers, rank: int, indices: DimSizes, vector_dim: int) -> None:
     if not 0 <= vector_dim <= len(indices):
-        fail(
-            op,
-            "SDY-D015",
-            f"index_vector_dim must be from 0 to {len(indices)}, the rank of the indices, got {vector_dim}",
-        )
+        message = f"index_vector_dim must be from 0 to {len(indices)}, the rank of the indices, got {vector_dim}"
+        fail(op, "SDY-D015", message)
     length = indices[vector_dim] if vector_dim < len(indices) else 1
     if len(index_map) != length and length != DYNAMIC_INDEX:
         message = (
@@ -179,11 +176,8 @@ def _interleaved(op: Operation, name: str, window_dims: DimNumbers, window: list
     """Return the shape with the window sizes at `window_dims`, and the batch sizes at the other dims in order."""
     rank = len(window) + len(batch)
     if len(window_dims) != len(window):
-        fail(
-            op,
-            "SDY-D014",
-            f"{name} must have one entry per dim kept in a slice: expected {len(window)}, got {len(window_dims)}",
-        )
+        message = f"{name} must have one entry per dim kept in a slice: expected {len(window)}, got {len(window_dims)}"
+        fail(op, "SDY-D014", message)
     require_dims(op, name, window_dims, rank, "the result of the gather or the updates")
     sizes, others = dict(zip(window_dims, window, strict=True)), iter(batch)
     return tuple(sizes[dim] if dim in sizes else next(others) for dim in range(rank))

@@ -72,11 +72,8 @@ def check_triangular_solve(op: Operation) -> None:
     a, b = shape(op, op.operands[0]), shape(op, op.operands[1])
     dim = len(b) - 2 if integer(op, "left_side") else len(b) - 1
     if len(a) != len(b) or (a[-1] != b[dim] and DYNAMIC_INDEX not in (a[-1], b[dim])):
-        fail(
-            op,
-            "SDY-D013",
-            f"{name_of(op, op.operands[0])} and {name_of(op, op.operands[1])} must have matching matrices",
-        )
+        message = f"{name_of(op, op.operands[0])} and {name_of(op, op.operands[1])} must have matching matrices"
+        fail(op, "SDY-D013", message)
 
 
 def check_fft(op: Operation) -> None:
@@ -240,9 +237,6 @@ class BatchNormTrainingOp(BatchNormOp, SuggestsResultNames):
     batch_var = result_def()
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_batch_norm_training,)
 
-    def result_names(self) -> tuple[str, str, str]:
-        return ("output", "batch_mean", "batch_var")
-
 
 @irdl_op_definition
 class BatchNormInferenceOp(BatchNormOp):
@@ -272,9 +266,6 @@ class BatchNormGradOp(BatchNormOp, SuggestsResultNames):
     grad_scale = result_def()
     grad_offset = result_def()
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_batch_norm_grad,)
-
-    def result_names(self) -> tuple[str, str, str]:
-        return ("grad_operand", "grad_scale", "grad_offset")
 
 
 OPS = declared_ops(__name__)

@@ -81,8 +81,5 @@ class RngBitGeneratorOp(FormattedOp, SuggestsResultNames):
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_rng_bit_generator,)
     FORM: ClassVar[Form] = Form(clauses=(EnumClause("algorithm", "rng_algorithm", RngAlgorithmAttr),))
 
-    def result_names(self) -> tuple[str, str]:
-        return ("output_state", "output")
-
 
 OPS = declared_ops(__name__)

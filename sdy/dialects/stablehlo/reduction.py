@@ -31,7 +31,7 @@ from sdy.dialects.stablehlo.checks.regions import check_reduce
 from sdy.dialects.stablehlo.control import ReturnOp
 from sdy.dialects.stablehlo.elementwise import BinaryOp
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_text
-from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_rest
 from sdy.dialects.text.location_parser import parse_located_argument
 from sdy.dialects.text.scoped_parser import HasImplicitRegions
 
@@ -92,9 +92,7 @@ class ReduceOp(StablehloOp, HasImplicitRegions):
         if applied is not None:
             printer.print_string(f" applies {applied.name}")
         printer.print_string(f" across dimensions = {ints_text(self.dimensions)}")
-        print_attributes(self, printer, frozenset(("dimensions",)))
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
+        print_rest(self, printer, frozenset(("dimensions",)))
         if applied is None:
             self._print_reducer(printer)
 

@@ -111,18 +111,23 @@ class DynamicIotaOp(FormattedOp):
     FORM: ClassVar[Form] = Form(clauses=(IntClause("dim", "iota_dimension"),))
 
 
+class RearrangingOp(FormattedOp):
+    """Base class of ops with one operand, whose elements the result has in other places."""
+
+    operand = operand_def()
+    result = result_def()
+    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
+
+
 @irdl_op_definition
-class BroadcastInDimOp(FormattedOp):
+class BroadcastInDimOp(RearrangingOp):
     """Repeat the operand; its dim i becomes dim `broadcast_dimensions[i]` of the result.
 
     `stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>`
     """
 
     name = "stablehlo.broadcast_in_dim"
-    operand = operand_def()
     broadcast_dimensions = prop_def(DenseArrayBase.constr(i64))
-    result = result_def()
-    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast_in_dim,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "broadcast_dimensions"),))
 
@@ -147,34 +152,27 @@ class DynamicBroadcastInDimOp(FormattedOp):
 
 
 @irdl_op_definition
-class BroadcastOp(FormattedOp):
+class BroadcastOp(RearrangingOp):
     """Repeat the operand along new major dims.
 
     `stablehlo.broadcast %0, sizes = [2] : (tensor<4xf32>) -> tensor<2x4xf32>`
     """
 
     name = "stablehlo.broadcast"
-    operand = operand_def()
     broadcast_sizes = prop_def(DenseArrayBase.constr(i64))
-    result = result_def()
-    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_broadcast,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("sizes", "broadcast_sizes"),))
 
 
 @irdl_op_definition
-class ReshapeOp(FormattedOp):
+class ReshapeOp(RearrangingOp):
     """Change the shape; the elements keep their row-major order.
 
     `stablehlo.reshape %0 : (tensor<2x4xf32>) -> tensor<8xf32>`
     """
 
     name = "stablehlo.reshape"
-    operand = operand_def()
-    result = result_def()
-    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape,)
-    FORM: ClassVar[Form] = Form()
 
 
 @irdl_op_definition
@@ -190,37 +188,30 @@ class DynamicReshapeOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reshape, check_indices(1), check_output_shape)
-    FORM: ClassVar[Form] = Form()
 
 
 @irdl_op_definition
-class TransposeOp(FormattedOp):
+class TransposeOp(RearrangingOp):
     """Permute dims: dim i of the result is dim `permutation[i]` of the operand.
 
     `stablehlo.transpose %0, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>`
     """
 
     name = "stablehlo.transpose"
-    operand = operand_def()
     permutation = prop_def(DenseArrayBase.constr(i64))
-    result = result_def()
-    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_transpose,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "permutation"),))
 
 
 @irdl_op_definition
-class ReverseOp(FormattedOp):
+class ReverseOp(RearrangingOp):
     """Reverse the order of the elements along some dims.
 
     `stablehlo.reverse %0, dims = [0] : tensor<2x4xf32>`
     """
 
     name = "stablehlo.reverse"
-    operand = operand_def()
     dimensions = prop_def(DenseArrayBase.constr(i64))
-    result = result_def()
-    traits = traits_def(Pure(), MovesElements(), LinearIn(Linearity.FIRST))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_reverse,)
     FORM: ClassVar[Form] = Form(clauses=(IntsClause("dims", "dimensions"),), signature=SAME)
 
@@ -237,7 +228,6 @@ class BitcastConvertOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_bitcast_convert,)
-    FORM: ClassVar[Form] = Form()
 
 
 @irdl_op_definition

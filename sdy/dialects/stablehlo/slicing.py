@@ -190,7 +190,6 @@ class DynamicUpdateSliceOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_dynamic_update_slice, check_indices(2))
-    FORM: ClassVar[Form] = Form()
 
 
 @irdl_op_definition
@@ -205,7 +204,6 @@ class RealDynamicSliceOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure(), MovesElements(is_selection=True))
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type, check_indices(1))
-    FORM: ClassVar[Form] = Form()
 
 
 @irdl_op_definition
@@ -262,7 +260,6 @@ class DynamicPadOp(FormattedOp):
     result = result_def()
     traits = traits_def(Pure(), MovesElements())
     CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_same_element_type, check_indices(2))
-    FORM: ClassVar[Form] = Form()
 
 
 ShiftingOp: TypeAlias = ConcatenateOp | PadOp | SliceOp  # elements keep their order, and move by fixed distances

@@ -26,9 +26,8 @@ from sdy.dialects.stablehlo.attributes.types import TokenType
 from sdy.dialects.stablehlo.base import FormattedOp, OpCheck, StablehloOp
 from sdy.dialects.stablehlo.checks.requirements import fail, have_compatible_types, integer, name_of
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict
-from sdy.dialects.stablehlo.syntax.op_syntax import Form, parse_attributes, print_attributes
+from sdy.dialects.stablehlo.syntax.op_syntax import Form, parse_rest, print_rest
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY, SAME, TUPLE_TYPES
-from sdy.dialects.text.func_syntax import create_with_signature
 
 
 def check_tuple(op: Operation) -> None:
@@ -95,16 +94,13 @@ class GetTupleElementOp(StablehloOp):
         with parser.in_square_brackets():
             index = parse_int(parser)
         properties: PropertyDict = {"index": IntegerAttr(index, i32)}
-        attributes = parse_attributes(cls, parser, properties)
-        return create_with_signature(cls, parser, [operand], properties, attributes)
+        return parse_rest(cls, parser, [operand], properties)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.operand)
         printer.print_string(f"[{self.index.value.data}]")
-        print_attributes(self, printer, frozenset(("index",)))
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
+        print_rest(self, printer, frozenset(("index",)))
 
 
 @irdl_op_definition

@@ -43,8 +43,7 @@ from sdy.dialects.stablehlo.checks.requirements import (
 )
 from sdy.dialects.stablehlo.syntax.clauses import PropertyDict, ints_of, ints_text
 from sdy.dialects.stablehlo.syntax.dot_clauses import ConvDimensionNumbersAttr, parse_conv_numbers
-from sdy.dialects.stablehlo.syntax.op_syntax import parse_attributes, print_attributes
-from sdy.dialects.text.func_syntax import create_with_signature
+from sdy.dialects.stablehlo.syntax.op_syntax import parse_rest, print_rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,61 +184,11 @@ WINDOW_PROPERTIES = {
 }
 
 
-@irdl_op_definition
-class ConvolutionOp(StablehloOp):
-    """Sum the products of a kernel with each window of the input.
+class ConvolvingOp(StablehloOp):
+    """Base class of convolutions, whose padding is an attribute or an operand."""
 
-    `stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]} : ...`
-    """
-
-    name = "stablehlo.convolution"
     lhs = operand_def()
     rhs = operand_def()
-    window_strides = opt_prop_def(DenseArrayBase.constr(i64))
-    padding = opt_prop_def(DenseElementsAttr)
-    lhs_dilation = opt_prop_def(DenseArrayBase.constr(i64))
-    rhs_dilation = opt_prop_def(DenseArrayBase.constr(i64))
-    window_reversal = opt_prop_def(DenseArrayBase.constr(i1))
-    dimension_numbers = prop_def(ConvDimensionNumbersAttr)
-    feature_group_count = prop_def(IntegerAttr.constr(i64))
-    batch_group_count = prop_def(IntegerAttr.constr(i64))
-    precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
-    result = result_def()
-    traits = traits_def(Pure(), Contraction(), LinearIn(Linearity.EACH))
-    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_convolution,)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands = parser.parse_op_args_list()
-        parse_key(parser, "dim_numbers")
-        properties: PropertyDict = {"dimension_numbers": ConvDimensionNumbersAttr(parse_conv_numbers(parser))}
-        parser.parse_punctuation(",")
-        parse_key(parser, "window")
-        parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: _parse_window_entry(parser, properties))
-        attributes = parse_attributes(cls, parser, properties)
-        return create_with_signature(cls, parser, operands, properties, attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_operands(self.operands)
-        window = ", ".join(
-            f"{key} = {_window_text(self.properties[name])}"
-            for key, name in WINDOW_PROPERTIES.items()
-            if name in self.properties
-        )
-        printer.print_string(f" dim_numbers = {self.dimension_numbers.data}, window = {{{window}}}")
-        print_attributes(self, printer, frozenset(("dimension_numbers", *WINDOW_PROPERTIES.values())))
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
-
-
-@irdl_op_definition
-class DynamicConvOp(StablehloOp):
-    """A `convolution` whose padding is an operand."""
-
-    name = "stablehlo.dynamic_conv"
-    lhs = operand_def()
-    rhs = operand_def()
-    padding = operand_def()
     window_strides = opt_prop_def(DenseArrayBase.constr(i64))
     lhs_dilation = opt_prop_def(DenseArrayBase.constr(i64))
     rhs_dilation = opt_prop_def(DenseArrayBase.constr(i64))
@@ -250,6 +199,47 @@ class DynamicConvOp(StablehloOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def()
     traits = traits_def(Pure(), Contraction())
+
+
+@irdl_op_definition
+class ConvolutionOp(ConvolvingOp):
+    """Sum the products of a kernel with each window of the input.
+
+    `stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]} : ...`
+    """
+
+    name = "stablehlo.convolution"
+    padding = opt_prop_def(DenseElementsAttr)
+    traits = traits_def(LinearIn(Linearity.EACH))
+    CHECKS: ClassVar[tuple[OpCheck, ...]] = (check_convolution,)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands = parser.parse_op_args_list()
+        parse_key(parser, "dim_numbers")
+        properties: PropertyDict = {"dimension_numbers": ConvDimensionNumbersAttr(parse_conv_numbers(parser))}
+        parser.parse_punctuation(",")
+        parse_key(parser, "window")
+        parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: _parse_window_entry(parser, properties))
+        return parse_rest(cls, parser, operands, properties)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_operands(self.operands)
+        window = ", ".join(
+            f"{key} = {_window_text(self.properties[name])}"
+            for key, name in WINDOW_PROPERTIES.items()
+            if name in self.properties
+        )
+        printer.print_string(f" dim_numbers = {self.dimension_numbers.data}, window = {{{window}}}")
+        print_rest(self, printer, frozenset(("dimension_numbers", *WINDOW_PROPERTIES.values())))
+
+
+@irdl_op_definition
+class DynamicConvOp(ConvolvingOp):
+    """A `convolution` whose padding is an operand."""
+
+    name = "stablehlo.dynamic_conv"
+    padding = operand_def()
 
 
 @irdl_op_definition

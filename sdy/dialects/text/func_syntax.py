@@ -214,16 +214,33 @@ def print_call(op: CallOp, printer: Printer) -> None:
 def parse_return(parser: Parser) -> ReturnOp:
     """Parse `{...} %0, %1 : type, type`, after `return`."""
     attributes = parser.parse_optional_attr_dict()
+    operands = parse_optional_operands(parser)
+    return ReturnOp.create(operands=parse_types_of(parser, operands), attributes=attributes)
+
+
+def parse_optional_operands(parser: Parser) -> Sequence[UnresolvedOperand]:
+    """Parse `%0, %1`, or nothing."""
     operands = parser.parse_optional_undelimited_comma_separated_list(
         parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
     )
-    values: Sequence[SSAValue] = ()
-    if operands is not None:
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        values = parser.resolve_operands(operands, types, position)
-    return ReturnOp.create(operands=values, attributes=attributes)
+    return operands or ()
+
+
+def parse_types_of(parser: Parser, operands: Sequence[UnresolvedOperand]) -> Sequence[SSAValue]:
+    """Parse `: T, U`, the types of operands, or nothing if there are none; return the values."""
+    if not operands:
+        return ()
+    parser.parse_punctuation(":")
+    position = parser.pos
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    return parser.resolve_operands(operands, types, position)
+
+
+def print_types_of(values: Sequence[SSAValue], printer: Printer) -> None:
+    """Print the types of values as `parse_types_of` parses them."""
+    if values:
+        printer.print_string(" : ")
+        printer.print_list([value.type for value in values], printer.print_attribute)
 
 
 def print_return(op: ReturnOp, printer: Printer) -> None:
@@ -232,8 +249,7 @@ def print_return(op: ReturnOp, printer: Printer) -> None:
     if op.operands:
         printer.print_string(" ")
         printer.print_list(op.operands, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_list([operand.type for operand in op.operands], printer.print_attribute)
+    print_types_of(op.operands, printer)
 
 
 def _syntax(parse: Callable[[Parser], OpT], write: Callable[[OpT, Printer], None]) -> OpSyntax:

@@ -9,17 +9,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from sdy.dialects.ir.fast_ops import nth_result
 from sdy.dialects.ir.walk import ops_in
 
 
-class SuggestsResultNames:
+class SuggestsResultNames(IRDLOperation):
     """An op that suggests names for its results: `%cst = stablehlo.constant ...`."""
 
     def result_names(self) -> Sequence[str]:
-        """Return one name per result."""
-        raise NotImplementedError
+        """Return one name per result; by default, those of the declaration of the op."""
+        return [name for name, _ in self.get_irdl_definition().results]
 
 
 class SuggestsArgumentNames:

@@ -111,11 +111,8 @@ def check_is_visible(value: SSAValue, user: Operation, is_defined_before: IsDefi
             return  # another block of the same region: dominance between blocks is not verified
         enclosing = enclosing.parent_op()
         if enclosing is not None and has_fact(type(enclosing), IsolatedFromAbove):
-            raise error_at(
-                user,
-                "SDY-D004",
-                f"{op_name(user)} uses a value defined outside of {enclosing.name}, which is isolated from above",
-            )
+            message = f"{op_name(user)} uses a value defined outside of {enclosing.name}, which is isolated from above"
+            raise error_at(user, "SDY-D004", message)
     if enclosing is None:
         raise error_at(user, "SDY-D003", f"{op_name(user)} uses a value that is not visible to it")
     if type(value) is OpResult and not _is_defined(value, enclosing, is_defined_before):

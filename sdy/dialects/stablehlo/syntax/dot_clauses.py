@@ -19,7 +19,7 @@ from sdy.dialects.stablehlo.attributes.attrs import (
     parse_key,
 )
 from sdy.dialects.stablehlo.attributes.enums import EnumDataAttr, Precision, PrecisionAttr
-from sdy.dialects.stablehlo.syntax.clauses import Clause, PropertyDict
+from sdy.dialects.stablehlo.syntax.clauses import Clause, KeywordClause, PropertyDict
 
 DimTag = str | int  # a letter for a batch or feature dim, a number for a spatial dim
 
@@ -201,46 +201,33 @@ class DotDimsClause(Clause):
         return text
 
 
-class PrecisionClause(Clause):
+class PrecisionClause(KeywordClause):
     """`precision = [HIGH, DEFAULT]`: one member per operand."""
 
-    properties = ("precision_config",)
-    is_optional = True
-    start = "precision ="
+    def __init__(self) -> None:
+        super().__init__("precision", "precision_config", is_optional=True)
 
-    def parse(self, parser: Parser, into: PropertyDict) -> bool:
-        if parser.parse_optional_keyword("precision") is None:
-            return False
-        parser.parse_punctuation("=")
-        into["precision_config"] = ArrayAttr(
-            parser.parse_comma_separated_list(
-                parser.Delimiter.SQUARE, lambda: PrecisionAttr(PrecisionAttr.parse_parameter(parser))
-            )
+    def parse_value(self, parser: Parser) -> Attribute:
+        square = parser.Delimiter.SQUARE
+        return ArrayAttr(
+            parser.parse_comma_separated_list(square, lambda: PrecisionAttr(PrecisionAttr.parse_parameter(parser)))
         )
-        return True
 
-    def text(self, op: Operation) -> str | None:
-        config = cast("ArrayAttr[EnumDataAttr[Precision]] | None", op.properties.get("precision_config"))
-        return f"precision = [{', '.join(item.data.value for item in config)}]" if config is not None else None
+    def value_text(self, value: Attribute) -> str:
+        return f"[{', '.join(item.data.value for item in cast('ArrayAttr[EnumDataAttr[Precision]]', value))}]"
 
 
-class DotAlgorithmClause(Clause):
+class DotAlgorithmClause(KeywordClause):
     """`algorithm = <lhs_precision_type = bf16, ...>`."""
 
-    properties = ("algorithm",)
-    is_optional = True
-    start = "algorithm ="
+    def __init__(self) -> None:
+        super().__init__("algorithm", "algorithm", is_optional=True)
 
-    def parse(self, parser: Parser, into: PropertyDict) -> bool:
-        if parser.parse_optional_keyword("algorithm") is None:
-            return False
-        parser.parse_punctuation("=")
-        into["algorithm"] = DotAlgorithmAttr(DotAlgorithmAttr.parse_parameter(parser))
-        return True
+    def parse_value(self, parser: Parser) -> Attribute:
+        return DotAlgorithmAttr(DotAlgorithmAttr.parse_parameter(parser))
 
-    def text(self, op: Operation) -> str | None:
-        algorithm = cast(DotAlgorithmAttr | None, op.properties.get("algorithm"))
-        return f"algorithm = {algorithm.text()}" if algorithm is not None else None
+    def value_text(self, value: Attribute) -> str:
+        return cast(DotAlgorithmAttr, value).text()
 
 
 def _parse_pair(parser: Parser) -> tuple[DimNumbers, DimNumbers]:

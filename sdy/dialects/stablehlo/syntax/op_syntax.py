@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from xdsl.ir import Attribute
@@ -32,16 +33,7 @@ class Form(NamedTuple):
         """Parse the rest of an op after its name."""
         properties: PropertyDict = {}
         operands = self._parse_items(parser, properties)
-        attributes = parse_attributes(op_class, parser, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        operand_types, result_types = self.signature.parse(parser, len(operands))
-        return op_class.create(
-            operands=parser.resolve_operands(operands, operand_types, position),
-            result_types=result_types,
-            properties=properties,
-            attributes=attributes,
-        )
+        return parse_rest(op_class, parser, operands, properties, self.signature)
 
     def print(self, op: IRDLOperation, printer: Printer) -> None:
         """Print the op as `parse` parses it."""
@@ -59,9 +51,7 @@ class Form(NamedTuple):
             if (text := clause.text(op)) is not None:
                 printer.print_string(f"{separator if clause.starts_after_comma else ' '}{text}")
                 separator = ", "
-        print_attributes(op, printer, self.written_properties)
-        printer.print_string(" : ")
-        self.signature.print(op, printer)
+        print_rest(op, printer, self.written_properties, self.signature)
 
     @property
     def written_properties(self) -> frozenset[str]:
@@ -87,6 +77,35 @@ class Form(NamedTuple):
         if expects_item and (operands or properties):
             parser.raise_error("expected an operand or a clause after the comma")
         return operands
+
+
+def parse_rest(
+    op_class: type[OpT],
+    parser: Parser,
+    operands: Sequence[UnresolvedOperand],
+    properties: PropertyDict,
+    signature: TypeSignature = FUNCTIONAL,
+) -> OpT:
+    """Parse the attributes and the types of an op, and return the op."""
+    attributes = parse_attributes(op_class, parser, properties)
+    parser.parse_punctuation(":")
+    position = parser.pos
+    operand_types, result_types = signature.parse(parser, len(operands))
+    return op_class.create(
+        operands=parser.resolve_operands(operands, operand_types, position),
+        result_types=result_types,
+        properties=properties,
+        attributes=attributes,
+    )
+
+
+def print_rest(
+    op: IRDLOperation, printer: Printer, excluded: frozenset[str], signature: TypeSignature = FUNCTIONAL
+) -> None:
+    """Print what `parse_rest` parses, without the properties in `excluded`, which the text before it has."""
+    print_attributes(op, printer, excluded)
+    printer.print_string(" : ")
+    signature.print(op, printer)
 
 
 def parse_attributes(op_class: type[IRDLOperation], parser: Parser, properties: PropertyDict) -> dict[str, Attribute]:
