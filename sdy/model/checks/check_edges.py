@@ -5,33 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.model.checks.first_problem import Problems, first_problem
 from sdy.model.mesh import Mesh
-from sdy.model.propagation_edges import AxisFlow, EdgeNode, EdgeNodeKind, PropagationEdges
+from sdy.model.propagation_edges import EdgeNode, EdgeNodeKind, PropagationEdges
 from sdy.model.sharding import TensorSharding
 
 
-def check_propagation_edges(edges: PropagationEdges) -> Diagnostic | None:
+@first_problem
+def check_propagation_edges(edges: PropagationEdges) -> Problems:
     """Check P1 to P4, which do not depend on the op that the edges belong to."""
     seen: set[int] = set()
     for step in edges:
         if step.index < 0:
-            return Diagnostic("SDY-S301", f"propagation step index must not be negative, got {step.index}")
+            yield Diagnostic("SDY-S301", f"propagation step index must not be negative, got {step.index}")
         if step.index in seen:
-            return Diagnostic("SDY-S302", f"propagation step {step.index} is listed twice")
+            yield Diagnostic("SDY-S302", f"propagation step {step.index} is listed twice")
         seen.add(step.index)
-        problem = next((problem for flow in step.flows if (problem := _check_targets(flow)) is not None), None)
-        if problem is not None:
-            return problem
-    return None
-
-
-def _check_targets(flow: AxisFlow) -> Diagnostic | None:
-    if flow.source in flow.targets:
-        return Diagnostic("SDY-S303", f"axis {flow.axis} flows from {flow.source} to itself")
-    repeated = next((node for index, node in enumerate(flow.targets) if node in flow.targets[:index]), None)
-    if repeated is None:
-        return None
-    return Diagnostic("SDY-S304", f"axis {flow.axis} flows twice from {flow.source} to {repeated}")
+        for flow in step.flows:
+            if flow.source in flow.targets:
+                yield Diagnostic("SDY-S303", f"axis {flow.axis} flows from {flow.source} to itself")
+            for index, node in enumerate(flow.targets):
+                if node in flow.targets[:index]:
+                    yield Diagnostic("SDY-S304", f"axis {flow.axis} flows twice from {flow.source} to {node}")
 
 
 def nodes_of(edges: PropagationEdges) -> Iterator[EdgeNode]:
@@ -49,11 +44,8 @@ def is_in_range(node: EdgeNode, operands: int, results: int) -> bool:
 
 def check_edges_have_shardings(shardings: Sequence[TensorSharding]) -> Diagnostic | None:
     """Check P5: some value that the edges refer to has a sharding. `shardings` are those that exist."""
-    return (
-        None
-        if shardings
-        else Diagnostic("SDY-S305", "expected at least one value of the propagation edges to have a sharding")
-    )
+    message = "expected at least one value of the propagation edges to have a sharding"
+    return None if shardings else Diagnostic("SDY-S305", message)
 
 
 def check_flows(

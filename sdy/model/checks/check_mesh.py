@@ -12,6 +12,7 @@ from math import prod
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.model.axis import AxisList, AxisRef, SubAxis, can_merge
 from sdy.model.axis_on_mesh import mesh_order_key
+from sdy.model.checks.first_problem import Problems, first_problem
 from sdy.model.mesh import Mesh, MeshAxis
 
 
@@ -22,41 +23,34 @@ def check_mesh_axis(axis: MeshAxis) -> Diagnostic | None:
     return Diagnostic("SDY-S101", f'mesh axis "{axis.name}" must have a size of at least 1, got {axis.size}')
 
 
-def check_mesh(axes: Sequence[MeshAxis], device_ids: Sequence[int]) -> Diagnostic | None:
-    """Check M2 to M6: the axes have distinct names, and explicit device ids list every device once."""
-    negative = next((device for device in device_ids if device < 0), None)
-    if negative is not None:
-        return Diagnostic("SDY-S102", f"device ids must not be negative, got {negative}")
-    if not axes:
-        return _check_maximal(device_ids)
+@first_problem
+def check_mesh(axes: Sequence[MeshAxis], device_ids: Sequence[int]) -> Problems:
+    """Check M2 to M6: the axes have distinct names, and explicit device ids list every device once.
+
+    A mesh without axes has at most one device id (M3).
+    """
+    for device in device_ids:
+        if device < 0:
+            yield Diagnostic("SDY-S102", f"device ids must not be negative, got {device}")
+    if not axes and len(device_ids) > 1:
+        message = f"a mesh without axes must have at most one device id, got {len(device_ids)}"
+        hint = "add an axis, or list a single device id for a mesh of that device alone"
+        yield Diagnostic("SDY-S103", message, hint=hint)
     names = [axis.name for axis in axes]
-    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if repeated is not None:
-        return Diagnostic("SDY-S104", f'mesh has two axes named "{repeated}"')
-    return _check_device_ids(device_ids, prod(axis.size for axis in axes)) if device_ids else None
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield Diagnostic("SDY-S104", f'mesh has two axes named "{name}"')
+    if axes and device_ids:
+        yield from _check_device_ids(device_ids, prod(axis.size for axis in axes))
 
 
-def _check_maximal(device_ids: Sequence[int]) -> Diagnostic | None:
-    """Check M3: a mesh without axes has at most one device id."""
-    if len(device_ids) <= 1:
-        return None
-    return Diagnostic(
-        "SDY-S103",
-        f"a mesh without axes must have at most one device id, got {len(device_ids)}",
-        hint="add an axis, or list a single device id for a mesh of that device alone",
-    )
-
-
-def _check_device_ids(device_ids: Sequence[int], count: int) -> Diagnostic | None:
+def _check_device_ids(device_ids: Sequence[int], count: int) -> Problems:
     if len(device_ids) != count:
-        return Diagnostic("SDY-S105", f"expected {count} device ids, one per device, got {len(device_ids)}")
-    unexpected = next((device for index, device in enumerate(sorted(device_ids)) if device != index), None)
-    if unexpected is None:
-        return None
-    return Diagnostic(
-        "SDY-S106",
-        f"expected each device id from 0 to {count - 1} once; in ascending order, {unexpected} is unexpected",
-    )
+        yield Diagnostic("SDY-S105", f"expected {count} device ids, one per device, got {len(device_ids)}")
+    for index, device in enumerate(sorted(device_ids)):
+        if device != index:
+            message = f"expected each device id from 0 to {count - 1} once; in ascending order, {device} is unexpected"
+            yield Diagnostic("SDY-S106", message)
 
 
 class AxisUse:
@@ -67,7 +61,7 @@ class AxisUse:
         self.seen: dict[AxisRef, str] = {}  # and where each is used
         self.sub_axes: dict[str, list[SubAxis]] = {}
 
-    def add(self, axes: AxisList, where: str = "") -> Diagnostic | None:
+    def add(self, axes: AxisList, where: str = "") -> Problems:
         """Check A1 to A3 and record the axes as used: they exist, are new, and adjacent sub-axes are merged.
 
         `where` says in messages where they are used, such as `dim 0`.
@@ -75,47 +69,36 @@ class AxisUse:
         previous: AxisRef | None = None
         for ref in axes:
             if not self.mesh.has_axis(ref.name):
-                return unknown_axis(ref, self.mesh)
+                yield unknown_axis(ref, self.mesh)
             if ref in self.seen:
-                return Diagnostic("SDY-S202", f"axis {ref} is used twice{_in_both(self.seen[ref], where)}")
+                yield Diagnostic("SDY-S202", f"axis {ref} is used twice{_in_both(self.seen[ref], where)}")
             if previous is not None and can_merge(previous, ref):
-                return _unmerged(previous, ref)
+                message = f"sub-axes {previous} and {ref} are adjacent"
+                yield Diagnostic("SDY-S203", message, hint="write them as one longer sub-axis")
             self.seen[ref] = where
             if ref.sub_axis is not None:
                 self.sub_axes.setdefault(ref.name, []).append(ref.sub_axis)
             previous = ref
-        return None
 
-    def add_sorted(self, axes: AxisList, where: str = "") -> Diagnostic | None:
+    def add_sorted(self, axes: AxisList, where: str = "") -> Problems:
         """Check A4, that the list is in mesh order, then check and record it as `add` does."""
         for left, right in pairwise(axes):
             if mesh_order_key(left, self.mesh) > mesh_order_key(right, self.mesh):
-                return Diagnostic("SDY-S204", f"expected axes in mesh order, got {right} after {left}")
-        return self.add(axes, where)
+                yield Diagnostic("SDY-S204", f"expected axes in mesh order, got {right} after {left}")
+        yield from self.add(axes, where)
 
-    def check_sub_axes(self) -> Diagnostic | None:
+    def check_sub_axes(self) -> Problems:
         """Check A5 to A10 for every axis used through sub-axes: these fit the axis and are disjoint."""
         for name, sub_axes in self.sub_axes.items():
-            problem = self._check_sub_axes_of(name, sorted(sub_axes))
-            if problem is not None:
-                return problem
-        return None
-
-    def _check_sub_axes_of(self, name: str, sub_axes: list[SubAxis]) -> Diagnostic | None:
-        if AxisRef(name) in self.seen:
-            sub_axis_ref = AxisRef(name, sub_axes[0])
-            return Diagnostic("SDY-S205", f'axis "{name}" is used both as a full axis and as sub-axis {sub_axis_ref}')
-        end = 1
-        for sub_axis in sub_axes:
-            problem = _check_sub_axis(AxisRef(name, sub_axis), sub_axis, self.mesh.axis_size(name))
-            if problem is not None:
-                return problem
-            if end > sub_axis.pre_size:
-                return Diagnostic(
-                    "SDY-S210", f"sub-axis {AxisRef(name, sub_axis)} overlaps a sub-axis that ends at {end}"
-                )
-            end = sub_axis.end
-        return None
+            refs = [AxisRef(name, sub_axis) for sub_axis in sorted(sub_axes)]
+            if AxisRef(name) in self.seen:
+                yield Diagnostic("SDY-S205", f'axis "{name}" is used both as a full axis and as sub-axis {refs[0]}')
+            end = 1
+            for ref, sub_axis in zip(refs, sorted(sub_axes), strict=True):
+                yield from _check_sub_axis(ref, sub_axis, self.mesh.axis_size(name))
+                if end > sub_axis.pre_size:
+                    yield Diagnostic("SDY-S210", f"sub-axis {ref} overlaps a sub-axis that ends at {end}")
+                end = sub_axis.end
 
 
 def _in_both(first: str, second: str) -> str:
@@ -135,21 +118,14 @@ def unknown_axis(ref: AxisRef, mesh: Mesh) -> Diagnostic:
     )
 
 
-def _unmerged(major: AxisRef, minor: AxisRef) -> Diagnostic:
-    return Diagnostic(
-        "SDY-S203", f"sub-axes {major} and {minor} are adjacent", hint="write them as one longer sub-axis"
-    )
-
-
-def _check_sub_axis(ref: AxisRef, sub_axis: SubAxis, axis_size: int) -> Diagnostic | None:
+def _check_sub_axis(ref: AxisRef, sub_axis: SubAxis, axis_size: int) -> Problems:
     """Check A6 to A9: one sub-axis against the size of its axis."""
     if sub_axis.pre_size < 1:
-        return Diagnostic("SDY-S206", f"sub-axis {ref} must have a pre-size of at least 1, got {sub_axis.pre_size}")
+        yield Diagnostic("SDY-S206", f"sub-axis {ref} must have a pre-size of at least 1, got {sub_axis.pre_size}")
     if sub_axis.size <= 1:
-        return Diagnostic("SDY-S207", f"sub-axis {ref} must have a size of at least 2, got {sub_axis.size}")
+        yield Diagnostic("SDY-S207", f"sub-axis {ref} must have a size of at least 2, got {sub_axis.size}")
     if axis_size % sub_axis.end:
         message = f"sub-axis {ref} ends at {sub_axis.end}, which does not divide the axis size {axis_size}"
-        return Diagnostic("SDY-S208", message)
+        yield Diagnostic("SDY-S208", message)
     if sub_axis.size == axis_size:
-        return Diagnostic("SDY-S209", f"sub-axis {ref} covers the full axis", hint=f'write "{ref.name}"')
-    return None
+        yield Diagnostic("SDY-S209", f"sub-axis {ref} covers the full axis", hint=f'write "{ref.name}"')
