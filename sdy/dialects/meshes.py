@@ -15,12 +15,7 @@ def meshes_of(module: ModuleOp) -> dict[str, Mesh]:
     return {op.sym_name.data: op.mesh.data for op in module.ops if isinstance(op, MeshOp)}
 
 
-def enclosing_module(op: Operation) -> ModuleOp | None:
-    """Return the innermost module that encloses `op`, or None."""
-    return enclosing(op, ModuleOp)
-
-
 def visible_meshes(op: Operation) -> dict[str, Mesh]:
     """Return the meshes that a sharding on `op` may refer to. Scans the module, so call it once for many ops."""
-    module = enclosing_module(op)
+    module = enclosing(op, ModuleOp)
     return {} if module is None else meshes_of(module)

@@ -20,15 +20,8 @@ Scalar = int | float | complex
 class ElementCodec(ABC):
     """Converts elements of one type between Python values, bytes (little endian) and MLIR text."""
 
-    @property
-    @abstractmethod
-    def byte_width(self) -> int:
-        """The number of bytes of an element."""
-
-    @property
-    @abstractmethod
-    def bit_width(self) -> int:
-        """The number of significant bits of an element."""
+    byte_width: int  # the number of bytes of an element
+    bit_width: int  # the number of significant bits of an element
 
     @abstractmethod
     def encode(self, value: Scalar) -> bytes:
@@ -69,56 +62,49 @@ class IntCodec(ElementCodec):
     """
 
     def __init__(self, width: int, signedness: Signedness) -> None:
-        self.width = width
+        self.bit_width = width
+        self.byte_width = (width + 7) // 8
         self.signedness = signedness
 
     @property
-    def byte_width(self) -> int:
-        return (self.width + 7) // 8
-
-    @property
-    def bit_width(self) -> int:
-        return self.width
-
-    @property
     def _range(self) -> tuple[int, int]:
-        low = 0 if self.signedness is Signedness.UNSIGNED else -(1 << (self.width - 1))
-        high = (1 << (self.width - (self.signedness is Signedness.SIGNED))) - 1
+        low = 0 if self.signedness is Signedness.UNSIGNED else -(1 << (self.bit_width - 1))
+        high = (1 << (self.bit_width - (self.signedness is Signedness.SIGNED))) - 1
         return low, high
 
     def encode(self, value: Scalar) -> bytes:
         low, high = self._range
         if not isinstance(value, int) or not low <= value <= high:
             raise ValueError(f"expected an integer from {low} to {high}, got {value}")
-        return (value & ((1 << self.width) - 1)).to_bytes(self.byte_width, "little")
+        return (value & ((1 << self.bit_width) - 1)).to_bytes(self.byte_width, "little")
 
     def decode(self, raw: bytes) -> int:
-        value = int.from_bytes(raw, "little") & ((1 << self.width) - 1)
-        is_signed = self.signedness is not Signedness.UNSIGNED and self.width > 1
-        return value - (1 << self.width) if is_signed and value >> (self.width - 1) else value
+        value = int.from_bytes(raw, "little") & ((1 << self.bit_width) - 1)
+        is_signed = self.signedness is not Signedness.UNSIGNED and self.bit_width > 1
+        return value - (1 << self.bit_width) if is_signed and value >> (self.bit_width - 1) else value
 
     def encode_all(self, values: Sequence[Scalar]) -> bytes:
-        if self.width in STRUCT_FORMATS:
+        if self.bit_width in STRUCT_FORMATS:
             with suppress(struct.error):  # a value is out of range, or unsigned in a signless type: encode one by one
                 return struct.pack(self._format(len(values)), *values)
         return super().encode_all(values)
 
     def decode_all(self, raw: bytes) -> tuple[Scalar, ...]:
-        if self.width in STRUCT_FORMATS:
+        if self.bit_width in STRUCT_FORMATS:
             return struct.unpack(self._format(len(raw) // self.byte_width), raw)
         return super().decode_all(raw)
 
     def _format(self, count: int) -> str:
-        format_character = STRUCT_FORMATS[self.width]
+        format_character = STRUCT_FORMATS[self.bit_width]
         return f"<{count}{format_character.upper() if self.signedness is Signedness.UNSIGNED else format_character}"
 
     def text(self, raw: bytes) -> str:
         value = self.decode(raw)
-        return ("false", "true")[value] if self.width == 1 else str(value)
+        return ("false", "true")[value] if self.bit_width == 1 else str(value)
 
     def encode_text(self, text: str) -> bytes:
         if text in ("true", "false"):
-            if self.width != 1:
+            if self.bit_width != 1:
                 raise ValueError(f"{text} requires a 1-bit integer type")
             return self.encode(int(text == "true"))
         try:
@@ -133,14 +119,7 @@ class FloatCodec(ElementCodec):
 
     def __init__(self, layout: FloatFormat) -> None:
         self.layout = layout
-
-    @property
-    def byte_width(self) -> int:
-        return self.layout.byte_width
-
-    @property
-    def bit_width(self) -> int:
-        return self.layout.width
+        self.byte_width, self.bit_width = layout.byte_width, layout.width
 
     def encode(self, value: Scalar) -> bytes:
         if isinstance(value, complex):
@@ -169,14 +148,7 @@ class ComplexCodec(ElementCodec):
 
     def __init__(self, part: ElementCodec) -> None:
         self.part = part
-
-    @property
-    def byte_width(self) -> int:
-        return 2 * self.part.byte_width
-
-    @property
-    def bit_width(self) -> int:
-        return 2 * self.part.bit_width
+        self.byte_width, self.bit_width = 2 * part.byte_width, 2 * part.bit_width
 
     def encode(self, value: Scalar) -> bytes:
         number = complex(value)

@@ -8,7 +8,7 @@ an abstract base. The links between ops are read from private fields, because pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress, repeat
 from operator import is_
 from typing import TypeVar, cast
@@ -67,12 +67,17 @@ def block_of(value: SSAValue) -> Block | None:
     return value.op.parent if type(value) is OpResult else cast(BlockArgument, value).block
 
 
+def ops_around(op: Operation) -> Iterator[Operation]:
+    """Yield the ops around an op, the innermost first."""
+    parent = op.parent_op()
+    while parent is not None:
+        yield parent
+        parent = parent.parent_op()
+
+
 def enclosing(op: Operation, op_class: type[OpT]) -> OpT | None:
     """Return the innermost op of a class around an op, or None."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, op_class):
-        parent = parent.parent_op()
-    return parent
+    return next((around for around in ops_around(op) if isinstance(around, op_class)), None)
 
 
 def ancestor_in(block: Block, op: Operation) -> Operation:

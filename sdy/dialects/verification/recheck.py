@@ -22,7 +22,7 @@ from sdy.dialects.data_flow import op_of
 from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.edit_log import EditLog, watch
 from sdy.dialects.ir.fast_ops import operands_of
-from sdy.dialects.ir.walk import blocks_of, of_class, ops_in, pre_order
+from sdy.dialects.ir.walk import blocks_of, of_class, ops_around, ops_in, pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import EDGES
 from sdy.dialects.sdy.ops import ConstantOp, MeshOp, PropagationBarrierOp
@@ -209,7 +209,7 @@ class Recheck:
 
     def _check_ops(self, touched: Sequence[Operation]) -> None:
         """Check each op alone, the ends of its blocks, and that its operands are visible."""
-        for op in sorted((op for op in touched if op.regions), key=_depth):
+        for op in sorted((op for op in touched if op.regions), key=lambda op: sum(1 for _ in ops_around(op))):
             for block in blocks_of(op):
                 check_terminator(block, op)
             self._check_op(op)
@@ -290,14 +290,8 @@ class Recheck:
     def _scope_of(self, op: Operation) -> Scope:
         if not self.ops.have_manual:
             return self.scope
-        enclosing: list[ManualComputationOp] = []
-        parent = op.parent_op()
-        while parent is not None:
-            if isinstance(parent, ManualComputationOp):
-                enclosing.append(parent)
-            parent = parent.parent_op()
         scope = self.scope
-        for manual in reversed(enclosing):
+        for manual in reversed(of_class(list(ops_around(op)), ManualComputationOp)):
             scope = scope.within(manual)
         return scope
 
@@ -310,14 +304,6 @@ def _check_ends(placed: Iterable[Operation]) -> None:
             check_is_last(before)
         if op._next_op is not None and is_terminator(op):
             check_is_last(op)
-
-
-def _depth(op: Operation) -> int:
-    """Return the number of ops around `op`."""
-    depth, parent = 0, op.parent_op()
-    while parent is not None:
-        depth, parent = depth + 1, parent.parent_op()
-    return depth
 
 
 _LEAST_STEP = 2.0**-20  # between two numbers; an index below 2**32 with this step is exact

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.fast_ops import set_type
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.meshes import enclosing_module
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -167,7 +167,7 @@ class OneOp:
             set_type(result, _reshaped(result.type, shape))
         block.add_ops([copy, ReturnOp(*copy.results)])
         kind = FunctionType.from_lists(kinds, [each.type for each in copy.results])
-        module = enclosing_module(self.op)
+        module = enclosing(self.op, ModuleOp)
         others = [] if module is None else [each.clone() for each in functions_of(module).values()]
         return ModuleOp([FuncOp(FUNCTION, kind, Region(block)), *others])
 

@@ -198,4 +198,4 @@ def numbers_of(op: Operation) -> Sequence[float]:
 def _is_number(value: SSAValue) -> bool:
     tensor = as_tensor(value.type)
     codec = None if tensor is None else codec_of(tensor.element_type)
-    return isinstance(codec, FloatCodec) or (isinstance(codec, IntCodec) and codec.width > 1)
+    return isinstance(codec, FloatCodec) or (isinstance(codec, IntCodec) and codec.bit_width > 1)

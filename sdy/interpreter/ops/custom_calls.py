@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 from typing_extensions import TypeIs
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.ir.op_location import user_code_error_at
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.meshes import enclosing_module
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.stablehlo.attributes.types import TokenType, shape_of, tensor_type_of
 from sdy.dialects.stablehlo.calls import (
     CALLBACKS,
@@ -106,7 +106,7 @@ def approximate_top_k(op: CustomCallOp) -> Kernel:
 
 def _comparator(op: CustomCallOp) -> Block | None:
     """Return the body of the comparator function that the call names."""
-    module = enclosing_module(op)
+    module = enclosing(op, ModuleOp)
     names = [name.root_reference.data for name in op.called_computations or ()]
     func = functions_of(module).get(names[0]) if module is not None and names else None
     return func.body.block if func is not None and func.body.blocks else None

@@ -62,9 +62,9 @@ def extreme(element_type: Attribute, *, largest: bool) -> Scalar:
     """Return the largest or the smallest value of a type that is not complex: an infinity if the type has them."""
     codec = codec_of(element_type)
     if isinstance(codec, IntCodec):
-        if codec.signedness is Signedness.UNSIGNED or codec.width == 1:
-            return (1 << codec.width) - 1 if largest else 0
-        return (1 << (codec.width - 1)) - 1 if largest else -(1 << (codec.width - 1))
+        if codec.signedness is Signedness.UNSIGNED or codec.bit_width == 1:
+            return (1 << codec.bit_width) - 1 if largest else 0
+        return (1 << (codec.bit_width - 1)) - 1 if largest else -(1 << (codec.bit_width - 1))
     assert isinstance(codec, FloatCodec)  # complex numbers are not ordered
     infinity = math.inf if largest else -math.inf
     return infinity if codec.decode(codec.encode(infinity)) == infinity else _largest_finite(codec, infinity)

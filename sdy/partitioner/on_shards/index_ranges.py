@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
@@ -14,7 +15,7 @@ from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.facts.traits import passes_through
 from sdy.dialects.ir.symbols import calls_of
-from sdy.dialects.meshes import enclosing_module
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy import ops as sdy_ops
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.stablehlo import elementwise, shape, slicing
@@ -101,7 +102,7 @@ class _Search:
     def _of_argument(self, block: Block, value: SSAValue, part: Part | None) -> Ranges | None:
         """Return the ranges of what calls pass for an argument of a function."""
         func = block.parent_op()
-        module = enclosing_module(func) if isinstance(func, FuncOp) else None
+        module = enclosing(func, ModuleOp) if isinstance(func, FuncOp) else None
         if not isinstance(func, FuncOp) or module is None or func.body.blocks.first is not block:
             return None
         index = block.args.index(value)
