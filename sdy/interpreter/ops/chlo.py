@@ -63,16 +63,9 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
-def _is_positive_infinity(operand: Array) -> Array:
-    return operand.astype(compute_dtype(operand.dtype)) == np.inf
-
-
-def _is_negative_infinity(operand: Array) -> Array:
-    return operand.astype(compute_dtype(operand.dtype)) == -np.inf
-
-
-def _is_infinite(operand: Array) -> Array:
-    return np.isinf(operand.astype(compute_dtype(operand.dtype)))
+def _test(function: Compute) -> Callable[[Array], Array]:
+    """Return a test of floats for those of any dtype."""
+    return lambda operand: function(operand.astype(compute_dtype(operand.dtype)))
 
 
 def _square(operand: Array) -> Array:
@@ -168,9 +161,9 @@ FUNCTIONS: dict[type[Operation], Compute] = {
     ops.ErfOp: in_double(per_element(math.erf)),
     ops.ErfInvOp: in_double(special.erf_inv),
     ops.ErfcOp: in_double(per_element(math.erfc)),
-    ops.IsInfOp: _is_infinite,
-    ops.IsNegInfOp: _is_negative_infinity,
-    ops.IsPosInfOp: _is_positive_infinity,
+    ops.IsInfOp: _test(np.isinf),
+    ops.IsNegInfOp: _test(np.isneginf),
+    ops.IsPosInfOp: _test(np.isposinf),
     ops.LgammaOp: in_double(per_element(_lgamma)),
     ops.MulhiOp: high_product,
     ops.NextAfterOp: next_after,

@@ -120,7 +120,7 @@ def callback(op: CustomCallOp) -> Kernel:
     def kernel(context: KernelContext, arrays: Arrays) -> Arrays:
         function = _function_of_host(op, context, key)
         # JAX passes the token of an ordered call to the function, which returns it before its results.
-        held = [tuple(map(np.asarray, function(*own))) for _, own in by_device(context, arrays)]
+        held = [tuple(map(np.array, function(*own))) for _, own in by_device(context, arrays)]
         stacked = stack_devices(grid_of_devices(context), held)
         returned = zip(stacked, op.results, strict=True)
         return tuple(token_value(context) if isinstance(each.type, TokenType) else array for array, each in returned)

@@ -22,7 +22,7 @@ from sdy.interpreter.failure import failure
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, ScalarT, operand_count, uniform
 from sdy.interpreter.ops.conversion import converted
 from sdy.interpreter.ops.reduction import Reducer
-from sdy.interpreter.ops.slicing import SliceDims, block_positions, index_vectors
+from sdy.interpreter.ops.slicing import SliceDims, block_positions, counted_along, index_vectors
 from sdy.model.shape import StaticShape
 
 
@@ -177,10 +177,7 @@ def _blocks_at(context: KernelContext, blocks: Array, positions: IntArray) -> Ar
     """Take the blocks at these positions along the first local dim of `blocks`."""
     if all(size == 1 for size in context.leading(positions)):
         return np.take(blocks, positions.reshape(positions.shape[context.rank :]), axis=context.rank)
-    own = (
-        np.arange(size).reshape(tuple(size if other == axis else 1 for other in range(positions.ndim)))
-        for axis, size in enumerate(context.leading(blocks))
-    )
+    own = (counted_along(axis, size, positions.ndim) for axis, size in enumerate(context.leading(blocks)))
     return blocks[(*own, positions)]
 
 
@@ -260,8 +257,7 @@ def _block_order(shape: StaticShape, order: StaticShape, outer_rank: int) -> Int
     """Return the order of the blocks, transposed by `order`, that follows the row-major order of the updates."""
     places = np.zeros((1,) * outer_rank, np.int64)
     for index, dim in enumerate(order[:outer_rank]):
-        along = np.arange(shape[dim], dtype=np.int64) * prod(shape[dim + 1 :])
-        places = places + along.reshape(tuple(shape[dim] if other == index else 1 for other in range(outer_rank)))
+        places = places + counted_along(index, shape[dim], outer_rank) * prod(shape[dim + 1 :])
     return np.argsort(places.reshape(-1))
 
 

@@ -18,14 +18,13 @@ from xdsl.dialects.func import FuncOp
 from sdy.dialects import interpreter_dialect as ops
 from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.text.ssa_names import name_values
-from sdy.interpreter.arrays.element_types import Array
 from sdy.interpreter.arrays.literals import tensor_text
 from sdy.interpreter.devices.grid import Grid, grid_of, subgrid
 from sdy.interpreter.devices.replica_groups import grid_for
 from sdy.interpreter.failure import failure
 from sdy.interpreter.host import Host
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable
-from sdy.interpreter.ops.transfers import by_device
+from sdy.interpreter.ops.transfers import by_device, stack_devices
 
 T = TypeVar("T")
 Ready = Callable[[], bool]
@@ -168,7 +167,7 @@ def _run(
         def run() -> list[Arrays]:
             part = grids[name]
             where = replace(context, batch=part.sizes, grid=part, host=host)
-            stacked = _stacked(part, [inputs[index] for index in groups[name]])
+            stacked = stack_devices(part, [inputs[index] for index in groups[name]])
             with np.errstate(all="ignore"):  # a thread does not inherit NumPy's error state
                 results = context.runner.call(where, name, stacked)
             return [held for _, held in by_device(where, results)]
@@ -181,14 +180,3 @@ def _run(
     for indices, results in zip(groups.values(), lockstep.run(), strict=True):
         by_index |= dict(zip(indices, results, strict=True))
     return [by_index[index] for index in range(len(names))]
-
-
-def _stacked(grid: Grid, held: Sequence[Arrays]) -> Arrays:
-    """Return the inputs as arrays over the grid; an input that all devices share is stored once."""
-    columns: list[tuple[Array, ...]] = list(zip(*held, strict=True))
-    return tuple(
-        column[0].reshape((1,) * grid.rank + column[0].shape)
-        if all(array is column[0] for array in column)
-        else np.stack(column).reshape(grid.sizes + column[0].shape)
-        for column in columns
-    )

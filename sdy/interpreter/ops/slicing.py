@@ -101,9 +101,9 @@ def block_positions(
             along = along + start.reshape(start.shape + (1,) * len(kept))
         if dim in dims.batch_dims:
             index_dim = dims.index_batch_dims[dims.batch_dims.index(dim)]
-            along = along + _iota(vectors.shape[rank + index_dim], rank + index_dim, positions.ndim)
+            along = along + counted_along(rank + index_dim, vectors.shape[rank + index_dim], positions.ndim)
         if dim in kept:
-            along = along + _iota(dims.sizes[dim], rank + index_rank + kept.index(dim), positions.ndim)
+            along = along + counted_along(rank + index_rank + kept.index(dim), dims.sizes[dim], positions.ndim)
         inside = inside & (along >= 0) & (along < size)
         positions = positions + along * prod(outer[dim + 1 :])
     leading = vectors.shape[:rank]
@@ -111,9 +111,9 @@ def block_positions(
     return np.broadcast_to(positions, shape), np.broadcast_to(inside, shape)
 
 
-def _iota(size: int, dim: int, rank: int) -> IntArray:
-    """Return 0, 1, 2, ... along `dim`."""
-    return np.arange(size).reshape(tuple(size if index == dim else 1 for index in range(rank)))
+def counted_along(dim: int, size: int, rank: int) -> IntArray:
+    """Return 0, 1, 2, ... along `dim` of an array of this rank, whose other dims have size 1."""
+    return np.arange(size, dtype=np.int64).reshape(tuple(size if index == dim else 1 for index in range(rank)))
 
 
 KERNELS = KernelTable()
@@ -160,8 +160,7 @@ def _taken(context: KernelContext, operand: Array, dim: int, size: int, start: I
     if start.size == 1:
         first = int(start.reshape(()))
         return operand[(slice(None),) * place + (slice(first, first + size),)]
-    along = (size,) + (1,) * (operand.ndim - place - 1)
-    indices = with_unit_dims(context, start, operand.ndim - context.rank) + np.arange(size).reshape(along)
+    indices = with_unit_dims(context, start, operand.ndim - context.rank) + counted_along(place, size, operand.ndim)
     sizes = [own if other == 1 else other for own, other in zip(operand.shape, indices.shape, strict=True)]
     sizes[place] = operand.shape[place]
     return np.take_along_axis(np.broadcast_to(operand, sizes), indices, axis=place)
@@ -206,10 +205,8 @@ def _overwritten_by_device(context: KernelContext, operand: Array, update: Array
     for dim, start in enumerate(starts):
         place = context.rank + dim
         size, length = operand.shape[place], update.shape[place]
-        along = (size,) + (1,) * (operand.ndim - place - 1)
         first = with_unit_dims(context, start, operand.ndim - context.rank)
-        indices: IntArray = np.arange(size, dtype=np.int64).reshape(along)
-        offset: IntArray = np.subtract(indices, first)
+        offset: IntArray = np.subtract(counted_along(place, size, operand.ndim), first)
         is_inside = is_inside & (offset >= 0) & (offset < length)
         sizes = [max(pair) for pair in zip(result.shape, offset.shape, strict=True)]
         sizes[place] = length

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -99,9 +99,17 @@ def by_device(context: KernelContext, arrays: Arrays) -> Iterator[tuple[int, Arr
 
 
 def stack_devices(grid: Grid, held: Sequence[Arrays]) -> Arrays:
-    """Return arrays over the grid from the values of each device, in the order of grid positions."""
-    columns = zip(*held, strict=True)
-    return tuple(np.stack(column).reshape(grid.sizes + column[0].shape) for column in columns)
+    """Return arrays over the grid from the values of each device, in the order of grid positions.
+
+    A value that all devices share is stored once.
+    """
+    columns: Iterable[Arrays] = zip(*held, strict=True)
+    return tuple(
+        column[0].reshape((1,) * grid.rank + column[0].shape)
+        if all(array is column[0] for array in column)
+        else np.stack(column).reshape(grid.sizes + column[0].shape)
+        for column in columns
+    )
 
 
 def _pairs(attribute: DenseElementsAttr | None) -> list[tuple[int, int]] | None:
