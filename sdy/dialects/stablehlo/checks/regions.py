@@ -111,13 +111,10 @@ def _listed(types: Sequence[Attribute]) -> str:
 
 def check_reduce(op: Operation) -> None:
     """Check that inputs have the same shape and one init value each, and that results lack the reduced dims."""
-    inputs, inits = _halves(op)
-    require_same_shape(op, inputs)
+    inputs, _ = reduction_operands(op)
     operand = shape(op, inputs[0])
     dims = ints(op, "dimensions")
     require_dims(op, "dimensions", dims, len(operand), "the first input")
-    _require_init_values(op, inputs, inits)
-    _require_result_per_input(op, inputs)
     expected = [size for dim, size in enumerate(operand) if dim not in dims]
     for result in op.results:
         require_shape(op, result, expected, "inferred from the inputs and dimensions")
@@ -135,21 +132,15 @@ def require_reducer_region(op: Operation, region: Region, reduced: Sequence[SSAV
     """Raise an error unless the region reduces an accumulated and a new element of every value to one."""
     block = region.block
     if len(block.args) != 2 * len(reduced):
-        fail(
-            op,
-            "SDY-D018",
-            f"the region must have two arguments per value: expected {2 * len(reduced)}, got {len(block.args)}",
-        )
+        counts = f"expected {2 * len(reduced)}, got {len(block.args)}"
+        fail(op, "SDY-D018", f"the region must have two arguments per value: {counts}")
     for index, argument in enumerate(block.args):
         if tensor(op, argument).get_shape():
             fail(op, "SDY-D018", f"argument {index} of the region must be a scalar, got {argument.type}")
     returned = block.last_op.operands if block.last_op is not None else ()
     if len(returned) != len(reduced):
-        fail(
-            op,
-            "SDY-D018",
-            f"the region must return one element per value: expected {len(reduced)}, got {len(returned)}",
-        )
+        counts = f"expected {len(reduced)}, got {len(returned)}"
+        fail(op, "SDY-D018", f"the region must return one element per value: {counts}")
     for index, value in enumerate(returned):
         if value.type != block.args[index].type:
             expected = block.args[index].type
@@ -158,31 +149,15 @@ def require_reducer_region(op: Operation, region: Region, reduced: Sequence[SSAV
 
 def reduction_operands(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
     """Return the inputs and the init values of an op with one result per input, checked against each other."""
-    inputs, inits = _halves(op)
-    require_same_shape(op, inputs)
-    _require_init_values(op, inputs, inits)
-    _require_result_per_input(op, inputs)
-    return inputs, inits
-
-
-def _halves(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
-    """Return the first and the second half of the operands."""
     count = len(op.operands) // 2
     if not count:
         fail(op, "SDY-D001", "expected at least one input and its init value")
-    return op.operands[:count], op.operands[count:]
-
-
-def _require_init_values(op: Operation, inputs: Sequence[SSAValue], inits: Sequence[SSAValue]) -> None:
+    inputs, inits = op.operands[:count], op.operands[count:]
+    require_same_shape(op, inputs)
     for value, init in zip(inputs, inits, strict=True):
         require_same_element_type(op, (value, init))
         require_shape(op, init, (), "an init value")
-
-
-def _require_result_per_input(op: Operation, inputs: Sequence[SSAValue]) -> None:
-    if len(op.results) != len(inputs):
-        fail(
-            op,
-            "SDY-D001",
-            f"expected one result per input from {name_of(op, inputs[0])} on ({len(inputs)}), got {len(op.results)}",
-        )
+    if len(op.results) != count:
+        first = name_of(op, inputs[0])
+        fail(op, "SDY-D001", f"expected one result per input from {first} on ({count}), got {len(op.results)}")
+    return inputs, inits
