@@ -28,71 +28,59 @@ from sdy.partitioner.on_shards.shard_rules import known_rule
 from sdy.partitioner.padding import contraction, control, gather_scatter, reduction, shape, slicing, window
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.facts import is_static
-from sdy.partitioner.padding.padder import Padder, Rule, padding_error
+from sdy.partitioner.padding.padder import Padder, padding_error
 
-COLLECTIVE_RULES = OpTable[Rule]()
+COLLECTIVE_RULES = OpTable[None, [Padder]]()
 
 
 @COLLECTIVE_RULES.of(ops.AllReduceOp, ops.CollectivePermuteOp, ops.ReplicatedToUnreducedOp)
-def unchanged_shard_counts(op: ops.CollectiveOp) -> Rule:
+def unchanged_shard_counts(op: ops.CollectiveOp, padder: Padder) -> None:
     """Keep the padding: no dim changes its number of shards."""
-
-    def pad(padder: Padder) -> None:
-        padder.resize(op.result, shape_of(op.tensor))
-
-    return pad
+    padder.resize(op.result, shape_of(op.tensor))
 
 
 @COLLECTIVE_RULES.of(ops.AllSliceOp, ops.AllGatherOp, ops.AllToAllOp, ops.ReduceScatterOp, ops.ShardedToUnreducedOp)
-def changed_shard_counts(op: ops.CollectiveOp) -> Rule:
+def changed_shard_counts(op: ops.CollectiveOp, padder: Padder) -> None:
     """Pad dims that become sharded, trim dims that become unsharded; gather first if padding would change shards."""
-
-    def pad(padder: Padder) -> None:
-        before, after = padder.facts.dim_axes(op.tensor), tuple(dim.axes for dim in op.out_sharding.data.dims)
-        even = padder.facts.even_sizes(padder.facts.true_sizes(op.tensor), op.out_sharding.data)
-        current = shape_of(op.tensor)
-        dims = range(len(after))
-        if any(before[d] and after[d] and current[d] != even[d] for d in dims):
-            _gather_and_slice(op, before, after, padder)
-            return
-        emit = padder.emitter(op)
-        was_zero = padder.facts.is_zero_padded(op.tensor)
-        true_sizes = padder.facts.true_sizes(op.tensor)
-        extended = padder.extended(
-            emit, op.tensor, tuple(even[d] if after[d] and not before[d] else current[d] for d in dims)
-        )
-        becomes_unsharded = [d for d in dims if before[d] and not after[d] and current[d] != true_sizes[d]]
-        op.operands[0] = extended
-        if not becomes_unsharded:
-            padder.resize(op.result, shape_of(extended), is_zero=was_zero)
-            return
-        moved = op.clone()
-        moved.location = op.location
-        assert op.parent is not None
-        op.parent.insert_op_before(moved, op)
-        padder.resize(moved.results[0], shape_of(extended))
-        result = padder.facts.record(moved.results[0], true_sizes, is_zero=was_zero)
-        padder.replace(op, padder.trimmed_along(emit, result, becomes_unsharded))
-
-    return pad
+    before, after = padder.facts.dim_axes(op.tensor), tuple(dim.axes for dim in op.out_sharding.data.dims)
+    even = padder.facts.even_sizes(padder.facts.true_sizes(op.tensor), op.out_sharding.data)
+    current = shape_of(op.tensor)
+    dims = range(len(after))
+    if any(before[d] and after[d] and current[d] != even[d] for d in dims):
+        _gather_and_slice(op, before, after, padder)
+        return
+    emit = padder.emitter(op)
+    was_zero = padder.facts.is_zero_padded(op.tensor)
+    true_sizes = padder.facts.true_sizes(op.tensor)
+    extended = padder.extended(
+        emit, op.tensor, tuple(even[d] if after[d] and not before[d] else current[d] for d in dims)
+    )
+    becomes_unsharded = [d for d in dims if before[d] and not after[d] and current[d] != true_sizes[d]]
+    op.operands[0] = extended
+    if not becomes_unsharded:
+        padder.resize(op.result, shape_of(extended), is_zero=was_zero)
+        return
+    moved = op.clone()
+    moved.location = op.location
+    assert op.parent is not None
+    op.parent.insert_op_before(moved, op)
+    padder.resize(moved.results[0], shape_of(extended))
+    result = padder.facts.record(moved.results[0], true_sizes, is_zero=was_zero)
+    padder.replace(op, padder.trimmed_along(emit, result, becomes_unsharded))
 
 
 @COLLECTIVE_RULES.of(ReshardOp)
-def reshard(op: ReshardOp) -> Rule:
+def reshard(op: ReshardOp, padder: Padder) -> None:
     """Reshard between devices or meshes, or between equal layouts; gather and slice if the padding changes."""
-
-    def pad(padder: Padder) -> None:
-        if not is_static(op.input):
-            return
-        even = padder.facts.even_sizes(padder.facts.true_sizes(op.input), op.sharding.data)
-        if even == shape_of(op.input):
-            padder.resize(op.result, even, is_zero=padder.facts.is_zero_padded(op.input))
-            return
-        emit = padder.emitter(op)
-        gathered = padder.gathered(emit, op.input, range(len(even)))
-        padder.replace(op, padder.sliced(emit, gathered, op.sharding.data, range(len(even))))
-
-    return pad
+    if not is_static(op.input):
+        return
+    even = padder.facts.even_sizes(padder.facts.true_sizes(op.input), op.sharding.data)
+    if even == shape_of(op.input):
+        padder.resize(op.result, even, is_zero=padder.facts.is_zero_padded(op.input))
+        return
+    emit = padder.emitter(op)
+    gathered = padder.gathered(emit, op.input, range(len(even)))
+    padder.replace(op, padder.sliced(emit, gathered, op.sharding.data, range(len(even))))
 
 
 def _gather_and_slice(
@@ -123,47 +111,37 @@ def _reduced(op: ops.ReduceScatterOp, emit: Emitter, padder: Padder) -> SSAValue
 
 
 # Slices and concatenations after reshards, where elements do not move between shards.
-STATIC_RULES = OpTable[Rule]()
+STATIC_RULES = OpTable[None, [Padder]]()
 
 
 @STATIC_RULES.of(SliceOp)
-def slice_(op: SliceOp) -> Rule:
+def slice_(op: SliceOp, padder: Padder) -> None:
     """Widen the slice instead of padding it: the elements after it serve as padding."""
     starts, strides = ints_of(op.start_indices), ints_of(op.strides)
-
-    def pad(padder: Padder) -> None:
-        sizes, even = shape_of(op.result), padder.facts.target_sizes(op.result)
-        limits = list(ints_of(op.limit_indices))
-        for dim, size in enumerate(even):
-            if size != sizes[dim]:
-                limits[dim] = starts[dim] + (size - 1) * strides[dim] + 1
-        if any(limit > own for limit, own in zip(limits, shape_of(op.operand), strict=True)):
-            compute_unpadded(op, padder)
-            return
-        if even != sizes:
-            op.limit_indices = ints(limits)
-            padder.resize(op.result, even)
-
-    return pad
+    sizes, even = shape_of(op.result), padder.facts.target_sizes(op.result)
+    limits = list(ints_of(op.limit_indices))
+    for dim, size in enumerate(even):
+        if size != sizes[dim]:
+            limits[dim] = starts[dim] + (size - 1) * strides[dim] + 1
+    if any(limit > own for limit, own in zip(limits, shape_of(op.operand), strict=True)):
+        compute_unpadded(op, padder)
+        return
+    if even != sizes:
+        op.limit_indices = ints(limits)
+        padder.resize(op.result, even)
 
 
 @STATIC_RULES.of(ConcatenateOp)
-def concatenate(op: ConcatenateOp) -> Rule:
+def concatenate(op: ConcatenateOp, padder: Padder) -> None:
     """Compute without padding if padding would be between the operands."""
     dim = op.dimension.value.data
-
-    def pad(padder: Padder) -> None:
-        if padder.facts.dim_axes(op.result)[dim] or any(
-            dim in padder.facts.padded_dims(value) for value in op.operands
-        ):
-            compute_unpadded(op, padder)
-        else:
-            padder.resize_to_targets(op.results)
-
-    return pad
+    if padder.facts.dim_axes(op.result)[dim] or any(dim in padder.facts.padded_dims(value) for value in op.operands):
+        compute_unpadded(op, padder)
+    else:
+        padder.resize_to_targets(op.results)
 
 
-ALL_RULES = OpTable[Rule](
+ALL_RULES = OpTable[None, [Padder]](
     COLLECTIVE_RULES,
     contraction.RULES,
     gather_scatter.RULES,
@@ -195,15 +173,12 @@ def pad_module(module: ModuleOp, *, pads_arguments: bool = False) -> Padder:
 def _pad_block(block: Block, padder: Padder) -> None:
     """Pad the values of a block in program order, so that operands are padded before their users."""
     for op in tuple(block.ops):
-        argument_rule = control.ARGUMENT_RULES.get(op)
-        if argument_rule is not None:
-            argument_rule(padder)
+        control.ARGUMENT_RULES.get(op, padder)
         for region in op.regions:
             for inner in region.blocks:
                 _pad_block(inner, padder)
-        rule = ALL_RULES.get(op)
-        if rule is not None:
-            rule(padder)
+        if type(op) in ALL_RULES:
+            ALL_RULES.get(op, padder)
         elif isinstance(op, StablehloOp) and not _pads_equally(op, padder):
             compute_unpadded(op, padder)
         elif not isinstance(op, CallOp | FuncOp) and not op.has_trait(IsTerminator, value_if_unregistered=False):

@@ -27,7 +27,7 @@ from sdy.partitioner.local import (
     window,
 )
 from sdy.partitioner.local.lowering import LocalForm
-from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
+from sdy.partitioner.local.shard_checks import ShardChecks
 from sdy.partitioner.on_shards.shard_rules import sharded_op_key
 
 FORMS = OpTable[LocalForm](
@@ -46,7 +46,7 @@ FORMS = OpTable[LocalForm](
     annotations.FORMS,
     collectives.FORMS,
 )
-CHECKS = OpTable[LocalCheck](
+CHECKS = OpTable[None, [ShardChecks]](
     shape.CHECKS,
     slicing.CHECKS,
     concatenate.CHECKS,
@@ -91,8 +91,7 @@ def check(op: Operation, checks: ShardChecks) -> None:
 
     Raises: SdyError if it has none.
     """
-    check_op = CHECKS.get(op)
-    if check_op is not None:
-        check_op(checks)
+    if type(op) in CHECKS:
+        CHECKS.get(op, checks)
     elif not isinstance(op, UnregisteredOp):
         checks.check_agreement(op)

@@ -6,43 +6,32 @@ from xdsl.dialects.func import CallOp, FuncOp
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.shardings import argument_sharding, function_result_sharding
-from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
+from sdy.partitioner.local.shard_checks import ShardChecks, check_nothing
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 
-@CHECKS.of(FuncOp)
-def check_function(op: FuncOp) -> LocalCheck:
-    """Check nothing: the returned values are checked at the terminator."""
-    del op
-    return lambda _: None
+CHECKS.of(FuncOp)(check_nothing)  # the returned values are checked at the terminator
 
 
 @FORMS.of(FuncOp)
-def function(op: FuncOp) -> LocalForm:
+@of_shards
+def function(op: FuncOp, lowering: Lowering) -> None:
     """Give the arguments and results of the function local types."""
-
-    def lower(lowering: Lowering) -> None:
-        op.function_type = lowering.local_signature(op)
-        lowering.make_arguments_local(op)
-
-    return lower
+    op.function_type = lowering.local_signature(op)
+    lowering.make_arguments_local(op)
 
 
 @CHECKS.of(CallOp)
-def check_call(op: CallOp) -> LocalCheck:
+def check_call(op: CallOp, checks: ShardChecks) -> None:
     """Check that operands and results have the shardings of the callee's arguments and results."""
-
-    def check(checks: ShardChecks) -> None:
-        callee = checks.functions.get(op.callee.root_reference.data)
-        if callee is None:
-            return
-        for index in range(len(op.operands)):
-            checks.check_operand_sharding(op, index, argument_sharding(callee, index), f"the callee's argument {index}")
-        for index, result in enumerate(op.results):
-            own = (f"result {index}", checks.shardings.of(result))
-            checks.check_same_layout(op, own, ("the callee's result", function_result_sharding(callee, index)))
-
-    return check
+    callee = checks.functions.get(op.callee.root_reference.data)
+    if callee is None:
+        return
+    for index in range(len(op.operands)):
+        checks.check_operand_sharding(op, index, argument_sharding(callee, index), f"the callee's argument {index}")
+    for index, result in enumerate(op.results):
+        own = (f"result {index}", checks.shardings.of(result))
+        checks.check_same_layout(op, own, ("the callee's result", function_result_sharding(callee, index)))

@@ -20,15 +20,16 @@ from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.emit import collective_ops as emit_collectives
 from sdy.partitioner.emit.device_position import is_first_device, own_shard, shard_offsets
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
-from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
+from sdy.partitioner.local.shard_checks import ShardChecks, check_nothing
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 
-@CHECKS.of(
+# The verifier has checked their shardings.
+CHECKS.of(
     ops.AllGatherOp,
     ops.AllReduceOp,
     ops.AllSliceOp,
@@ -37,11 +38,7 @@ CHECKS = OpTable[LocalCheck]()
     ops.ReduceScatterOp,
     ops.ReplicatedToUnreducedOp,
     ops.ShardedToUnreducedOp,
-)
-def check_collective(op: ops.CollectiveOp) -> LocalCheck:
-    """Check nothing: the verifier has checked the shardings of collectives."""
-    del op
-    return lambda _: None
+)(check_nothing)
 
 
 def unless_empty(op: ops.CollectiveOp, form: LocalForm) -> LocalForm:
@@ -61,25 +58,22 @@ def unless_empty(op: ops.CollectiveOp, form: LocalForm) -> LocalForm:
 
 
 @FORMS.of(ops.AllGatherOp)
-def all_gather(op: ops.AllGatherOp) -> LocalForm:
+@of_shards
+def all_gather(op: ops.AllGatherOp, lowering: Lowering) -> None:
     """Emit one all-gather, for several dims along a new leading dim that is then transposed into them.
 
     With the style option `gathers_dim_by_dim`, emit one all-gather per dim.
     """
-
-    def lower(lowering: Lowering) -> None:
-        axes, emit = op.gathering_axes.data, lowering.emitter(op)
-        common = lowering.shardings.common_mesh(op.out_sharding.data)
-        dims = [dim for dim, own in enumerate(axes) if own]
-        gathered: SSAValue = op.tensor
-        if len(dims) > 1 and not emit.style.gathers_dim_by_dim:
-            gathered = _gather_dims(emit, gathered, axes, common)
-        else:
-            for dim in reversed(dims):
-                gathered = emit_collectives.all_gather(emit, gathered, dim, axes[dim], common)
-        lowering.replace(op, gathered)
-
-    return lower
+    axes, emit = op.gathering_axes.data, lowering.emitter(op)
+    common = lowering.shardings.common_mesh(op.out_sharding.data)
+    dims = [dim for dim, own in enumerate(axes) if own]
+    gathered: SSAValue = op.tensor
+    if len(dims) > 1 and not emit.style.gathers_dim_by_dim:
+        gathered = _gather_dims(emit, gathered, axes, common)
+    else:
+        for dim in reversed(dims):
+            gathered = emit_collectives.all_gather(emit, gathered, dim, axes[dim], common)
+    lowering.replace(op, gathered)
 
 
 def _gather_dims(emit: Emitter, value: SSAValue, axes: AxesPerDim, common: CommonMesh) -> SSAValue:
@@ -99,52 +93,41 @@ def _gather_dims(emit: Emitter, value: SSAValue, axes: AxesPerDim, common: Commo
 
 
 @FORMS.of(ops.AllSliceOp)
-def all_slice(op: ops.AllSliceOp) -> LocalForm:
+@of_shards
+def all_slice(op: ops.AllSliceOp, lowering: Lowering) -> None:
     """Slice the shard of the device out of its operand; no communication."""
-
-    def lower(lowering: Lowering) -> None:
-        mesh = lowering.shardings.mesh(op.out_sharding.data)
-        lowering.replace(op, own_shard(lowering.emitter(op), op.tensor, op.slicing_axes.data, mesh))
-
-    return lower
+    mesh = lowering.shardings.mesh(op.out_sharding.data)
+    lowering.replace(op, own_shard(lowering.emitter(op), op.tensor, op.slicing_axes.data, mesh))
 
 
 @FORMS.of(ops.AllReduceOp)
-def all_reduce(op: ops.AllReduceOp) -> LocalForm:
+@of_shards
+def all_reduce(op: ops.AllReduceOp, lowering: Lowering) -> None:
     """Emit one all-reduce over the groups along the axes."""
-
-    def lower(lowering: Lowering) -> None:
-        common = lowering.shardings.common_mesh(op.out_sharding.data)
-        reduced = emit_collectives.all_reduce(
-            lowering.emitter(op), op.tensor, op.reduction_axes.data, common, _kind(op)
-        )
-        lowering.replace(op, reduced)
-
-    return lower
+    common = lowering.shardings.common_mesh(op.out_sharding.data)
+    reduced = emit_collectives.all_reduce(lowering.emitter(op), op.tensor, op.reduction_axes.data, common, _kind(op))
+    lowering.replace(op, reduced)
 
 
 @FORMS.of(ops.ReduceScatterOp)
-def reduce_scatter(op: ops.ReduceScatterOp) -> LocalForm:
+@of_shards
+def reduce_scatter(op: ops.ReduceScatterOp, lowering: Lowering) -> None:
     """Emit one reduce-scatter.
 
     For several dims, emit an all-reduce and a slice, or with the style option `scatters_dims_together` one
     reduce-scatter of the joined dims.
     """
-
-    def lower(lowering: Lowering) -> None:
-        axes, emit = op.reduce_scatter_axes.data, lowering.emitter(op)
-        common = lowering.shardings.common_mesh(op.out_sharding.data)
-        dims = [dim for dim, own in enumerate(axes) if own]
-        if len(dims) == 1:
-            scattered = emit_collectives.reduce_scatter(emit, op.tensor, dims[0], axes[dims[0]], common, _kind(op))
-        elif emit.style.scatters_dims_together:
-            scattered = _scatter_dims(emit, op.tensor, axes, common, _kind(op))
-        else:
-            reduced = emit_collectives.all_reduce(emit, op.tensor, _joined(axes), common, _kind(op))
-            scattered = own_shard(emit, reduced, axes, common.mesh)
-        lowering.replace(op, scattered)
-
-    return lower
+    axes, emit = op.reduce_scatter_axes.data, lowering.emitter(op)
+    common = lowering.shardings.common_mesh(op.out_sharding.data)
+    dims = [dim for dim, own in enumerate(axes) if own]
+    if len(dims) == 1:
+        scattered = emit_collectives.reduce_scatter(emit, op.tensor, dims[0], axes[dims[0]], common, _kind(op))
+    elif emit.style.scatters_dims_together:
+        scattered = _scatter_dims(emit, op.tensor, axes, common, _kind(op))
+    else:
+        reduced = emit_collectives.all_reduce(emit, op.tensor, _joined(axes), common, _kind(op))
+        scattered = own_shard(emit, reduced, axes, common.mesh)
+    lowering.replace(op, scattered)
 
 
 def _scatter_dims(
@@ -177,21 +160,16 @@ def _joined(axes: AxesPerDim) -> AxisList:
 
 
 @FORMS.of(ops.AllToAllOp)
-def all_to_all(op: ops.AllToAllOp) -> LocalForm:
+@of_shards
+def all_to_all(op: ops.AllToAllOp, lowering: Lowering) -> None:
     """Emit one all-to-all, for several pairs of dims along a new leading dim that joins them."""
-
-    def lower(lowering: Lowering) -> None:
-        params, emit = op.params.data, lowering.emitter(op)
-        common = lowering.shardings.common_mesh(op.out_sharding.data)
-        if len(params) == 1:
-            moved = emit_collectives.all_to_all(
-                emit, op.tensor, params[0].target, params[0].source, params[0].axes, common
-            )
-        else:
-            moved = _move_dims(emit, op.tensor, params, common)
-        lowering.replace(op, moved)
-
-    return lower
+    params, emit = op.params.data, lowering.emitter(op)
+    common = lowering.shardings.common_mesh(op.out_sharding.data)
+    if len(params) == 1:
+        moved = emit_collectives.all_to_all(emit, op.tensor, params[0].target, params[0].source, params[0].axes, common)
+    else:
+        moved = _move_dims(emit, op.tensor, params, common)
+    lowering.replace(op, moved)
 
 
 class _DimMoves:
@@ -241,48 +219,39 @@ def _move_dims(emit: Emitter, value: SSAValue, params: Sequence[AllToAllParam], 
 
 
 @FORMS.of(ops.CollectivePermuteOp)
-def collective_permute(op: ops.CollectivePermuteOp) -> LocalForm:
+@of_shards
+def collective_permute(op: ops.CollectivePermuteOp, lowering: Lowering) -> None:
     """Emit one collective-permute of shards, or nothing if every device already has its shard."""
-
-    def lower(lowering: Lowering) -> None:
-        source, target = lowering.shardings.of(op.tensor), op.out_sharding.data
-        assert source is not None  # verified
-        pairs = source_target_pairs(source, lowering.shardings.mesh(source), target, lowering.shardings.mesh(target))
-        if all(sender == receiver for sender, receiver in pairs):
-            lowering.replace(op, op.tensor)
-        else:
-            lowering.replace(op, emit_collectives.collective_permute(lowering.emitter(op), op.tensor, pairs))
-
-    return lower
+    source, target = lowering.shardings.of(op.tensor), op.out_sharding.data
+    assert source is not None  # verified
+    pairs = source_target_pairs(source, lowering.shardings.mesh(source), target, lowering.shardings.mesh(target))
+    if all(sender == receiver for sender, receiver in pairs):
+        lowering.replace(op, op.tensor)
+    else:
+        lowering.replace(op, emit_collectives.collective_permute(lowering.emitter(op), op.tensor, pairs))
 
 
 @FORMS.of(ops.ReplicatedToUnreducedOp)
-def replicated_to_unreduced(op: ops.ReplicatedToUnreducedOp) -> LocalForm:
+@of_shards
+def replicated_to_unreduced(op: ops.ReplicatedToUnreducedOp, lowering: Lowering) -> None:
     """Keep the value on the first device along the axes, and emit the identity element on the others."""
-
-    def lower(lowering: Lowering) -> None:
-        sharding, emit = op.out_sharding.data, lowering.emitter(op)
-        tensor = tensor_of(op.tensor)
-        is_first = is_first_device(emit, op.axes.data, lowering.shardings.mesh(sharding), tensor)
-        lowering.replace(op, emit.select(is_first, op.tensor, _identity_tensor(emit, tensor, sharding)))
-
-    return lower
+    sharding, emit = op.out_sharding.data, lowering.emitter(op)
+    tensor = tensor_of(op.tensor)
+    is_first = is_first_device(emit, op.axes.data, lowering.shardings.mesh(sharding), tensor)
+    lowering.replace(op, emit.select(is_first, op.tensor, _identity_tensor(emit, tensor, sharding)))
 
 
 @FORMS.of(ops.ShardedToUnreducedOp)
-def sharded_to_unreduced(op: ops.ShardedToUnreducedOp) -> LocalForm:
+@of_shards
+def sharded_to_unreduced(op: ops.ShardedToUnreducedOp, lowering: Lowering) -> None:
     """Write the shard at its offset into a larger tensor of identity elements."""
-
-    def lower(lowering: Lowering) -> None:
-        sharding, emit, axes = op.out_sharding.data, lowering.emitter(op), op.axes.data
-        mesh = lowering.shardings.mesh(sharding)
-        sizes = shape_of(op.tensor)
-        larger = with_shape(op.tensor, [size * sharded_size(own, mesh) for size, own in zip(sizes, axes, strict=True)])
-        background = _identity_tensor(emit, larger, sharding)
-        starts = shard_offsets(emit, axes, mesh, sizes)
-        lowering.replace(op, emit.value(DynamicUpdateSliceOp, [background, op.tensor, *starts], larger))
-
-    return lower
+    sharding, emit, axes = op.out_sharding.data, lowering.emitter(op), op.axes.data
+    mesh = lowering.shardings.mesh(sharding)
+    sizes = shape_of(op.tensor)
+    larger = with_shape(op.tensor, [size * sharded_size(own, mesh) for size, own in zip(sizes, axes, strict=True)])
+    background = _identity_tensor(emit, larger, sharding)
+    starts = shard_offsets(emit, axes, mesh, sizes)
+    lowering.replace(op, emit.value(DynamicUpdateSliceOp, [background, op.tensor, *starts], larger))
 
 
 def _identity_tensor(emit: Emitter, tensor: AnyTensor, sharding: TensorSharding) -> SSAValue:

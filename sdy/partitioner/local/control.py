@@ -17,17 +17,18 @@ from sdy.dialects.shardings import function_result_sharding
 from sdy.dialects.stablehlo import control
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import without_manual_axes
-from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
+from sdy.partitioner.local.shard_checks import ShardChecks, check_nothing
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 
 @FORMS.of(control.WhileOp, NamedComputationOp)
-def region_op(op: control.WhileOp | NamedComputationOp) -> LocalForm:
+@of_shards
+def region_op(op: control.WhileOp | NamedComputationOp, lowering: Lowering) -> None:
     """Keep the op, and give its results and block arguments local types."""
-    return lambda lowering: _make_local(op, lowering)
+    _make_local(op, lowering)
 
 
 def _make_local(op: Operation, lowering: Lowering) -> None:
@@ -36,55 +37,37 @@ def _make_local(op: Operation, lowering: Lowering) -> None:
 
 
 @FORMS.of(ManualComputationOp)
-def manual_computation(op: ManualComputationOp) -> LocalForm:
+@of_shards
+def manual_computation(op: ManualComputationOp, lowering: Lowering) -> None:
     """Inline the body after the ops in it have been lowered."""
-
-    def lower(lowering: Lowering) -> None:
-        _make_local(op, lowering)
-        lowering.inline_when_finished(op)
-
-    return lower
+    _make_local(op, lowering)
+    lowering.inline_when_finished(op)
 
 
 @CHECKS.of(control.WhileOp, control.OptimizationBarrierOp)
-def check_results_match_operands(op: control.WhileOp | control.OptimizationBarrierOp) -> LocalCheck:
+def check_results_match_operands(op: control.WhileOp | control.OptimizationBarrierOp, checks: ShardChecks) -> None:
     """Check that every operand has the sharding of its result."""
-
-    def check(checks: ShardChecks) -> None:
-        for index, result in enumerate(op.results):
-            checks.check_operand_sharding(op, index, checks.shardings.of(result), f"result {index}")
-
-    return check
+    for index, result in enumerate(op.results):
+        checks.check_operand_sharding(op, index, checks.shardings.of(result), f"result {index}")
 
 
 @CHECKS.of(ManualComputationOp, NamedComputationOp)
-def check_in_shardings(op: ManualComputationOp | NamedComputationOp) -> LocalCheck:
+def check_in_shardings(op: ManualComputationOp | NamedComputationOp, checks: ShardChecks) -> None:
     """Check that every operand has its sharding in `in_shardings`."""
-
-    def check(checks: ShardChecks) -> None:
-        for index in range(len(op.operands)):
-            target = None if op.in_shardings is None else op.in_shardings.data[index]
-            checks.check_operand_sharding(op, index, target, f"argument {index}")
-
-    return check
+    for index in range(len(op.operands)):
+        target = None if op.in_shardings is None else op.in_shardings.data[index]
+        checks.check_operand_sharding(op, index, target, f"argument {index}")
 
 
-@CHECKS.of(control.CaseOp, control.IfOp)
-def check_branch_op(op: control.CaseOp | control.IfOp) -> LocalCheck:
-    """Check nothing: the terminators of the branches are checked, and the operand that selects a branch is a scalar."""
-    del op
-    return lambda _: None
+# The terminators of the branches are checked; the operand that selects a branch is a scalar.
+CHECKS.of(control.CaseOp, control.IfOp)(check_nothing)
 
 
 @CHECKS.of(control.ReturnOp, FuncReturnOp, BodyReturnOp)
-def check_returned_values(op: Operation) -> LocalCheck:
+def check_returned_values(op: Operation, checks: ShardChecks) -> None:
     """Check that every returned value has the sharding that the parent op expects."""
-
-    def check(checks: ShardChecks) -> None:
-        for index in range(len(op.operands)):
-            checks.check_operand_sharding(op, index, _returned_sharding(op, index, checks), f"result {index}")
-
-    return check
+    for index in range(len(op.operands)):
+        checks.check_operand_sharding(op, index, _returned_sharding(op, index, checks), f"result {index}")
 
 
 def _returned_sharding(op: Operation, index: int, checks: ShardChecks) -> TensorSharding | None:

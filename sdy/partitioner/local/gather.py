@@ -26,7 +26,7 @@ from sdy.model.sharding import ReductionKind, TensorSharding
 from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of, with_shape
 from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, index_ranges, widened_indices
-from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
 from sdy.partitioner.on_shards.combiners import COMBINER_OF_KIND, combining_body
 
 FORMS = OpTable[LocalForm]()
@@ -47,40 +47,37 @@ class _ShardedOperand:
 
 
 @FORMS.of(GatherOp)
-def gather(op: GatherOp) -> LocalForm:
+@of_shards
+def gather(op: GatherOp, lowering: Lowering) -> None:
     """Emit the gather with the slice sizes of a shard, and mask its result if a dim that it indexes is sharded."""
-    global_shape, sizes = shape_of(op.operand), ints_of(op.slice_sizes)
+    global_shape, sizes = lowering.global_shape(op.operand), ints_of(op.slice_sizes)
     numbers = op.dimension_numbers.data
-
-    def lower(lowering: Lowering) -> None:
-        if not lowering.shardings.is_sharded(op.operand):
-            lowering.make_local(op.result, op)
-            return
-        operand = _sharded_operand(op, lowering, global_shape, sizes)
-        local_sizes = [
-            shard if size == full != 1 else size
-            for size, full, shard in zip(sizes, global_shape, shape_of(op.operand), strict=True)
-        ]
-        emit = lowering.emitter(op)
-        local = _local_indices(emit, op, operand) if operand.masked else _LocalIndices(op.start_indices, None)
-        is_sorted = op.indices_are_sorted if len(operand.indexed) == 1 or local.mask is None else None
-        gathered = emit.op(
-            GatherOp,
-            [op.operand, local.indices],
-            [lowering.local_type(op.result.type, lowering.shardings.of(op.result), op)],
-            {
-                "dimension_numbers": op.dimension_numbers,
-                "slice_sizes": ints(local_sizes),
-                "indices_are_sorted": is_sorted or FALSE,
-            },
-        )
-        gathered.attributes.update(op.attributes)
-        result: SSAValue = gathered.result
-        if local.mask is not None:
-            result = _masked(emit, lowering.shardings.of(op.result), numbers, result, local.mask)
-        lowering.replace(op, result)
-
-    return lower
+    if not lowering.shardings.is_sharded(op.operand):
+        lowering.make_local(op.result, op)
+        return
+    operand = _sharded_operand(op, lowering, global_shape, sizes)
+    local_sizes = [
+        shard if size == full != 1 else size
+        for size, full, shard in zip(sizes, global_shape, shape_of(op.operand), strict=True)
+    ]
+    emit = lowering.emitter(op)
+    local = _local_indices(emit, op, operand) if operand.masked else _LocalIndices(op.start_indices, None)
+    is_sorted = op.indices_are_sorted if len(operand.indexed) == 1 or local.mask is None else None
+    gathered = emit.op(
+        GatherOp,
+        [op.operand, local.indices],
+        [lowering.local_type(op.result.type, lowering.shardings.of(op.result), op)],
+        {
+            "dimension_numbers": op.dimension_numbers,
+            "slice_sizes": ints(local_sizes),
+            "indices_are_sorted": is_sorted or FALSE,
+        },
+    )
+    gathered.attributes.update(op.attributes)
+    result: SSAValue = gathered.result
+    if local.mask is not None:
+        result = _masked(emit, lowering.shardings.of(op.result), numbers, result, local.mask)
+    lowering.replace(op, result)
 
 
 def _sharded_operand(

@@ -7,6 +7,8 @@ Source: docs/spec/06, 1.1 to 1.5.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -23,14 +25,17 @@ from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
+from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.grammar.write import write_sharding
+from sdy.model.shape import StaticShape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.partitioner.local.shard_checks import ShardChecks
 from sdy.partitioner.on_shards.regrouping import Regrouping
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 
+OpT = TypeVar("OpT", bound=Operation)
 LocalForm = Callable[["Lowering"], None]  # rewrites one op with global shapes to its local form
 
 
@@ -84,6 +89,11 @@ class Lowering:
                 raise SdyError(Diagnostic("SDY-L003", message, span_of(op), hint=hint))
             known = self._local_types[id(value_type), sharding] = value_type, local
         return known[1]
+
+    def global_shape(self, value: SSAValue) -> StaticShape:
+        """Return the shape in the global program of a value that is lowered already."""
+        counts = self.shardings.shard_counts(value)
+        return tuple(size * count for size, count in zip(shape_of(value), counts, strict=True))
 
     def local_result_types(self, op: Operation) -> list[Attribute]:
         """Return the types of one shard of each result of `op`."""
@@ -145,6 +155,16 @@ class Lowering:
             terminator.erase()
             op.detach()
             op.erase()
+
+
+def of_shards(form: Callable[[OpT, Lowering], None]) -> Callable[[OpT], LocalForm]:
+    """Return the entry of a table for a form that reads only shards: the operands of its op are lowered already."""
+
+    @wraps(form)
+    def local_form(op: OpT) -> LocalForm:
+        return lambda lowering: form(op, lowering)
+
+    return local_form
 
 
 def _arguments(region: Region) -> list[SSAValue]:

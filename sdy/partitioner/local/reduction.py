@@ -18,40 +18,37 @@ from sdy.model.axis import AxisList
 from sdy.partitioner.emit.collective_ops import all_gather_stacked
 from sdy.partitioner.emit.device_position import is_first_device
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, ints, tensor_of
-from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
+from sdy.partitioner.local.shard_checks import ShardChecks
 from sdy.partitioner.on_shards.combiners import CombinerClass, may_repeat
 from sdy.partitioner.on_shards.reduction_kinds import reduction_kinds
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 
 @CHECKS.of(ReduceOp)
-def check_reduce(op: ReduceOp) -> LocalCheck:
+def check_reduce(op: ReduceOp, checks: ShardChecks) -> None:
     """Check that a collective can combine the results of the devices."""
-    return lambda checks: checks.check_on_shards(op)
+    checks.check_on_shards(op)
 
 
 @FORMS.of(ReduceOp)
-def reduce(op: ReduceOp) -> LocalForm:
+@of_shards
+def reduce(op: ReduceOp, lowering: Lowering) -> None:
     """Reduce the shard; if no all-reduce completes the op, also gather and reduce the results of all shards."""
     combiners = combiners_of(op.body.block)
     is_complete = reduction_kinds(op) is not None
     dims = ints_of(op.dimensions)
-
-    def lower(lowering: Lowering) -> None:
-        axes: AxisList = tuple(axis for dim in dims for axis in lowering.shardings.dim_axes(op.inputs[0], dim))
-        inits = list(op.init_values)
-        if axes and combiners is not None:
-            for index, combiner in enumerate(combiners):
-                op.operands[len(inits) + index] = _init_on_first_device(lowering, op, inits[index], combiner, axes)
-        if axes and not is_complete:
-            lowering.replace(op, *_reduced_over_devices(lowering, op, inits, combiners, axes))
-            return
-        lowering.make_results_local(op)
-
-    return lower
+    axes: AxisList = tuple(axis for dim in dims for axis in lowering.shardings.dim_axes(op.inputs[0], dim))
+    inits = list(op.init_values)
+    if axes and combiners is not None:
+        for index, combiner in enumerate(combiners):
+            op.operands[len(inits) + index] = _init_on_first_device(lowering, op, inits[index], combiner, axes)
+    if axes and not is_complete:
+        lowering.replace(op, *_reduced_over_devices(lowering, op, inits, combiners, axes))
+        return
+    lowering.make_results_local(op)
 
 
 def _reduced_over_devices(

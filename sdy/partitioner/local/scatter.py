@@ -23,31 +23,27 @@ from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, 
 from sdy.partitioner.emit.slices import pad_edges, slice_along
 from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, lowest_indices, widened_indices
 from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
+from sdy.partitioner.local.shard_checks import ShardChecks
 from sdy.partitioner.on_shards.combiners import may_repeat
 from sdy.partitioner.on_shards.shard_facts import unit_update_factors
 from sdy.partitioner.on_shards.shard_rules import known_rule, with_need_replication
 from sdy.partitioner.on_shards.shard_windows import dims_covered_from_zero, window_dim_of_update
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 
 @CHECKS.of(ScatterOp)
-def check_scatter(op: ScatterOp) -> LocalCheck:
+def check_scatter(op: ScatterOp, checks: ShardChecks) -> None:
     """Check the tensors against the rule, but allow sharded dims along which an update has one element, as in Shardy.
 
     The local form is wrong along such a dim that no index addresses; the export pipeline leaves that dim unsharded.
     """
-
-    def check(checks: ShardChecks) -> None:
-        rule = known_rule(op)
-        if rule is not None:
-            unit_factors = {*unit_update_factors(op, rule)}
-            rule = with_need_replication(rule, {*rule.need_replication} - unit_factors)
-        checks.check_agreement(op, rule)
-
-    return check
+    rule = known_rule(op)
+    if rule is not None:
+        unit_factors = {*unit_update_factors(op, rule)}
+        rule = with_need_replication(rule, {*rule.need_replication} - unit_factors)
+    checks.check_agreement(op, rule)
 
 
 def _reduction_axes(op: ScatterOp, lowering: Lowering) -> AxisList:

@@ -24,44 +24,40 @@ from sdy.partitioner.emit.emitter import Emitter, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.emit.slices import slice_at
 from sdy.partitioner.local.edge_exchange import ShardedDim, exchanged
-from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
 from sdy.partitioner.local.regroup import RegroupingEmitter
-from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
+from sdy.partitioner.local.shard_checks import ShardChecks
 from sdy.partitioner.on_shards.regrouping import Regrouping, moving_parts
 from sdy.partitioner.on_shards.shard_exchanges import can_exchange_results
 from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of, slice_shifts
 from sdy.partitioner.on_shards.shard_spans import cheapest_exchange, exchange_of
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 DeviceShifts = list[tuple[int, ...]]  # for each dim of a tensor, one entry per device
 
 
 @CHECKS.of(ops.SliceOp, ops.PadOp)
-def check_slice_or_pad(op: ops.SliceOp | ops.PadOp) -> LocalCheck:
+def check_slice_or_pad(op: ops.SliceOp | ops.PadOp, checks: ShardChecks) -> None:
     """Check that operand and result are sharded alike and that no element, or only few, move to another shard.
 
     Without the style option `regroups_shards` none may move, as in Shardy.
     """
     shifts_along = shard_shifts_of(op)
-
-    def check(checks: ShardChecks) -> None:
-        if not (checks.shardings.is_sharded(op.operand) or checks.shardings.is_sharded(op.result)):
-            return
-        checks.check_operand_sharding(op, 0, checks.shardings.of(op.result), "its result")
-        for dim in range(len(shape_of(op.result))):
-            count = checks.shardings.shard_count(op.operand, dim)
-            is_exchanged = checks.style.regroups_shards and can_exchange_results(op, dim, count)
-            if shifts_along(dim, count) is None and not is_exchanged:
-                message = (
-                    f"{op.name} from {op.operand.type} to {op.result.type} moves elements between the "
-                    f"{count} shards of dim {dim}"
-                )
-                hint = "run sdy-resolve-permutation-factors first, or reshard so that the dim is unsharded"
-                raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
-
-    return check
+    if not (checks.shardings.is_sharded(op.operand) or checks.shardings.is_sharded(op.result)):
+        return
+    checks.check_operand_sharding(op, 0, checks.shardings.of(op.result), "its result")
+    for dim in range(len(shape_of(op.result))):
+        count = checks.shardings.shard_count(op.operand, dim)
+        is_exchanged = checks.style.regroups_shards and can_exchange_results(op, dim, count)
+        if shifts_along(dim, count) is None and not is_exchanged:
+            message = (
+                f"{op.name} from {op.operand.type} to {op.result.type} moves elements between the "
+                f"{count} shards of dim {dim}"
+            )
+            hint = "run sdy-resolve-permutation-factors first, or reshard so that the dim is unsharded"
+            raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
 
 
 class _ShardMovement:
@@ -223,11 +219,8 @@ def _own_starts(emit: Emitter, starts: DeviceShifts) -> list[SSAValue]:
 
 
 @FORMS.of(ops.DynamicSliceOp)
-def dynamic_slice(op: ops.DynamicSliceOp) -> LocalForm:
+@of_shards
+def dynamic_slice(op: ops.DynamicSliceOp, lowering: Lowering) -> None:
     """Give the op local slice sizes; it slices the full range of each sharded dim."""
-
-    def lower(lowering: Lowering) -> None:
-        lowering.make_local(op.result, op)
-        op.slice_sizes = ints(shape_of(op.result))
-
-    return lower
+    lowering.make_local(op.result, op)
+    op.slice_sizes = ints(shape_of(op.result))

@@ -20,32 +20,29 @@ from sdy.model.axis import AxisList
 from sdy.partitioner.emit.collective_ops import all_gather_values
 from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
-from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
+from sdy.partitioner.local.shard_checks import ShardChecks
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 
 @CHECKS.of(TopKOp)
-def check_top_k(op: TopKOp) -> LocalCheck:
+def check_top_k(op: TopKOp, checks: ShardChecks) -> None:
     """Check that k is so small that exchanging the candidates costs less than gathering the operand."""
-    return lambda checks: checks.check_on_shards(op)
+    checks.check_on_shards(op)
 
 
 @FORMS.of(TopKOp)
-def top_k(op: TopKOp) -> LocalForm:
+@of_shards
+def top_k(op: TopKOp, lowering: Lowering) -> None:
     """Apply the op to the shard; along a sharded dim, apply it again to the gathered candidates of all shards."""
     last = len(shape_of(op.operand)) - 1
-
-    def lower(lowering: Lowering) -> None:
-        axes = lowering.shardings.dim_axes(op.operand, last)
-        if axes:
-            lowering.replace(op, *_top_k_over_shards(lowering, op, axes))
-            return
-        lowering.make_results_local(op)
-
-    return lower
+    axes = lowering.shardings.dim_axes(op.operand, last)
+    if axes:
+        lowering.replace(op, *_top_k_over_shards(lowering, op, axes))
+        return
+    lowering.make_results_local(op)
 
 
 def _top_k_over_shards(lowering: Lowering, op: TopKOp, axes: AxisList) -> Sequence[SSAValue]:

@@ -16,29 +16,23 @@ from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
 from sdy.partitioner.emit.slices import pad_edges
-from sdy.partitioner.local.lowering import LocalForm, Lowering
+from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
 from sdy.partitioner.on_shards.combiners import index_bounds
 
 FORMS = OpTable[LocalForm]()
 
 
 @FORMS.of(slicing.DynamicUpdateSliceOp)
-def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp) -> LocalForm:
+@of_shards
+def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp, lowering: Lowering) -> None:
     """Update the shard; along sharded dims that are updated partially, pad it by the update's size on both sides."""
-    global_shape, update = shape_of(op.operand), shape_of(op.update)
-
-    def lower(lowering: Lowering) -> None:
-        partial_dims = [dim for dim in _sharded_dims(lowering, op.operand) if update[dim] != global_shape[dim]]
-        if partial_dims:
-            lowering.replace(op, _update_with_margin(lowering, op, global_shape, partial_dims))
-        else:
-            lowering.make_local(op.result, op)
-
-    return lower
-
-
-def _sharded_dims(lowering: Lowering, value: SSAValue) -> list[int]:
-    return [dim for dim in range(len(shape_of(value))) if lowering.shardings.shard_count(value, dim) > 1]
+    global_shape, update = lowering.global_shape(op.operand), lowering.global_shape(op.update)
+    counts = lowering.shardings.shard_counts(op.operand)
+    partial_dims = [dim for dim, count in enumerate(counts) if count > 1 and update[dim] != global_shape[dim]]
+    if partial_dims:
+        lowering.replace(op, _update_with_margin(lowering, op, global_shape, partial_dims))
+    else:
+        lowering.make_local(op.result, op)
 
 
 def _update_with_margin(

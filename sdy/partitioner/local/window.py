@@ -27,7 +27,7 @@ from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.local.cumulative import cumulative_results
 from sdy.partitioner.local.lowering import LocalForm, Lowering
-from sdy.partitioner.local.shard_checks import LocalCheck, ShardChecks
+from sdy.partitioner.local.shard_checks import ShardChecks
 from sdy.partitioner.on_shards.shard_rules import can_run_on_shards
 from sdy.partitioner.on_shards.shard_windows import (
     Halo,
@@ -40,32 +40,28 @@ from sdy.partitioner.on_shards.shard_windows import (
 )
 
 FORMS = OpTable[LocalForm]()
-CHECKS = OpTable[LocalCheck]()
+CHECKS = OpTable[None, [ShardChecks]]()
 
 
 @CHECKS.of(ops.ReduceWindowOp, ops.SelectAndScatterOp)
-def check_pooling(op: ops.PoolingOp) -> LocalCheck:
+def check_pooling(op: ops.PoolingOp, checks: ShardChecks) -> None:
     """Check that all tensors are sharded alike, and that along sharded dims shards or their neighbors suffice."""
     tensors = [*op.inputs] if isinstance(op, ops.ReduceWindowOp) else [op.operand, op.source]
-
-    def check(checks: ShardChecks) -> None:
-        if not any(checks.shardings.is_sharded(value) for value in (*tensors, *op.results)):
-            return
-        for value in tensors:
-            checks.check_operand_sharding(
-                op, tuple(op.operands).index(value), checks.shardings.of(op.results[0]), "its result"
+    if not any(checks.shardings.is_sharded(value) for value in (*tensors, *op.results)):
+        return
+    for value in tensors:
+        checks.check_operand_sharding(
+            op, tuple(op.operands).index(value), checks.shardings.of(op.results[0]), "its result"
+        )
+    for dim in range(len(shape_of(tensors[0]))):
+        count = checks.shardings.shard_count(tensors[0], dim)
+        if count > 1 and not _suffices(op, dim, count):
+            message = (
+                f"{op.name}: windows along dim {dim} of {tensors[0].type} must each fit in one of its {count} "
+                "shards, or extend at most into the next one"
             )
-        for dim in range(len(shape_of(tensors[0]))):
-            count = checks.shardings.shard_count(tensors[0], dim)
-            if count > 1 and not _suffices(op, dim, count):
-                message = (
-                    f"{op.name}: windows along dim {dim} of {tensors[0].type} must each fit in one of its {count} "
-                    "shards, or extend at most into the next one"
-                )
-                hint = "reshard the operand so that the dim is unsharded"
-                raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
-
-    return check
+            hint = "reshard the operand so that the dim is unsharded"
+            raise SdyError(Diagnostic("SDY-L012", message, span_of(op), hint=hint))
 
 
 def _suffices(op: ops.PoolingOp, dim: int, count: int) -> bool:
@@ -102,9 +98,9 @@ def reduce_window(op: ops.ReduceWindowOp) -> LocalForm:
 
 
 @CHECKS.of(ops.ConvolutionOp)
-def check_convolution(op: ops.ConvolutionOp) -> LocalCheck:
+def check_convolution(op: ops.ConvolutionOp, checks: ShardChecks) -> None:
     """Check that the tensors agree and that windows along sharded spatial dims extend at most into the next shard."""
-    return lambda checks: checks.check_on_shards(op)
+    checks.check_on_shards(op)
 
 
 class _Halos:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
@@ -51,10 +52,8 @@ class ValueShardings:
         return 1 if sharding is None else sharded_size(self.dim_axes(value, dim), self.mesh(sharding))
 
     def shard_counts(self, value: SSAValue) -> list[int]:
-        """Return the number of shards along each dim of `value`, which has a sharding."""
-        sharding = self.of(value)
-        assert sharding is not None
-        return [sharded_size(dim.axes, self.mesh(sharding)) for dim in sharding.dims]
+        """Return the number of shards along each dim of `value`."""
+        return [self.shard_count(value, dim) for dim in range(rank_of_type(value.type))]
 
     def is_sharded(self, value: SSAValue) -> bool:
         """Return whether some dim of `value` is sharded."""

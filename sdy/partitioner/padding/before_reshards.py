@@ -24,14 +24,14 @@ from sdy.model.shape import StaticShape
 from sdy.partitioner.padding import contraction, control, gather_scatter, reduction, slicing, window
 from sdy.partitioner.padding import shape as shape_rules
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder
 from sdy.rules.all import RULE_ATTRIBUTE
 
 # Ops that compute padding from padding, beside elementwise ones and those that pass their operands on.
 SAME_PADDING = frozenset[type[Operation]](
     (*get_args(ControlFlowOp), shape.BroadcastInDimOp, shape.IotaOp, shape.TransposeOp)
 )
-RULES = OpTable[Rule](
+RULES = OpTable[None, [Padder]](
     contraction.RULES,
     gather_scatter.RULES,
     reduction.RULES,
@@ -83,22 +83,19 @@ def _pad_block(block: Block, padder: Padder, called: Collection[str]) -> None:
 
 def _padded_blocks(op: ControlFlowOp, padder: Padder) -> Iterator[Block]:
     """Pad the arguments of the bodies of an op, then yield the bodies."""
-    argument_rule = control.ARGUMENT_RULES.get(op)
-    if argument_rule is not None:
-        argument_rule(padder)
+    control.ARGUMENT_RULES.get(op, padder)
     for region in op.regions:
         yield from region.blocks
 
 
 def _pad_op(op: Operation, padder: Padder, called: Collection[str]) -> None:
-    rule = RULES.get(op)
     is_call = isinstance(op, CallOp) and op.callee.root_reference.data in called
     if type(op) in SAME_PADDING or is_elementwise(op) or passes_through(op) or is_call:
         padder.resize_to_targets(op.results)
-    elif rule is None:
-        compute_unpadded(op, padder)
+    elif type(op) in RULES:
+        RULES.get(op, padder)
     else:
-        rule(padder)
+        compute_unpadded(op, padder)
     if op.parent is not None:
         op.attributes.pop(RULE_ATTRIBUTE, None)  # the rule is for the sizes without padding
         for result in op.results:

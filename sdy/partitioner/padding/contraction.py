@@ -10,42 +10,42 @@ from collections.abc import Sequence
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import contraction, window
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.stablehlo.window import convolution_shape
 from sdy.model.shape import StaticShape
+from sdy.partitioner.on_shards.windows import windows_of
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder
 
-RULES = OpTable[Rule]()
+RULES = OpTable[None, [Padder]]()
 
 
 @RULES.of(contraction.DotGeneralOp)
-def dot_general(op: contraction.DotGeneralOp) -> Rule:
+def dot_general(op: contraction.DotGeneralOp, padder: Padder) -> None:
     """Mask the contracting dims with zeros."""
     numbers = op.dot_dimension_numbers.data
-    return _mask_with_zeros(op, numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)
+    _mask_with_zeros(op, numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions, padder)
 
 
 @RULES.of(contraction.DotOp)
-def dot(op: contraction.DotOp) -> Rule:
+def dot(op: contraction.DotOp, padder: Padder) -> None:
     """Mask the last dim of the lhs and the first dim of the rhs with zeros."""
-    return _mask_with_zeros(op, [len(shape_of(op.lhs)) - 1], [0])
+    _mask_with_zeros(op, [len(shape_of(op.lhs)) - 1], [0], padder)
 
 
 def _mask_with_zeros(
-    op: contraction.DotGeneralOp | contraction.DotOp | window.ConvolutionOp, lhs: Sequence[int], rhs: Sequence[int]
-) -> Rule:
-    def pad(padder: Padder) -> None:
-        emit = padder.emitter(op)
-        for index, dims in enumerate((lhs, rhs)):
-            op.operands[index] = padder.masked_with(emit, op.operands[index], 0, dims)
-        padder.resize_to_targets(op.results)
-
-    return pad
+    op: contraction.DotGeneralOp | contraction.DotOp | window.ConvolutionOp,
+    lhs: Sequence[int],
+    rhs: Sequence[int],
+    padder: Padder,
+) -> None:
+    emit = padder.emitter(op)
+    for index, dims in enumerate((lhs, rhs)):
+        op.operands[index] = padder.masked_with(emit, op.operands[index], 0, dims)
+    padder.resize_to_targets(op.results)
 
 
 @RULES.of(window.ConvolutionOp)
-def convolution(op: window.ConvolutionOp) -> Rule:
+def convolution(op: window.ConvolutionOp, padder: Padder) -> None:
     """Mask input features and spatial dims with zeros; windows on the padding alone are trimmed from the result.
 
     Padding of the window itself, or of dims that are split into groups, would shift windows and groups; such
@@ -62,26 +62,18 @@ def convolution(op: window.ConvolutionOp) -> Rule:
         {numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension},
     )
     has_groups = op.feature_group_count.value.data > 1 or op.batch_group_count.value.data > 1
-
-    def pad(padder: Padder) -> None:
-        lhs, rhs = (set(padder.facts.padded_dims(operand)) for operand in op.operands)
-        shifts = rhs & {*rhs_spatial} or (has_groups and (lhs & grouped[0] or rhs & grouped[1]))
-        if padder.facts.is_before_reshards:
-            shifts = shifts or any(
-                not _is_pointwise(op, index, shape_of(op.rhs)[rhs_spatial[index]])
-                for index, dim in enumerate(lhs_spatial)
-                if dim in lhs
-            )
-        sizes, target = convolution_shape(op), padder.facts.target_sizes(op.result)
-        extra = [dim for dim, size in enumerate(sizes) if size != target[dim]]
-        if shifts or not all(_may_be_trimmed(op, dim, sizes, padder) for dim in extra):
-            compute_unpadded(op, padder)
-            return
-        _mask_with_zeros(op, *summed)(padder)
-        if extra:
-            _trim_result(op, sizes, extra, padder)
-
-    return pad
+    lhs, rhs = (set(padder.facts.padded_dims(operand)) for operand in op.operands)
+    shifts = rhs & {*rhs_spatial} or (has_groups and (lhs & grouped[0] or rhs & grouped[1]))
+    if padder.facts.is_before_reshards:
+        shifts = shifts or any(not each.is_pointwise for dim, each in windows_of(op).items() if dim in lhs)
+    sizes, target = convolution_shape(op), padder.facts.target_sizes(op.result)
+    extra = [dim for dim, size in enumerate(sizes) if size != target[dim]]
+    if shifts or not all(_may_be_trimmed(op, dim, sizes, padder) for dim in extra):
+        compute_unpadded(op, padder)
+        return
+    _mask_with_zeros(op, *summed, padder)
+    if extra:
+        _trim_result(op, sizes, extra, padder)
 
 
 def _trim_result(op: window.ConvolutionOp, sizes: StaticShape, dims: Sequence[int], padder: Padder) -> None:
@@ -97,15 +89,3 @@ def _may_be_trimmed(op: window.ConvolutionOp, dim: int, sizes: StaticShape, padd
     is_spatial = dim in op.dimension_numbers.data.output_spatial_dimensions
     is_larger = sizes[dim] > padder.facts.target_sizes(op.result)[dim]
     return is_spatial and is_larger and padder.facts.shard_count(op.result, dim) == 1
-
-
-def _is_pointwise(op: window.ConvolutionOp, index: int, window_size: int) -> bool:
-    """Return whether each output along a spatial dim depends on one input at the same position.
-
-    `index` counts the spatial dims.
-    """
-    steps = [
-        1 if each is None else ints_of(each)[index] for each in (op.window_strides, op.lhs_dilation, op.rhs_dilation)
-    ]
-    padding = () if op.padding is None else op.padding.get_ints()[2 * index : 2 * index + 2]
-    return window_size == 1 and steps == [1, 1, 1] and not any(padding)

@@ -10,35 +10,27 @@ from xdsl.ir import Operation
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.regions import ManualComputationOp, NamedComputationOp
 from sdy.dialects.stablehlo.control import WhileOp
-from sdy.partitioner.padding.padder import Padder, Rule, padding_error
+from sdy.partitioner.padding.padder import Padder, padding_error
 
-ARGUMENT_RULES = OpTable[Rule]()
+ARGUMENT_RULES = OpTable[None, [Padder]]()
 
 
 @ARGUMENT_RULES.of(WhileOp, NamedComputationOp)
-def body_arguments(op: Operation) -> Rule:
+def body_arguments(op: Operation, padder: Padder) -> None:
     """Pad arguments that are global tensors."""
-
-    def pad(padder: Padder) -> None:
-        for region in op.regions:
-            padder.resize_to_targets(region.block.args)
-
-    return pad
+    for region in op.regions:
+        padder.resize_to_targets(region.block.args)
 
 
 @ARGUMENT_RULES.of(ManualComputationOp)
-def manual_arguments(op: ManualComputationOp) -> Rule:
+def manual_arguments(op: ManualComputationOp, padder: Padder) -> None:
     """Pad arguments that are shards; the padding of a dim must be at its end in the global and the local tensor."""
     shardings = ((op.tensors, op.in_shardings.data), (op.results, op.out_shardings.data))
-
-    def pad(padder: Padder) -> None:
-        for values, per_value in shardings:
-            for value, sharding in zip(values, per_value, strict=True):
-                even = padder.facts.even_sizes(padder.facts.true_sizes(value), sharding)
-                for dim, size, own in zip(sharding.dims, even, padder.facts.true_sizes(value), strict=True):
-                    is_manual = {ref.name in op.manual_axes.data for ref in dim.axes}
-                    if size != own and len(is_manual) > 1:
-                        raise padding_error(op, value, padder.facts)
-        padder.resize_to_targets(op.body.block.args)
-
-    return pad
+    for values, per_value in shardings:
+        for value, sharding in zip(values, per_value, strict=True):
+            even = padder.facts.even_sizes(padder.facts.true_sizes(value), sharding)
+            for dim, size, own in zip(sharding.dims, even, padder.facts.true_sizes(value), strict=True):
+                is_manual = {ref.name in op.manual_axes.data for ref in dim.axes}
+                if size != own and len(is_manual) > 1:
+                    raise padding_error(op, value, padder.facts)
+    padder.resize_to_targets(op.body.block.args)

@@ -17,37 +17,33 @@ from sdy.partitioner.emit.sharded_emitter import annotated
 from sdy.partitioner.on_shards.combiners import index_bounds
 from sdy.partitioner.on_shards.shard_windows import window_dim_of_update
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder
 
-RULES = OpTable[Rule]()
+RULES = OpTable[None, [Padder]]()
 
 
 @RULES.of(gather_scatter.GatherOp)
-def gather(op: gather_scatter.GatherOp) -> Rule:
+def gather(op: gather_scatter.GatherOp, padder: Padder) -> None:
     """Include the padding of dims that are gathered in full; clamp the start indices of other dims."""
-
-    def pad(padder: Padder) -> None:
-        padded = padder.facts.padded_dims(op.operand)
-        sizes = list(ints_of(op.slice_sizes))
-        true_sizes = padder.facts.true_sizes(op.operand)
-        numbers = op.dimension_numbers.data
-        if numbers.index_vector_dim in padder.facts.padded_dims(op.start_indices):
-            compute_unpadded(op, padder)
-            return
-        limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
-        unit_dims = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-        for dim in padded:
-            if sizes[dim] == true_sizes[dim] and dim not in unit_dims:
-                sizes[dim] = shape_of(op.operand)[dim]
-        if padder.facts.target_sizes(op.result) != _gathered_sizes(op, sizes):
-            compute_unpadded(op, padder)
-            return
-        if set(padded).intersection(numbers.start_index_map):
-            op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
-        op.slice_sizes = ints(sizes)
-        padder.resize_to_targets(op.results)
-
-    return pad
+    padded = padder.facts.padded_dims(op.operand)
+    sizes = list(ints_of(op.slice_sizes))
+    true_sizes = padder.facts.true_sizes(op.operand)
+    numbers = op.dimension_numbers.data
+    if numbers.index_vector_dim in padder.facts.padded_dims(op.start_indices):
+        compute_unpadded(op, padder)
+        return
+    limits = [true_sizes[dim] - sizes[dim] for dim in numbers.start_index_map]
+    unit_dims = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    for dim in padded:
+        if sizes[dim] == true_sizes[dim] and dim not in unit_dims:
+            sizes[dim] = shape_of(op.operand)[dim]
+    if padder.facts.target_sizes(op.result) != _gathered_sizes(op, sizes):
+        compute_unpadded(op, padder)
+        return
+    if set(padded).intersection(numbers.start_index_map):
+        op.operands[1] = _clamped(padder.emitter(op), op.start_indices, limits, numbers.index_vector_dim, padder)
+    op.slice_sizes = ints(sizes)
+    padder.resize_to_targets(op.results)
 
 
 def _gathered_sizes(op: gather_scatter.GatherOp, slice_sizes: Sequence[int]) -> tuple[int, ...]:
@@ -77,28 +73,24 @@ def _clamped(emit: Emitter, indices: SSAValue, limits: list[int], vector_dim: in
 
 
 @RULES.of(gather_scatter.ScatterOp)
-def scatter(op: gather_scatter.ScatterOp) -> Rule:
+def scatter(op: gather_scatter.ScatterOp, padder: Padder) -> None:
     """Give padded updates indices that are out of bounds."""
     numbers = op.scatter_dimension_numbers.data
-
-    def pad(padder: Padder) -> None:
-        windowed = {*numbers.scatter_dims_to_operand_dims} - {*numbers.inserted_window_dims}
-        indices = op.scatter_indices
-        # A window that ends in the padding would be written partly, instead of not at all.
-        ends_in_padding = any(windowed.intersection(padder.facts.padded_dims(value)) for value in op.inputs)
-        has_padded_vectors = numbers.index_vector_dim in padder.facts.padded_dims(indices)
-        grows = any(
-            shape_of(value) != padder.facts.target_sizes(new) for value, new in zip(op.inputs, op.results, strict=True)
-        )
-        if ends_in_padding or has_padded_vectors or grows or _writes_padding(op, padder):
-            compute_unpadded(op, padder)
-            return
-        dims = [dim for dim in range(len(shape_of(indices))) if dim != numbers.index_vector_dim]
-        if set(dims).intersection(padder.facts.padded_dims(indices)):
-            op.operands[len(op.inputs)] = _out_of_bounds_in_padding(op, padder, dims)
-        padder.resize_to_targets(op.results)
-
-    return pad
+    windowed = {*numbers.scatter_dims_to_operand_dims} - {*numbers.inserted_window_dims}
+    indices = op.scatter_indices
+    # A window that ends in the padding would be written partly, instead of not at all.
+    ends_in_padding = any(windowed.intersection(padder.facts.padded_dims(value)) for value in op.inputs)
+    has_padded_vectors = numbers.index_vector_dim in padder.facts.padded_dims(indices)
+    grows = any(
+        shape_of(value) != padder.facts.target_sizes(new) for value, new in zip(op.inputs, op.results, strict=True)
+    )
+    if ends_in_padding or has_padded_vectors or grows or _writes_padding(op, padder):
+        compute_unpadded(op, padder)
+        return
+    dims = [dim for dim in range(len(shape_of(indices))) if dim != numbers.index_vector_dim]
+    if set(dims).intersection(padder.facts.padded_dims(indices)):
+        op.operands[len(op.inputs)] = _out_of_bounds_in_padding(op, padder, dims)
+    padder.resize_to_targets(op.results)
 
 
 def _out_of_bounds_in_padding(op: gather_scatter.ScatterOp, padder: Padder, dims: Sequence[int]) -> SSAValue:

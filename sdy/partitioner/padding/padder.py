@@ -5,7 +5,7 @@ A value is padded at the end of sharded dims only. Source: docs/spec/06, 0.8 and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
@@ -29,8 +29,6 @@ from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_element, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask, padded_to, trimmed_to, zero_scalar
 from sdy.partitioner.padding.facts import PaddingFacts, is_static
-
-Rule = Callable[["Padder"], None]  # rewrites one op, whose operands are padded already
 
 
 class Padder:

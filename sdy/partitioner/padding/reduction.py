@@ -18,28 +18,24 @@ from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.on_shards.combiners import constant_scalar, identity_element
 from sdy.partitioner.on_shards.selecting_bodies import ignores_trailing_inits
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder
 
-RULES = OpTable[Rule]()
+RULES = OpTable[None, [Padder]]()
 
 
 @RULES.of(reduction.ReduceOp)
-def reduce(op: reduction.ReduceOp) -> Rule:
+def reduce(op: reduction.ReduceOp, padder: Padder) -> None:
     """Mask the reduced dims with the identity element of the body."""
     dims = ints_of(op.dimensions)
-
-    def pad(padder: Padder) -> None:
-        padded = [value for value in op.inputs if set(dims).intersection(padder.facts.padded_dims(value))]
-        neutral = _neutral_elements(op) if padded else ()
-        if neutral is None:
-            compute_unpadded(op, padder)
-            return
-        emit = padder.emitter(op)
-        for index, element in enumerate(neutral):
-            op.operands[index] = padder.masked_with(emit, op.operands[index], element, dims)
-        padder.resize_to_targets(op.results)
-
-    return pad
+    padded = [value for value in op.inputs if set(dims).intersection(padder.facts.padded_dims(value))]
+    neutral = _neutral_elements(op) if padded else ()
+    if neutral is None:
+        compute_unpadded(op, padder)
+        return
+    emit = padder.emitter(op)
+    for index, element in enumerate(neutral):
+        op.operands[index] = padder.masked_with(emit, op.operands[index], element, dims)
+    padder.resize_to_targets(op.results)
 
 
 def _neutral_elements(op: reduction.ReduceOp) -> Sequence[Scalar] | None:

@@ -19,27 +19,23 @@ from sdy.model.shape import StaticShape
 from sdy.partitioner.emit.emitter import ints, tensor_of
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.facts import is_static
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder
 
-RULES = OpTable[Rule]()
+RULES = OpTable[None, [Padder]]()
 
 
 @RULES.of(SdyConstantOp, shape.ConstantOp)
-def constant(op: SdyConstantOp | shape.ConstantOp) -> Rule:
+def constant(op: SdyConstantOp | shape.ConstantOp, padder: Padder) -> None:
     """Enlarge the constant: a splat stays a splat, other constants get zeros."""
-
-    def pad(padder: Padder) -> None:
-        (result,) = op.results
-        elements = op.properties["value"]
-        if not is_static(result) or not isinstance(elements, DenseElementsAttr):
-            return
-        even = padder.facts.target_sizes(result)
-        if even != shape_of(result):
-            op.properties["value"] = padded_constant(elements, even)
-            is_zero = not elements.is_splat or not any(elements.data.raw)
-            padder.resize(result, even, is_zero=is_zero)
-
-    return pad
+    (result,) = op.results
+    elements = op.properties["value"]
+    if not is_static(result) or not isinstance(elements, DenseElementsAttr):
+        return
+    even = padder.facts.target_sizes(result)
+    if even != shape_of(result):
+        op.properties["value"] = padded_constant(elements, even)
+        is_zero = not elements.is_splat or not any(elements.data.raw)
+        padder.resize(result, even, is_zero=is_zero)
 
 
 def padded_constant(elements: DenseElementsAttr, sizes: StaticShape) -> DenseElementsAttr:
@@ -67,18 +63,14 @@ def _padded_rows(raw: bytes, before: Sequence[int], after: Sequence[int], width:
 
 
 @RULES.of(shape.ReshapeOp)
-def reshape(op: shape.ReshapeOp) -> Rule:
+def reshape(op: shape.ReshapeOp, padder: Padder) -> None:
     """Keep the padding if the dims with padding, and the sizes before and after them, do not change."""
-
-    def pad(padder: Padder) -> None:
-        even = padder.facts.target_sizes(op.result)
-        true_sizes, own = padder.facts.true_sizes(op.operand), shape_of(op.operand)
-        if _strides(own, true_sizes) == _strides(even, shape_of(op.result)):
-            padder.resize(op.result, even)
-        else:
-            compute_unpadded(op, padder)
-
-    return pad
+    even = padder.facts.target_sizes(op.result)
+    true_sizes, own = padder.facts.true_sizes(op.operand), shape_of(op.operand)
+    if _strides(own, true_sizes) == _strides(even, shape_of(op.result)):
+        padder.resize(op.result, even)
+    else:
+        compute_unpadded(op, padder)
 
 
 def _strides(padded: StaticShape, true: StaticShape) -> tuple[int, list[StaticShape]]:
@@ -93,53 +85,37 @@ def _strides(padded: StaticShape, true: StaticShape) -> tuple[int, list[StaticSh
 
 
 @RULES.of(shape.BroadcastOp)
-def broadcast(op: shape.BroadcastOp) -> Rule:
+def broadcast(op: shape.BroadcastOp, padder: Padder) -> None:
     """Set the sizes of the new dims, which are an attribute of the op."""
     new = len(ints_of(op.broadcast_sizes))
-
-    def pad(padder: Padder) -> None:
-        even = padder.facts.target_sizes(op.result)
-        if even[new:] == shape_of(op.operand):
-            op.broadcast_sizes = ints(even[:new])
-            padder.resize(op.result, even)
-        else:
-            compute_unpadded(op, padder)
-
-    return pad
+    even = padder.facts.target_sizes(op.result)
+    if even[new:] == shape_of(op.operand):
+        op.broadcast_sizes = ints(even[:new])
+        padder.resize(op.result, even)
+    else:
+        compute_unpadded(op, padder)
 
 
 @RULES.of(shape.ReverseOp)
-def reverse(op: shape.ReverseOp) -> Rule:
+def reverse(op: shape.ReverseOp, padder: Padder) -> None:
     """Compute without padding if a reversed dim has padding, which would move to the front."""
-
-    def pad(padder: Padder) -> None:
-        if set(ints_of(op.dimensions)).intersection(padder.facts.padded_dims(op.operand)):
-            compute_unpadded(op, padder)
-        else:
-            padder.resize_to_targets(op.results)
-
-    return pad
+    if set(ints_of(op.dimensions)).intersection(padder.facts.padded_dims(op.operand)):
+        compute_unpadded(op, padder)
+    else:
+        padder.resize_to_targets(op.results)
 
 
 @RULES.of(calls.CustomCallOp)
-def custom_call(op: calls.CustomCallOp) -> Rule:
+def custom_call(op: calls.CustomCallOp, padder: Padder) -> None:
     """Compute without padding, because the semantics of a custom call are unknown."""
-
-    def pad(padder: Padder) -> None:
-        is_uneven = any(padder.facts.needs_padding(value) for value in op.results)
-        if is_uneven or any(padder.facts.is_padded(value) for value in op.operands):
-            compute_unpadded(op, padder)
-
-    return pad
+    is_uneven = any(padder.facts.needs_padding(value) for value in op.results)
+    if is_uneven or any(padder.facts.is_padded(value) for value in op.operands):
+        compute_unpadded(op, padder)
 
 
 @RULES.of(shape.GetDimensionSizeOp)
-def get_dimension_size(op: shape.GetDimensionSizeOp) -> Rule:
+def get_dimension_size(op: shape.GetDimensionSizeOp, padder: Padder) -> None:
     """Replace the op by the size without padding."""
-
-    def pad(padder: Padder) -> None:
-        if padder.facts.is_padded(op.operand):
-            size = padder.facts.true_sizes(op.operand)[op.dimension.value.data]
-            padder.replace(op, padder.emitter(op).constant(tensor_of(op.result), [size]))
-
-    return pad
+    if padder.facts.is_padded(op.operand):
+        size = padder.facts.true_sizes(op.operand)[op.dimension.value.data]
+        padder.replace(op, padder.emitter(op).constant(tensor_of(op.result), [size]))

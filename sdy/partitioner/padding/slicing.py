@@ -25,91 +25,75 @@ from sdy.partitioner.emit.emitter import Emitter, ints
 from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced, zero_scalar
 from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder
 
-RULES = OpTable[Rule]()  # before and after reshards
-MOVING_RULES = OpTable[Rule]()  # before reshards, while elements may move between shards
+RULES = OpTable[None, [Padder]]()  # before and after reshards
+MOVING_RULES = OpTable[None, [Padder]]()  # before reshards, while elements may move between shards
 MAX_CONCATENATED = 4  # operands; each of them needs a halo exchange
 
 
 @RULES.of(slicing.PadOp)
-def pad_(op: slicing.PadOp) -> Rule:
+def pad_(op: slicing.PadOp, padder: Padder) -> None:
     """Pad less by the padding of the operand, which first gets the padding value if it is visible in the result."""
     low, gaps = ints_of(op.edge_padding_low), ints_of(op.interior_padding)
-
-    def pad(padder: Padder) -> None:
-        true_sizes, own, sizes = padder.facts.true_sizes(op.operand), shape_of(op.operand), shape_of(op.result)
-        even = padder.facts.target_sizes(op.result)
-        dims = range(len(sizes))
-        high = [even[d] - own[d] - low[d] - max(0, own[d] - 1) * gaps[d] for d in dims]
-        old_high = ints_of(op.edge_padding_high)
-        is_visible = any(own[d] != true_sizes[d] and low[d] + true_sizes[d] * (gaps[d] + 1) < sizes[d] for d in dims)
-        if is_visible or any(new < old for new, old in zip(high, old_high, strict=True)):
-            op.operands[0] = padder.masked(padder.emitter(op), op.operand, op.padding_value, dims)
-        if tuple(high) != old_high:
-            op.edge_padding_high = ints(high)
-        padder.resize(op.result, even)
-
-    return pad
+    true_sizes, own, sizes = padder.facts.true_sizes(op.operand), shape_of(op.operand), shape_of(op.result)
+    even = padder.facts.target_sizes(op.result)
+    dims = range(len(sizes))
+    high = [even[d] - own[d] - low[d] - max(0, own[d] - 1) * gaps[d] for d in dims]
+    old_high = ints_of(op.edge_padding_high)
+    is_visible = any(own[d] != true_sizes[d] and low[d] + true_sizes[d] * (gaps[d] + 1) < sizes[d] for d in dims)
+    if is_visible or any(new < old for new, old in zip(high, old_high, strict=True)):
+        op.operands[0] = padder.masked(padder.emitter(op), op.operand, op.padding_value, dims)
+    if tuple(high) != old_high:
+        op.edge_padding_high = ints(high)
+    padder.resize(op.result, even)
 
 
 @RULES.of(slicing.DynamicSliceOp)
-def dynamic_slice(op: slicing.DynamicSliceOp) -> Rule:
+def dynamic_slice(op: slicing.DynamicSliceOp, padder: Padder) -> None:
     """Include the padding of dims that are sliced in full."""
-
-    def pad(padder: Padder) -> None:
-        slice_sizes = list(ints_of(op.slice_sizes))
-        for dim in padder.facts.padded_dims(op.operand):
-            if slice_sizes[dim] != padder.facts.true_sizes(op.operand)[dim]:
-                compute_unpadded(op, padder)
-                return
-            slice_sizes[dim] = shape_of(op.operand)[dim]
-        if padder.facts.target_sizes(op.result) != tuple(slice_sizes):
+    slice_sizes = list(ints_of(op.slice_sizes))
+    for dim in padder.facts.padded_dims(op.operand):
+        if slice_sizes[dim] != padder.facts.true_sizes(op.operand)[dim]:
             compute_unpadded(op, padder)
             return
-        op.slice_sizes = ints(slice_sizes)
-        padder.resize(op.result, tuple(slice_sizes))
-
-    return pad
+        slice_sizes[dim] = shape_of(op.operand)[dim]
+    if padder.facts.target_sizes(op.result) != tuple(slice_sizes):
+        compute_unpadded(op, padder)
+        return
+    op.slice_sizes = ints(slice_sizes)
+    padder.resize(op.result, tuple(slice_sizes))
 
 
 @RULES.of(slicing.DynamicUpdateSliceOp)
-def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp) -> Rule:
+def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp, padder: Padder) -> None:
     """Compute without padding unless padded dims are replaced in full: clamping depends on their size."""
-
-    def pad(padder: Padder) -> None:
-        padded = {*padder.facts.padded_dims(op.operand), *padder.facts.padded_dims(op.update)}
-        own, new = ((shape_of(value), padder.facts.true_sizes(value)) for value in (op.operand, op.update))
-        if any(own[0][dim] != new[0][dim] or own[1][dim] != new[1][dim] for dim in padded):
-            compute_unpadded(op, padder)
-        else:
-            padder.resize_to_targets(op.results)
-
-    return pad
+    padded = {*padder.facts.padded_dims(op.operand), *padder.facts.padded_dims(op.update)}
+    own, new = ((shape_of(value), padder.facts.true_sizes(value)) for value in (op.operand, op.update))
+    if any(own[0][dim] != new[0][dim] or own[1][dim] != new[1][dim] for dim in padded):
+        compute_unpadded(op, padder)
+    else:
+        padder.resize_to_targets(op.results)
 
 
 @MOVING_RULES.of(slicing.SliceOp)
-def slice_(op: slicing.SliceOp) -> Rule:
+def slice_(op: slicing.SliceOp, padder: Padder) -> None:
     """Shift the sliced elements to the front by a pad; the elements after them are padding."""
     starts, limits, strides = (ints_of(each) for each in (op.start_indices, op.limit_indices, op.strides))
-
-    def pad(padder: Padder) -> None:
-        target, sizes = padder.facts.target_sizes(op.result), shape_of(op.result)
-        true_sizes = padder.facts.true_sizes(op.operand)
-        operand_sizes, sharding, emit = shape_of(op.operand), sharding_of(op.result), padder.emitter(op)
-        uneven = {dim for dim, size in enumerate(sizes) if size != target[dim]}
-        if any(strides[dim] != 1 for dim in uneven):
-            compute_unpadded(op, padder)
-            return
-        value = _sliced_along_others(emit, op, uneven)
-        low = [-starts[dim] if dim in uneven else 0 for dim in range(len(sizes))]
-        high = [target[dim] - operand_sizes[dim] - low[dim] if dim in uneven else 0 for dim in range(len(sizes))]
-        is_end = all(limits[dim] == true_sizes[dim] for dim in uneven)
-        is_zero = is_end and padder.facts.is_zero_padded(op.operand)
-        shifted = _shifted(emit, value, low, high, sharding)
-        padder.replace(op, padder.facts.record(shifted, sizes, is_zero=is_zero))
-
-    return pad
+    target, sizes = padder.facts.target_sizes(op.result), shape_of(op.result)
+    true_sizes = padder.facts.true_sizes(op.operand)
+    operand_sizes, sharding, emit = shape_of(op.operand), sharding_of(op.result), padder.emitter(op)
+    uneven = {dim for dim, size in enumerate(sizes) if size != target[dim]}
+    if any(strides[dim] != 1 for dim in uneven):
+        compute_unpadded(op, padder)
+        return
+    value = _sliced_along_others(emit, op, uneven)
+    low = [-starts[dim] if dim in uneven else 0 for dim in range(len(sizes))]
+    high = [target[dim] - operand_sizes[dim] - low[dim] if dim in uneven else 0 for dim in range(len(sizes))]
+    is_end = all(limits[dim] == true_sizes[dim] for dim in uneven)
+    is_zero = is_end and padder.facts.is_zero_padded(op.operand)
+    shifted = _shifted(emit, value, low, high, sharding)
+    padder.replace(op, padder.facts.record(shifted, sizes, is_zero=is_zero))
 
 
 def _sliced_along_others(emit: Emitter, op: slicing.SliceOp, uneven: set[int]) -> SSAValue:
@@ -133,21 +117,17 @@ def _shifted(
 
 
 @MOVING_RULES.of(slicing.ConcatenateOp)
-def concatenate(op: slicing.ConcatenateOp) -> Rule:
+def concatenate(op: slicing.ConcatenateOp, padder: Padder) -> None:
     """Shift each operand to its offset in the result, and select the elements of each operand by masks."""
     dim = op.dimension.value.data
-
-    def pad(padder: Padder) -> None:
-        target, sizes = padder.facts.target_sizes(op.result), shape_of(op.result)
-        if target[dim] == sizes[dim] and not any(dim in padder.facts.padded_dims(value) for value in op.inputs):
-            padder.resize_to_targets(op.results)
-            return
-        if len(op.inputs) > MAX_CONCATENATED:
-            compute_unpadded(op, padder)
-            return
-        padder.replace(op, padder.facts.record(_concatenated(op, dim, target, padder), sizes))
-
-    return pad
+    target, sizes = padder.facts.target_sizes(op.result), shape_of(op.result)
+    if target[dim] == sizes[dim] and not any(dim in padder.facts.padded_dims(value) for value in op.inputs):
+        padder.resize_to_targets(op.results)
+        return
+    if len(op.inputs) > MAX_CONCATENATED:
+        compute_unpadded(op, padder)
+        return
+    padder.replace(op, padder.facts.record(_concatenated(op, dim, target, padder), sizes))
 
 
 def _concatenated(op: slicing.ConcatenateOp, dim: int, target: StaticShape, padder: Padder) -> SSAValue:

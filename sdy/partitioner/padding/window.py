@@ -5,32 +5,22 @@ from __future__ import annotations
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import window
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.partitioner.on_shards.windows import at
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
-from sdy.partitioner.padding.padder import Padder, Rule
+from sdy.partitioner.padding.padder import Padder
 
-RULES = OpTable[Rule]()
+RULES = OpTable[None, [Padder]]()
 
 
 @RULES.of(window.ReduceWindowOp, window.SelectAndScatterOp)
-def windows(op: window.PoolingOp) -> Rule:
+def windows(op: window.PoolingOp, padder: Padder) -> None:
     """Keep the padding of dims along which windows have size 1; compute without padding otherwise."""
-    sizes = op.window_dimensions
-    strides = op.window_strides
-
-    def pad(padder: Padder) -> None:
-        padded = {dim for operand in op.operands for dim in padder.facts.padded_dims(operand)}
-        windowed = [
-            dim
-            for dim in padded
-            if (sizes is not None and ints_of(sizes)[dim] != 1) or (strides is not None and ints_of(strides)[dim] != 1)
-        ]
-        if windowed or not _pads_equally(op, padder):
-            compute_unpadded(op, padder)
-        else:
-            padder.resize_to_targets(op.results)
-
-    return pad
+    padded = {dim for operand in op.operands for dim in padder.facts.padded_dims(operand)}
+    is_windowed = any(at(op.window_dimensions, dim) != 1 or at(op.window_strides, dim) != 1 for dim in padded)
+    if is_windowed or not _pads_equally(op, padder):
+        compute_unpadded(op, padder)
+    else:
+        padder.resize_to_targets(op.results)
 
 
 def _pads_equally(op: window.PoolingOp, padder: Padder) -> bool:
