@@ -42,7 +42,7 @@ def unchanged_shard_counts(op: ops.CollectiveOp, padder: Padder) -> None:
 @COLLECTIVE_RULES.of(ops.AllSliceOp, ops.AllGatherOp, ops.AllToAllOp, ops.ReduceScatterOp, ops.ShardedToUnreducedOp)
 def changed_shard_counts(op: ops.CollectiveOp, padder: Padder) -> None:
     """Pad dims that become sharded, trim dims that become unsharded; gather first if padding would change shards."""
-    before, after = padder.facts.dim_axes(op.tensor), tuple(dim.axes for dim in op.out_sharding.data.dims)
+    before, after = padder.facts.shardings.axes_per_dim(op.tensor), tuple(dim.axes for dim in op.out_sharding.data.dims)
     even = padder.facts.even_sizes(padder.facts.true_sizes(op.tensor), op.out_sharding.data)
     current = shape_of(op.tensor)
     dims = range(len(after))
@@ -100,13 +100,10 @@ def _reduced(op: ops.ReduceScatterOp, emit: Emitter, padder: Padder) -> SSAValue
     """Return the operand after an all-reduce of its partial values."""
     sharding: TensorSharding = sharding_of(op.tensor) or fully_closed_like(op.out_sharding.data)
     axes = op.listed_axes
-    mesh = padder.facts.mesh(sharding)
-    assert mesh is not None  # verified
+    mesh = padder.facts.shardings.mesh(sharding)
     sharding = replace(sharding, unreduced=set_difference(sharding.unreduced, axes, mesh))
     assert op.kind is not None  # verified
-    model: Operation = ops.AllReduceOp(op.tensor, axes, sharding, op.kind)
-    result = emit.value(ops.AllReduceOp, [op.tensor], op.tensor.type, model.properties)
-    model.erase()
+    result = emit.add(ops.AllReduceOp(op.tensor, axes, sharding, op.kind))
     return padder.facts.record(result, padder.facts.true_sizes(op.tensor))
 
 
@@ -135,7 +132,8 @@ def slice_(op: SliceOp, padder: Padder) -> None:
 def concatenate(op: ConcatenateOp, padder: Padder) -> None:
     """Compute without padding if padding would be between the operands."""
     dim = op.dimension.value.data
-    if padder.facts.dim_axes(op.result)[dim] or any(dim in padder.facts.padded_dims(value) for value in op.operands):
+    is_padded = any(dim in padder.facts.padded_dims(value) for value in op.operands)
+    if is_padded or padder.facts.shardings.dim_axes(op.result, dim):
         compute_unpadded(op, padder)
     else:
         padder.resize_to_targets(op.results)

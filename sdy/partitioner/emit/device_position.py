@@ -36,6 +36,12 @@ def device_entry(emit: Emitter, table: Sequence[Scalar], element_type: Attribute
     return slice_at(emit, entries, [number], [1])
 
 
+def device_index(emit: Emitter, table: Sequence[int], number: SSAValue) -> SSAValue:
+    """Return entry `number` of a table with one index per device, as `tensor<i64>`: a constant if all are equal."""
+    is_constant = len(set(table)) == 1
+    return emit.index(table[0]) if is_constant else emit.reshape(device_entry(emit, table, i64, number), [])
+
+
 def own_entry(emit: Emitter, table: Sequence[int]) -> SSAValue:
     """Return the entry of this device in a table with one entry per device, as `tensor<i64>`."""
     return emit.reshape(device_entry(emit, table, i64, device_number(emit)), [])

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import Scalar
-from sdy.dialects.ir.fast_ops import OpInserter, Properties
+from sdy.dialects.ir.fast_ops import OpInserter, Properties, insert_op_before
 from sdy.dialects.stablehlo import elementwise, shape, slicing
 from sdy.dialects.stablehlo.attributes.attrs import ChannelHandle, ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection, ComparisonDirectionAttr
@@ -87,6 +87,12 @@ class Emitter(OpInserter):
         super().__init__(before, location)
         self.style = style
 
+    def add(self, op: Operation) -> SSAValue:
+        """Insert an op with one result, which was created without a location, and return the result."""
+        op.location = self._location
+        insert_op_before(op, self._before)
+        return op.results[0]
+
     # Data
 
     def constant(self, tensor: AnyTensor, values: Sequence[Scalar]) -> SSAValue:
@@ -121,6 +127,39 @@ class Emitter(OpInserter):
         sizes[dim] = sum(shape_of(value)[dim] for value in values)
         properties: Properties = {"dimension": IntegerAttr(dim, i64)}
         return self.value(slicing.ConcatenateOp, values, with_shape(values[0], sizes), properties)
+
+    def slice(
+        self, value: SSAValue, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] = ()
+    ) -> SSAValue:
+        """Slice `value` from `starts` to before `limits`, by steps of one if there are no `strides`."""
+        strides = strides or [1] * len(starts)
+        ranges = zip(starts, limits, strides, strict=True)
+        sizes = [max(0, -(-(limit - start) // stride)) for start, limit, stride in ranges]
+        properties: Properties = {
+            "start_indices": ints(starts),
+            "limit_indices": ints(limits),
+            "strides": ints(strides),
+        }
+        return self.value(slicing.SliceOp, [value], with_shape(value, sizes), properties)
+
+    def pad(
+        self,
+        value: SSAValue,
+        filler: SSAValue,
+        low: Sequence[int],
+        high: Sequence[int],
+        interior: Sequence[int] = (),
+    ) -> SSAValue:
+        """Pad `value` with `filler` at both ends of each dim, and between its elements if `interior` is given."""
+        interior = interior or [0] * len(low)
+        amounts = zip(low, shape_of(value), interior, high, strict=True)
+        sizes = [before + max(0, (size - 1) * (gap + 1) + 1) + after for before, size, gap, after in amounts]
+        properties: Properties = {
+            "edge_padding_low": ints(low),
+            "edge_padding_high": ints(high),
+            "interior_padding": ints(interior),
+        }
+        return self.value(slicing.PadOp, [value, filler], with_shape(value, sizes), properties)
 
     # Arithmetic
 

@@ -16,11 +16,8 @@ from sdy.dialects.shardings import set_result_shardings, sharding_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp
-from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.model.sharding import TensorSharding
-from sdy.model.sharding_update import fully_closed, with_dim
-from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
-from sdy.partitioner.emit.slices import pad_edges
+from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
 
 
 def annotated(value: SSAValue, sharding: TensorSharding | None) -> SSAValue:
@@ -57,29 +54,7 @@ def padded_to(
 ) -> SSAValue:
     """Pad `value` with `filler` at the end of each dim to `sizes`."""
     high = [size - own for size, own in zip(sizes, shape_of(value), strict=True)]
-    return annotated(pad_edges(emit, value, filler, [0] * len(high), high), sharding)
-
-
-def padded_with_interior(
-    emit: Emitter,
-    value: SSAValue,
-    filler: SSAValue,
-    low: Sequence[int],
-    high: Sequence[int],
-    interior: Sequence[int],
-    sharding: TensorSharding | None,
-) -> SSAValue:
-    """Pad `value` with `filler` at both ends of each dim and between its elements."""
-    sizes = [
-        before + max(0, (size - 1) * (gap + 1) + 1) + after
-        for before, size, gap, after in zip(low, shape_of(value), interior, high, strict=True)
-    ]
-    properties = {
-        "edge_padding_low": ints(low),
-        "edge_padding_high": ints(high),
-        "interior_padding": ints(interior),
-    }
-    return annotated(emit.value(PadOp, [value, filler], with_shape(value, sizes), dict(properties)), sharding)
+    return annotated(emit.pad(value, filler, [0] * len(high), high), sharding)
 
 
 def sliced(
@@ -88,15 +63,10 @@ def sliced(
     starts: Sequence[int],
     limits: Sequence[int],
     sharding: TensorSharding | None,
-    strides: Sequence[int] | None = None,
+    strides: Sequence[int] = (),
 ) -> SSAValue:
     """Slice `value` from `starts` to before `limits`."""
-    strides = strides or [1] * len(starts)
-    sizes = [
-        max(0, -(-(limit - start) // stride)) for start, limit, stride in zip(starts, limits, strides, strict=True)
-    ]
-    properties = {"start_indices": ints(starts), "limit_indices": ints(limits), "strides": ints(strides)}
-    return annotated(emit.value(SliceOp, [value], with_shape(value, sizes), dict(properties)), sharding)
+    return annotated(emit.slice(value, starts, limits, strides), sharding)
 
 
 def trimmed_to(emit: Emitter, value: SSAValue, sizes: Sequence[int], sharding: TensorSharding | None) -> SSAValue:
@@ -108,9 +78,9 @@ def first_elements_mask(
     emit: Emitter, like: SSAValue, dim: int, count: int, sharding: TensorSharding | None
 ) -> SSAValue:
     """Return a mask in the shape of `like` that is true for the first `count` indices along `dim`."""
-    dim_sharding = None if sharding is None or not sharding.dims else fully_closed(sharding.mesh, 1)
-    if dim_sharding is not None and sharding is not None:
-        dim_sharding = with_dim(dim_sharding, 0, sharding.dims[dim])
+    dim_sharding = None
+    if sharding is not None and sharding.dims:
+        dim_sharding = TensorSharding(sharding.mesh, (sharding.dims[dim],))
     numbers = TensorType(i32, [shape_of(like)[dim]])
     index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), dim_sharding)
     end = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [count]), numbers), dim_sharding)

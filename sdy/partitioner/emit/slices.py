@@ -1,4 +1,4 @@
-"""Builders of slices and pads."""
+"""Builders of slices along one dim, and at values."""
 
 from __future__ import annotations
 
@@ -20,17 +20,11 @@ def slice_at(emit: Emitter, value: SSAValue, starts: Sequence[SSAValue], sizes: 
 
 def slice_along(emit: Emitter, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:
     """Slice `value` along `dim` from `start` to before `limit`; return `value` itself if that is the full range."""
-    sizes = list(shape_of(value))
+    sizes = shape_of(value)
     if (start, limit) == (0, sizes[dim]):
         return value
-    limits = [limit if index == dim else size for index, size in enumerate(sizes)]
-    properties: Properties = {
-        "start_indices": ints([start if index == dim else 0 for index in range(len(sizes))]),
-        "limit_indices": ints(limits),
-        "strides": ints([1] * len(sizes)),
-    }
-    sizes[dim] = limit - start
-    return emit.value(slicing.SliceOp, [value], with_shape(value, sizes), properties)
+    starts = [start if index == dim else 0 for index in range(len(sizes))]
+    return emit.slice(value, starts, [limit if index == dim else size for index, size in enumerate(sizes)])
 
 
 def sliced_dim(op: slicing.SliceOp) -> int | None:
@@ -38,14 +32,3 @@ def sliced_dim(op: slicing.SliceOp) -> int | None:
     shape, starts, limits = shape_of(op.operand), ints_of(op.start_indices), ints_of(op.limit_indices)
     dims = [dim for dim, size in enumerate(shape) if (starts[dim], limits[dim]) != (0, size)]
     return dims[0] if len(dims) == 1 and all(step == 1 for step in ints_of(op.strides)) else None
-
-
-def pad_edges(emit: Emitter, value: SSAValue, filler: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-    """Pad `value` with `filler` at both ends of each dim."""
-    sizes = [before + size + after for before, size, after in zip(low, shape_of(value), high, strict=True)]
-    properties: Properties = {
-        "edge_padding_low": ints(low),
-        "edge_padding_high": ints(high),
-        "interior_padding": ints([0] * len(sizes)),
-    }
-    return emit.value(slicing.PadOp, [value, filler], with_shape(value, sizes), properties)

@@ -67,10 +67,9 @@ def _with_other_shards(
 ) -> Sequence[SSAValue]:
     """Combine `values`, cumulative within the shard along `dim`, with the totals of the shards before it."""
     # The operand is sharded alike, but has halos if it is windowed along other dims.
-    sharding, combiners = lowering.shardings.of(op.results[0]), combiners_of(op.body.block)
-    assert sharding is not None  # `dim` is sharded
+    axes, common = lowering.shardings.dim_axes(op.results[0], dim), lowering.shardings.mesh_of(op.results[0])
+    combiners = combiners_of(op.body.block)
     assert combiners is not None  # checked
-    axes, common = sharding.dims[dim].axes, lowering.shardings.common_mesh(sharding)
     last = shape_of(values[0])[dim] - 1 if direction is ScanDirection.FROM_FIRST else 0
     totals = [slice_along(emit, value, dim, last, last + 1) for value in values]
     totals = all_gather_values(emit, totals, dim, axes, common)

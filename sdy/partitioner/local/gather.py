@@ -83,8 +83,7 @@ def gather(op: GatherOp, lowering: Lowering) -> None:
 def _sharded_operand(
     op: GatherOp, lowering: Lowering, global_shape: Sequence[int], sizes: Sequence[int]
 ) -> _ShardedOperand:
-    numbers, sharding = op.dimension_numbers.data, lowering.shardings.of(op.operand)
-    assert sharding is not None  # the operand is sharded
+    numbers = op.dimension_numbers.data
     masked = tuple(
         dim
         for dim, size in enumerate(sizes)
@@ -97,7 +96,7 @@ def _sharded_operand(
         for dim, (size, shard) in enumerate(zip(global_shape, shape_of(op.operand), strict=True))
     )
     indexed = tuple(dims[dim] for dim in numbers.start_index_map)
-    return _ShardedOperand(masked, indexed, dims, lowering.shardings.mesh(sharding))
+    return _ShardedOperand(masked, indexed, dims, lowering.shardings.mesh_of(op.operand).mesh)
 
 
 @dataclass(frozen=True, slots=True)

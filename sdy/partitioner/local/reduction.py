@@ -59,13 +59,11 @@ def _reduced_over_devices(
     axes: AxisList,
 ) -> Sequence[SSAValue]:
     """Reduce the shard, gather the results of all devices along `axes` by one collective, and reduce them."""
-    sharding = lowering.shardings.of(op.inputs[0])
-    assert sharding is not None  # a reduced dim is sharded
     emit = lowering.emitter(op)
     types = lowering.local_result_types(op)
     partial = emit.op(ReduceOp, op.operands, types, {"dimensions": op.dimensions}, [op.body.clone()])
     partial.attributes.update(op.attributes)
-    gathered = all_gather_stacked(emit, partial.results, axes, lowering.shardings.common_mesh(sharding))
+    gathered = all_gather_stacked(emit, partial.results, axes, lowering.shardings.mesh_of(op.inputs[0]))
     if combiners is not None:
         inits = [_repeatable_init(emit, *pair) for pair in zip(inits, combiners, strict=True)]
     reduced = emit.op(ReduceOp, [*gathered, *inits], types, {"dimensions": ints([0])}, [op.detach_region(op.body)])
@@ -78,10 +76,8 @@ def _init_on_first_device(
     """Return `init` on the first device along `axes` and the identity element on others, unless `init` may repeat."""
     if may_repeat(init, combiner):
         return init
-    sharding = lowering.shardings.of(op.inputs[0])
-    assert sharding is not None  # a reduced dim is sharded
     emit = lowering.emitter(op)
-    is_first = is_first_device(emit, axes, lowering.shardings.mesh(sharding), tensor_of(init))
+    is_first = is_first_device(emit, axes, lowering.shardings.mesh_of(op.inputs[0]).mesh, tensor_of(init))
     return emit.select(is_first, init, _repeatable_init(emit, init, combiner))
 
 

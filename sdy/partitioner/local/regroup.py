@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -12,7 +11,7 @@ from sdy.dialects.stablehlo.slicing import DynamicUpdateSliceOp
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.devices.tiling import shard_coordinates
 from sdy.partitioner.emit.collective_ops import collective_permute
-from sdy.partitioner.emit.device_position import device_entry, device_number
+from sdy.partitioner.emit.device_position import device_index, device_number
 from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along, slice_at
 from sdy.partitioner.local.edge_exchange import ShardedDim
@@ -77,10 +76,5 @@ class RegroupingEmitter:
 
     def _starts(self, table: PerShard, rank: int) -> list[SSAValue]:
         starts = [self._emit.index(0) for _ in range(rank)]
-        if len(set(table)) == 1:
-            starts[self._dim] = self._emit.index(table[0])
-        else:
-            per_device = [table[index] for index in self._coordinates]
-            entry = device_entry(self._emit, per_device, i64, self._number)
-            starts[self._dim] = self._emit.reshape(entry, [])
+        starts[self._dim] = device_index(self._emit, [table[index] for index in self._coordinates], self._number)
         return starts

@@ -20,7 +20,8 @@ from sdy.model.axis import AxisList
 from sdy.model.axis_list import lists_overlap
 from sdy.partitioner.emit.device_position import is_first_device
 from sdy.partitioner.emit.emitter import Emitter, identity_constant, tensor_of, with_shape
-from sdy.partitioner.emit.slices import pad_edges, slice_along
+from sdy.partitioner.emit.sharded_emitter import zero_scalar
+from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.local.index_shift import IndexedDim, broadcast_to_indices, lowest_indices, widened_indices
 from sdy.partitioner.local.lowering import LocalForm, Lowering
 from sdy.partitioner.local.shard_checks import ShardChecks
@@ -125,17 +126,14 @@ def _margins(op: ScatterOp, axes_of_dim: Sequence[AxisList]) -> list[int]:
 def _with_margins(emit: Emitter, value: SSAValue, margins: Sequence[int]) -> SSAValue:
     if not any(margins):
         return value
-    filler = emit.constant(TensorType(tensor_of(value).element_type, []), [0])
-    return pad_edges(emit, value, filler, margins, margins)
+    return emit.pad(value, zero_scalar(emit, value), margins, margins)
 
 
 def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Lowering) -> list[SSAValue]:
     """Return the inputs on the first device along `axes` and identity elements on others, unless they may repeat."""
     combiners = combiners_of(op.update_computation.block)
     assert combiners is not None  # otherwise the rule has no reduction factor
-    sharding = lowering.shardings.of(op.updates[0])
-    assert sharding is not None  # the updates are sharded
-    mesh = lowering.shardings.mesh(sharding)
+    mesh = lowering.shardings.mesh_of(op.updates[0]).mesh
     selected: list[SSAValue] = []
     for value, combiner in zip(op.inputs, combiners, strict=True):
         if may_repeat(value, combiner):
@@ -150,8 +148,7 @@ def _inputs_on_first(emit: Emitter, op: ScatterOp, axes: AxisList, lowering: Low
 
 def _local_indices(emit: Emitter, op: ScatterOp, dims: Sequence[IndexedDim], lowering: Lowering) -> SSAValue:
     """Return the indices relative to the padded shard: updates that miss the shard are out of range or in a margin."""
-    sharding, numbers = lowering.shardings.of(op.inputs[0]), op.scatter_dimension_numbers.data
-    assert sharding is not None  # an indexed dim is sharded
+    vector_dim = op.scatter_dimension_numbers.data.index_vector_dim
     indices = widened_indices(emit, op.scatter_indices, dims)
-    lowest = lowest_indices(emit, dims, lowering.shardings.mesh(sharding), indices)
-    return emit.binary(SubtractOp, indices, broadcast_to_indices(emit, lowest, indices, numbers.index_vector_dim))
+    lowest = lowest_indices(emit, dims, lowering.shardings.mesh_of(op.inputs[0]).mesh, indices)
+    return emit.binary(SubtractOp, indices, broadcast_to_indices(emit, lowest, indices, vector_dim))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -19,8 +18,8 @@ from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.axis_list import sharded_size
 from sdy.model.devices.tiling import shard_coordinates
-from sdy.partitioner.emit.device_position import device_entry, device_number
-from sdy.partitioner.emit.emitter import Emitter, ints, with_shape
+from sdy.partitioner.emit.device_position import device_index, device_number
+from sdy.partitioner.emit.emitter import Emitter, ints
 from sdy.partitioner.emit.sharded_emitter import is_zero_constant
 from sdy.partitioner.emit.slices import slice_at
 from sdy.partitioner.local.edge_exchange import ShardedDim, exchanged
@@ -76,9 +75,7 @@ class _ShardMovement:
         Returns by how much each device then moves its elements along each dim.
         """
         op, value = self._op, self._op.operand
-        sharding = lowering.shardings.of(value)
-        assert sharding is not None  # the operand is sharded
-        mesh = lowering.shardings.mesh(sharding)
+        mesh = lowering.shardings.mesh_of(value).mesh
         shifts: DeviceShifts = []
         for dim in range(len(shape_of(value))):
             axes = lowering.shardings.dim_axes(op.operand, dim)
@@ -140,10 +137,7 @@ def slice_(op: ops.SliceOp) -> LocalForm:
     def lower(lowering: Lowering) -> None:
         if not lowering.shardings.is_sharded(op.operand):
             return
-        counts, original = (
-            [lowering.shardings.shard_count(op.operand, dim) for dim in range(len(global_shape))],
-            op.operand,
-        )
+        counts, original = lowering.shardings.shard_counts(op.operand), op.operand
         shifts = movement.exchange(lowering)
         local = cast(AnyTensor, lowering.local_type(op.result.type, lowering.shardings.of(op.result), op))
         emit = lowering.emitter(op)
@@ -163,8 +157,7 @@ def slice_(op: ops.SliceOp) -> LocalForm:
         if source is not original and not any(starts) and shape_of(source) == local.get_shape():
             lowering.replace(op, source)
             return
-        properties = {"start_indices": ints(starts), "limit_indices": ints(ends), "strides": op.strides}
-        lowering.replace(op, emit.value(ops.SliceOp, [source], local, dict(properties)))
+        lowering.replace(op, emit.slice(source, starts, ends, strides))
 
     return lower
 
@@ -182,40 +175,25 @@ def pad(op: ops.PadOp) -> LocalForm:
         emit = lowering.emitter(op)
         gaps = ints_of(op.interior_padding)
         dilated = [max(0, (size - 1) * (gap + 1) + 1) for size, gap in zip(shape_of(op.operand), gaps, strict=True)]
-        is_uniform = all(len(set(shift)) == 1 for shift in shifts)
-        if is_uniform:
+        if all(len(set(shift)) == 1 for shift in shifts):
             low = [shift[0] for shift in shifts]
             high = [size - (own + first) for size, own, first in zip(local, dilated, low, strict=True)]
             is_done = op.operand is not original and not any((*low, *high))
-            lowering.replace(op, op.operand if is_done else _padded(emit, op, low, high, dilated))
+            lowering.replace(op, op.operand if is_done else emit.pad(op.operand, op.padding_value, low, high, gaps))
             return
         low = [max(0, *shift) for shift in shifts]
         high = [max(0, size - min(shift) - own) for size, shift, own in zip(local, shifts, dilated, strict=True)]
-        padded = _padded(emit, op, low, high, dilated)
+        padded = emit.pad(op.operand, op.padding_value, low, high, gaps)
         starts = [tuple(first - own_shift for own_shift in shift) for first, shift in zip(low, shifts, strict=True)]
         lowering.replace(op, slice_at(emit, padded, _own_starts(emit, starts), local))
 
     return lower
 
 
-def _padded(emit: Emitter, op: ops.PadOp, low: Sequence[int], high: Sequence[int], dilated: Sequence[int]) -> SSAValue:
-    """Pad the shard like `op`, but with other edge amounts; `dilated` are its sizes with interior padding."""
-    sizes = [before + size + after for before, size, after in zip(low, dilated, high, strict=True)]
-    properties = {
-        "edge_padding_low": ints(low),
-        "edge_padding_high": ints(high),
-        "interior_padding": op.interior_padding,
-    }
-    return emit.value(ops.PadOp, [op.operand, op.padding_value], with_shape(op.operand, sizes), dict(properties))
-
-
 def _own_starts(emit: Emitter, starts: DeviceShifts) -> list[SSAValue]:
     """Return the start of this device along each dim: a constant if all devices have the same one."""
     number = device_number(emit)
-    return [
-        emit.index(table[0]) if len(set(table)) == 1 else emit.reshape(device_entry(emit, table, i64, number), [])
-        for table in starts
-    ]
+    return [device_index(emit, table, number) for table in starts]
 
 
 @FORMS.of(ops.DynamicSliceOp)

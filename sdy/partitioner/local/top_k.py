@@ -46,19 +46,18 @@ def top_k(op: TopKOp, lowering: Lowering) -> None:
 
 
 def _top_k_over_shards(lowering: Lowering, op: TopKOp, axes: AxisList) -> Sequence[SSAValue]:
-    emit, sharding = lowering.emitter(op), lowering.shardings.of(op.operand)
-    assert sharding is not None  # the last dim is sharded
+    emit, common = lowering.emitter(op), lowering.shardings.mesh_of(op.operand)
     last = len(shape_of(op.operand)) - 1
     types = lowering.local_result_types(op)
     own = _largest(emit, op, op.operand, types)
     if op.indices.first_use is None:
-        (values,) = all_gather_values(emit, [own.values], last, axes, lowering.shardings.common_mesh(sharding))
+        (values,) = all_gather_values(emit, [own.values], last, axes, common)
         return _largest(emit, op, values, types).results
-    offset = shard_offset(emit, axes, lowering.shardings.mesh(sharding), shape_of(op.operand)[last])
+    offset = shard_offset(emit, axes, common.mesh, shape_of(op.operand)[last])
     index_type = tensor_of(own.indices)
     index_offset = emit.broadcast(emit.convert(offset, index_type.element_type), index_type)
     candidates = [own.values, emit.binary(AddOp, own.indices, index_offset)]
-    values, indices = all_gather_values(emit, candidates, last, axes, lowering.shardings.common_mesh(sharding))
+    values, indices = all_gather_values(emit, candidates, last, axes, common)
     selected = _largest(emit, op, values, types)
     return selected.values, _take_along_last_dim(emit, indices, selected.indices)
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise, slicing
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.partitioner.emit.device_position import shard_offset
-from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of, with_shape
-from sdy.partitioner.emit.slices import pad_edges
+from sdy.partitioner.emit.emitter import Emitter, tensor_of
+from sdy.partitioner.emit.sharded_emitter import zero_scalar
 from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
 from sdy.partitioner.on_shards.combiners import index_bounds
 
@@ -41,8 +41,8 @@ def _update_with_margin(
     emit = lowering.emitter(op)
     local, update = shape_of(op.operand), shape_of(op.update)
     margin = [size if dim in partial_dims else 0 for dim, size in enumerate(update)]
-    filler = emit.constant(TensorType(tensor_of(op.operand).element_type, []), [0])
-    padded = pad_edges(emit, op.operand, filler, margin, margin)
+    filler = zero_scalar(emit, op.operand)
+    padded = emit.pad(op.operand, filler, margin, margin)
     starts: list[SSAValue] = []
     for dim, start in enumerate(op.start_indices):
         # An update that covers a sharded dim is sharded as well, so its local size does not limit the start.
@@ -53,8 +53,7 @@ def _update_with_margin(
         starts.append(global_start)
     result = emit.value(slicing.DynamicUpdateSliceOp, [padded, op.update, *starts], padded.type)
     limits = [size + before for size, before in zip(local, margin, strict=True)]
-    properties = {"start_indices": ints(margin), "limit_indices": ints(limits), "strides": ints([1] * len(local))}
-    return emit.value(slicing.SliceOp, [result], with_shape(result, local), dict(properties))
+    return emit.slice(result, margin, limits)
 
 
 def _clamped(emit: Emitter, start: SSAValue, last: int) -> SSAValue:
@@ -69,9 +68,8 @@ def _start_in_padded_shard(
     emit: Emitter, lowering: Lowering, operand: SSAValue, dim: int, start: SSAValue, margin: int
 ) -> SSAValue:
     """Return the start of the update in the padded shard; an update of another shard is clamped into the padding."""
-    sharding = lowering.shardings.of(operand)
-    assert sharding is not None  # the operand is sharded
     local = shape_of(operand)[dim]
-    offset = shard_offset(emit, lowering.shardings.dim_axes(operand, dim), lowering.shardings.mesh(sharding), local)
+    axes, mesh = lowering.shardings.dim_axes(operand, dim), lowering.shardings.mesh_of(operand).mesh
+    offset = shard_offset(emit, axes, mesh, local)
     local_start = emit.binary(elementwise.AddOp, emit.binary(elementwise.SubtractOp, start, offset), emit.index(margin))
     return emit.clamp(emit.index(0), local_start, emit.index(local + margin))

@@ -11,6 +11,7 @@ from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
+from sdy.model.collective import AxesPerDim
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import CommonMesh, MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
@@ -40,6 +41,16 @@ class ValueShardings:
     def common_mesh(self, sharding: TensorSharding) -> CommonMesh:
         """Return the mesh of `sharding` together with the way in which `sharding` refers to it."""
         return CommonMesh(self.mesh(sharding), sharding.mesh)
+
+    def mesh_of(self, value: SSAValue) -> CommonMesh:
+        """Return the mesh of `value`, which has a sharding, together with the way in which that refers to it."""
+        sharding = self.of(value)
+        assert sharding is not None
+        return self.common_mesh(sharding)
+
+    def axes_per_dim(self, value: SSAValue) -> AxesPerDim:
+        """Return the axes along which each dim of `value` is sharded, major first."""
+        return tuple(self.dim_axes(value, dim) for dim in range(rank_of_type(value.type)))
 
     def dim_axes(self, value: SSAValue, dim: int) -> AxisList:
         """Return the axes along which `dim` of `value` is sharded, major first."""

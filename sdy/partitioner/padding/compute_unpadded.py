@@ -78,8 +78,7 @@ def _as_summand(emit: Emitter, old: OpResult, total: SSAValue, rule: OpShardingR
     if following is None:
         return total
     sharding = sharding_of(total) or fully_closed_like(following.out_sharding.data)
-    mesh = padder.facts.mesh(sharding)
-    assert mesh is not None  # verified
+    mesh = padder.facts.shardings.mesh(sharding)
     axes = summed_axes(following, mesh)
     set_sharding(total, sharding)
     unreduced = ReplicatedToUnreducedOp(total, axes, replace(sharding, unreduced=axes))

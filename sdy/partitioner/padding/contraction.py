@@ -88,4 +88,4 @@ def _may_be_trimmed(op: window.ConvolutionOp, dim: int, sizes: StaticShape, padd
     """Return whether the result, computed with `sizes`, may be trimmed along `dim`: a spatial dim that is unsharded."""
     is_spatial = dim in op.dimension_numbers.data.output_spatial_dimensions
     is_larger = sizes[dim] > padder.facts.target_sizes(op.result)[dim]
-    return is_spatial and is_larger and padder.facts.shard_count(op.result, dim) == 1
+    return is_spatial and is_larger and padder.facts.shardings.shard_count(op.result, dim) == 1

@@ -14,12 +14,10 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.model.axis import AxisList
 from sdy.model.axis_list import sharded_size
-from sdy.model.mesh import Mesh
-from sdy.model.mesh_table import resolve_mesh
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import TensorSharding
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
 
 
 class PaddingFacts:
@@ -30,7 +28,7 @@ class PaddingFacts:
     """
 
     def __init__(self, module: ModuleOp, planned: Mapping[SSAValue, StaticShape] | None = None) -> None:
-        self._meshes = meshes_of(module)
+        self.shardings = ValueShardings(meshes_of(module))
         self._planned = None if planned is None else dict(planned)
         self._true_sizes: dict[SSAValue, StaticShape] = {}
         self._zero_padded: set[SSAValue] = set()
@@ -65,28 +63,12 @@ class PaddingFacts:
                 self._zero_padded.add(value)
         return value
 
-    def dim_axes(self, value: SSAValue) -> tuple[AxisList, ...]:
-        """Return the axes that each dim of a tensor is sharded along."""
-        sharding = sharding_of(value)
-        if sharding is None or not sharding.dims:
-            return ((),) * len(shape_of(value))
-        return tuple(dim.axes for dim in sharding.dims)
-
-    def mesh(self, sharding: TensorSharding | None) -> Mesh | None:
-        """Return the mesh of a sharding, if it has one."""
-        return None if sharding is None else resolve_mesh(sharding.mesh, self._meshes)
-
-    def shard_count(self, value: SSAValue, dim: int) -> int:
-        """Return the number of shards of a dim."""
-        mesh = self.mesh(sharding_of(value))
-        return 1 if mesh is None else sharded_size(self.dim_axes(value)[dim], mesh)
-
     def even_sizes(self, sizes: StaticShape, sharding: TensorSharding | None) -> StaticShape:
         """Return the sizes, rounded up to multiples of the shard counts."""
-        mesh = self.mesh(sharding)
-        if sharding is None or mesh is None or sharding.is_fully_replicated:
+        layout = self.shardings.layout(sharding)
+        if layout is None:
             return sizes
-        counts = [sharded_size(dim.axes, mesh) for dim in sharding.dims]
+        counts = [sharded_size(dim.axes, layout.mesh) for dim in layout.sharding.dims]
         return tuple(-(-size // count) * count for size, count in zip(sizes, counts, strict=True))
 
     def target_sizes(self, value: SSAValue) -> StaticShape:

@@ -141,7 +141,7 @@ class Padder:
 
     def gathered(self, emit: Emitter, value: SSAValue, dims: Iterable[int]) -> SSAValue:
         """Return `value` with some dims unsharded, and without padding there."""
-        sharding, axes_per_dim = sharding_of(value), self.facts.dim_axes(value)
+        sharding, axes_per_dim = sharding_of(value), self.facts.shardings.axes_per_dim(value)
         chosen = [dim for dim in dims if axes_per_dim[dim]]
         if sharding is None or not chosen:
             return value
@@ -162,10 +162,10 @@ class Padder:
         return self.collective_result(emit, AllSliceOp(padded, axes, sharding), padded)
 
     def collective_result(self, emit: Emitter, op: CollectiveOp, operand: SSAValue) -> SSAValue:
-        """Emit a collective like `op`, which is erased, with a result of the same sizes as its operand."""
-        result = emit.value(type(op), [operand], operand.type, op.properties)
-        op.erase()
-        return self.facts.record(result, self.facts.true_sizes(operand), is_zero=self.facts.is_zero_padded(operand))
+        """Insert a collective, whose result has the sizes of its operand."""
+        return self.facts.record(
+            emit.add(op), self.facts.true_sizes(operand), is_zero=self.facts.is_zero_padded(operand)
+        )
 
 
 def _true_elements_mask(emit: Emitter, value: SSAValue, dim: int, facts: PaddingFacts) -> SSAValue:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
-from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import slicing
@@ -23,7 +22,6 @@ from sdy.model.shape import StaticShape
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter, ints
 from sdy.partitioner.emit.sharded_emitter import annotated, select_first, sliced, zero_scalar
-from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.padder import Padder
 
@@ -112,8 +110,8 @@ def _shifted(
 ) -> SSAValue:
     """Return a new value: `value` with zeros added, or elements removed, at both ends of each dim."""
     if any((*low, *high)) or sharding is None:
-        return annotated(pad_edges(emit, value, zero_scalar(emit, value), low, high), sharding)
-    return emit.value(ReshardOp, [value], value.type, {"sharding": TensorShardingAttr(sharding)})
+        return annotated(emit.pad(value, zero_scalar(emit, value), low, high), sharding)
+    return emit.add(ReshardOp(value, sharding))
 
 
 @MOVING_RULES.of(slicing.ConcatenateOp)

@@ -27,7 +27,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.device_position import device_entry, device_number
 from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
-from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant, padded_with_interior
+from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant
 from sdy.partitioner.emit.slices import slice_at
 
 
@@ -253,7 +253,7 @@ class Exchanger:
         joined = annotated(emit.concatenate(shards, plan.dim), self.sharding) if len(shards) > 1 else value
         rank = len(shape_of(value))
         margin, gap = _at(plan.dim, plan.margin, rank), _at(plan.dim, plan.step - 1, rank)
-        padded = padded_with_interior(emit, joined, self.filler, margin, margin, gap, self.sharding)
+        padded = annotated(emit.pad(joined, self.filler, margin, margin, gap), self.sharding)
         start, zero = self._start(plan)
         starts = [start if dim == plan.dim else zero for dim in range(rank)]
         sizes = list(shape_of(value))

@@ -34,7 +34,6 @@ from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
 from sdy.partitioner.emit.sharded_emitter import (
     annotated,
     padded_to,
-    padded_with_interior,
     sliced,
     trimmed_to,
     zero_scalar,
@@ -137,7 +136,7 @@ def _applied_to_unsharded_dims(
         interior = _along_unsharded(ints_of(op.interior_padding), counts)
         if not any((*amounts[0], *amounts[1], *interior)):
             return value
-        return padded_with_interior(emit, value, filler, amounts[0], amounts[1], interior, inside)
+        return annotated(emit.pad(value, filler, amounts[0], amounts[1], interior), inside)
     ranges = zip(ints_of(op.start_indices), ints_of(op.limit_indices), ints_of(op.strides), strict=True)
     chosen = [
         each if count == 1 else (0, size, 1) for each, count, size in zip(ranges, counts, shape_of(value), strict=True)

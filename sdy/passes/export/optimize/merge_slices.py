@@ -42,7 +42,6 @@ from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, ShiftingOp, Sli
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, scalar_constant, select_first, sliced
-from sdy.partitioner.emit.slices import pad_edges
 from sdy.partitioner.layout_search.linearity import is_zero
 from sdy.partitioner.on_shards.regrouping import moving, regrouping
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
@@ -270,7 +269,7 @@ def _only_moved(emit: Emitter, move: Move, like: SSAValue) -> SSAValue:
         return sliced(emit, move.source, starts, limits, sharding)
     filler = _zero_before(emit, move) if move.filler is None else move.filler
     low, high = ([each[side] for each in move.edges] for side in (0, 1))
-    return annotated(pad_edges(emit, move.source, filler, low, high), sharding)
+    return annotated(emit.pad(move.source, filler, low, high), sharding)
 
 
 def _zero_before(emit: Emitter, move: Move) -> SSAValue:

@@ -30,7 +30,7 @@ from sdy.model.sharding import UNSHARDED
 from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask
-from sdy.partitioner.emit.slices import pad_edges, slice_along
+from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.on_shards.shard_spans import PartInShard, parts_in_shards
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.insertion import erase
@@ -105,7 +105,7 @@ def _copied_to_shards(emit: Emitter, op: PadOp, dim: int, part: PartInShard, siz
     low, high = [0] * len(sizes), [0] * len(sizes)
     low[dim], high[dim] = part.start, size - part.end
     if low[dim] or high[dim]:
-        shard = annotated(pad_edges(emit, shard, op.padding_value, low, high), unsharded)
+        shard = annotated(emit.pad(shard, op.padding_value, low, high), unsharded)
     split = with_shape(shard, (*sizes[:dim], sizes[dim] // size, size, *sizes[dim + 1 :]))
     copies = emit.broadcast(shard, split, [each for each in range(len(sizes) + 1) if each != dim])
     return annotated(emit.reshape(annotated(copies, by_shard), sizes), sharding)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -27,7 +27,6 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import post_order
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.collectives import AllReduceOp
 from sdy.dialects.sdy.dialect import SDY
 from sdy.dialects.sdy.ops import ReshardOp
@@ -164,8 +163,7 @@ def _copies(emit: Emitter, value: SSAValue, on: CommonMesh) -> SSAValue:
     sharding = sharding_of(value)
     if sharding is None or sharding.is_fully_replicated:
         return value
-    copies = fully_closed(on.reference, rank_of_type(value.type))
-    return emit.value(ReshardOp, [value], value.type, {"sharding": TensorShardingAttr(copies)})
+    return emit.add(ReshardOp(value, fully_closed(on.reference, rank_of_type(value.type))))
 
 
 def _reshards_to_device(op: Operation, meshes: Mapping[str, Mesh]) -> list[ReshardOp]:
@@ -211,10 +209,7 @@ def _shared(emit: Emitter, value: SSAValue, on: CommonMesh) -> SSAValue:
     if tensor is None:
         return value
     axes = tuple(AxisRef(axis.name) for axis in on.mesh.axes)
-    model = AllReduceOp(value, axes, fully_closed(on.reference, rank_of_type(tensor)))
-    properties: dict[str, Attribute] = dict(model.properties)
-    model.erase()
-    return emit.value(AllReduceOp, [value], tensor, properties)
+    return emit.add(AllReduceOp(value, axes, fully_closed(on.reference, rank_of_type(tensor))))
 
 
 def _replace(result: SSAValue, shared: SSAValue, on: CommonMesh) -> None:
