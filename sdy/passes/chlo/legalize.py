@@ -18,14 +18,13 @@ from xdsl.passes import ModulePass
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.chlo.dialect import CHLO
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.passes.chlo.expansions import EXPANSIONS, operands_in_one_shape
 from sdy.passes.chlo.formulas import COMPLEX, EXACT, REAL, Formula
 from sdy.passes.chlo.traced import Recorder, Traced
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 from sdy.passes.rewriting.op_order import op_order
 
 WIDE_COMPLEX = ComplexType(f64)
@@ -47,12 +46,10 @@ def _replace(op: Operation) -> None:
     if any(static_shape(value.type) is None for value in (*op.operands, *op.results)):
         raise _error(op, "its tensors must have static shapes")
     results = _expanded(op)
-    for result, replacement in zip(op.results, results, strict=True):
-        replace_uses(result, replacement)
     last = results[0].owner
     if isinstance(last, Operation):
         last.attributes.update(op.attributes)
-    erase(op)
+    replace_by(op, *results)
 
 
 def _expanded(op: Operation) -> Sequence[SSAValue]:

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import edge_of_target
 from sdy.dialects.ir.walk import nested_first
-from sdy.dialects.sdy.attrs import OpShardingRuleAttr, TensorShardingAttr
+from sdy.dialects.sdy.attrs import OpShardingRuleAttr
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sdy.types import rank_of_type
@@ -29,7 +29,7 @@ from sdy.model.rule import OpShardingRule
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open, fully_open_like
 from sdy.passes.propagation.debug_records import DebugOptions, DebugRecords
-from sdy.passes.rewriting.insertion import after_definition, insert
+from sdy.passes.rewriting.insertion import after_definition, insert, redirect_other_uses
 from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.propagation.graph import Direction
 from sdy.propagation.projection import project
@@ -150,10 +150,7 @@ def _apply_in_sharding(op: ManualComputationOp, value: SSAValue, sharding: Tenso
     if not _belongs_to_edge(value):
         set_sharding(value, sharding)
         return True
-    constraint = ShardingConstraintOp.create(
-        operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
-    )
-    _insert_with_uses(constraint, value, op)
+    _insert_with_uses(ShardingConstraintOp(value, sharding), value, op)
     return False
 
 
@@ -164,7 +161,7 @@ def _belongs_to_edge(value: SSAValue) -> bool:
 
 def _insert_with_uses(constraint: ShardingConstraintOp, value: SSAValue, origin: Operation) -> None:
     insert(constraint, after_definition(value), origin.location)
-    value.replace_uses_with_if(constraint.result, lambda use: use.operation is not constraint)
+    redirect_other_uses(value, constraint.result)
     sharding = constraint.sharding.data
     if sharding.unreduced:
         # Unreduced axes do not propagate.

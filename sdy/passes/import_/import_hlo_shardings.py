@@ -21,7 +21,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import MAIN, functions_of
 from sdy.dialects.ir.walk import ops_of, pre_order
 from sdy.dialects.meshes import meshes_of
@@ -65,7 +64,7 @@ from sdy.passes.import_.import_manual_computations import (
     is_sharding_call,
 )
 from sdy.passes.rewriting.call_graph import UniqueNames
-from sdy.passes.rewriting.insertion import erase, insert_before, replace_op
+from sdy.passes.rewriting.insertion import erase, insert_before, replace_by, replace_op
 from sdy.passes.rewriting.op_order import forget_order
 
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([\d, ]*)\]")
@@ -98,8 +97,7 @@ def _remove_tuples(module: ModuleOp) -> None:
     for element in ops_of(module, GetTupleElementOp):
         owner = element.operand.owner
         if isinstance(owner, TupleOp):
-            replace_uses(element.results[0], owner.operands[element.index.value.data])
-            erase(element)
+            replace_by(element, owner.operands[element.index.value.data])
     for made in reversed([*ops_of(module, TupleOp)]):
         if made.results[0].first_use is None:
             erase(made)
@@ -116,8 +114,7 @@ def _remove_tuples(module: ModuleOp) -> None:
             )
             insert_before(call, new)
             for each in elements:
-                replace_uses(each.results[0], new.results[each.index.value.data])
-                erase(each)
+                replace_by(each, new.results[each.index.value.data])
             erase(call)
 
 
@@ -298,8 +295,7 @@ class _Import:
             if found is not None and len(op.operands) == 1:
                 self._convert_constraint(op, found[0])
             elif _says_nothing(attributes, in_manual=in_manual):
-                replace_uses(op.results[0], op.operands[0])
-                erase(op)
+                replace_by(op, op.operands[0])
             return
         if isinstance(op, CustomCallOp) and op.call_target_name.data == _GROUP and not types:
             self._convert_group(op)
@@ -336,8 +332,7 @@ class _Import:
                 func = use.operation.parent_op()
                 if isinstance(func, FuncOp):
                     set_function_result_sharding(func, use.index, sharding)
-            replace_uses(op.results[0], op.operands[0])
-            erase(op)
+            replace_by(op, op.operands[0])
         else:
             replace_op(op, ShardingConstraintOp(op.operands[0], sharding))
 

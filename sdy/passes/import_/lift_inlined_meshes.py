@@ -34,6 +34,7 @@ from sdy.dialects.stablehlo.attributes.replica_groups import HloMesh, HloMeshAtt
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.call_graph import UniqueNames
+from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.rewriting.sharding_walk import map_shardings
 
@@ -87,8 +88,7 @@ class _Lifter:
             else:
                 self._kept_name[op.sym_name.data] = name
                 self.is_order_kept = False
-                op.detach()
-                op.erase()
+                erase(op)
         self._names = UniqueNames(module)
 
     def named(self, sharding: TensorSharding) -> TensorSharding:

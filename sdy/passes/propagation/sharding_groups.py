@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import SSAValue
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, Severity
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.sdy.attrs import TensorShardingAttr
 from sdy.dialects.sdy.ops import ShardingConstraintOp, ShardingGroupOp
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.grammar.write import write_sharding
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_open_like
+from sdy.passes.rewriting.insertion import after_definition, insert, location_of, redirect_other_uses
 from sdy.passes.rewriting.op_order import op_order
 
 Members = list[SSAValue]
@@ -71,24 +70,9 @@ def _warning(number: int, member: SSAValue, conflict: tuple[TensorSharding, Tens
 
 
 def _constrained(member: SSAValue, sharding: TensorSharding) -> SSAValue:
-    owner = member.owner
-    constraint = ShardingConstraintOp.create(
-        operands=[member], result_types=[member.type], properties={"sharding": TensorShardingAttr(sharding)}
-    )
-    if isinstance(owner, Operation):
-        constraint.location = owner.location
-        Rewriter.insert_op(constraint, InsertPoint.after(owner))
-    else:
-        _insert_at_start(owner, constraint)
-    member.replace_uses_with_if(constraint.result, lambda use: use.operation is not constraint)
+    constraint = insert(ShardingConstraintOp(member, sharding), after_definition(member), location_of(member))
+    redirect_other_uses(member, constraint.result)
     return constraint.result
-
-
-def _insert_at_start(block: Block, op: Operation) -> None:
-    parent = block.parent_op()
-    if parent is not None:
-        op.location = parent.location
-    Rewriter.insert_op(op, InsertPoint.at_start(block))
 
 
 def _constrains_a_dim(sharding: TensorSharding | None) -> bool:

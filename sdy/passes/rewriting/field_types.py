@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import Contraction, has_fact
-from sdy.dialects.ir.fast_ops import copy_with_regions, operands_of, replace_uses, set_operand, set_type
+from sdy.dialects.ir.fast_ops import copy_with_regions, operands_of, set_operand, set_type
 from sdy.dialects.ir.walk import blocks_of, pre_order
 from sdy.dialects.stablehlo.attributes.types import FutureType, TokenType
 from sdy.dialects.stablehlo.calls import IDENTITY_CALLS, CustomCallOp, is_lapack_call
@@ -29,7 +29,7 @@ from sdy.dialects.stablehlo.shape import BitcastConvertOp
 from sdy.interpreter.arrays.field_types import field_type
 from sdy.interpreter.ops.custom_calls import is_opaque
 from sdy.interpreter.quantized import has_quantized
-from sdy.passes.rewriting.insertion import erase, insert, insert_before, redirect_other_uses
+from sdy.passes.rewriting.insertion import insert, insert_before, redirect_other_uses, replace_by
 
 # Dialects whose ops have forms for numbers of a field. The kernels of users' ops compute floats.
 _KNOWN = frozenset({"builtin", "chlo", "func", "interpreter", "sdy", "stablehlo"})
@@ -125,11 +125,8 @@ def _only_prints(op: CustomCallOp) -> bool:
 def _skip(op: Operation) -> None:
     """Remove an op without results but tokens, which are replaced by the tokens among its operands."""
     tokens = [operand for operand in operands_of(op) if isinstance(operand.type, TokenType)]
-    if len(tokens) < len(op.results):
-        return
-    for result, token in zip(op.results, tokens, strict=False):
-        replace_uses(result, token)
-    erase(op)
+    if len(tokens) >= len(op.results):
+        replace_by(op, *tokens[: len(op.results)])
 
 
 def _is_tensor(value_type: Attribute) -> bool:

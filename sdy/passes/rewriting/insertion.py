@@ -12,9 +12,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import detach, detach_range, drop_uses, insert_op_before, replace_uses
-from sdy.dialects.sdy.attrs import TensorShardingAttr
-from sdy.dialects.sdy.ops import ReshardOp
-from sdy.model.sharding import TensorSharding
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -44,13 +41,6 @@ def insert(op: OpT, point: InsertPoint, location: LocationAttr) -> OpT:
     return op
 
 
-def reshard(value: SSAValue, sharding: TensorSharding) -> ReshardOp:
-    """Create a reshard of `value`, without inserting it."""
-    return ReshardOp.create(
-        operands=[value], result_types=[value.type], properties={"sharding": TensorShardingAttr(sharding)}
-    )
-
-
 def redirect_other_uses(value: SSAValue, replacement: SSAValue) -> None:
     """Replace all uses of `value` by `replacement`, except in the op that defines the replacement."""
     value.replace_uses_with_if(replacement, lambda use: use.operation is not replacement.owner)
@@ -65,9 +55,13 @@ def insert_before(op: Operation, new: OpT) -> OpT:
 
 def replace_op(op: Operation, new: Operation) -> None:
     """Replace `op` by `new`, result by result."""
-    insert_before(op, new)
-    for result, replacement in zip(op.results, new.results, strict=True):
-        replace_uses(result, replacement)
+    replace_by(op, *insert_before(op, new).results)
+
+
+def replace_by(op: Operation, *values: SSAValue) -> None:
+    """Replace the results of `op` by values, and erase it."""
+    for result, value in zip(op.results, values, strict=True):
+        replace_uses(result, value)
     erase(op)
 
 
@@ -75,10 +69,8 @@ def replace_by_body(op: Operation, body: Region, arguments: Sequence[SSAValue]) 
     """Replace an op by the ops of a region; the values that the region returns replace the results."""
     end = terminator_of(body)
     Rewriter.inline_block(body.block, InsertPoint.before(op), arguments)
-    for result, value in zip(op.results, end.operands, strict=True):
-        replace_uses(result, value)
+    replace_by(op, *end.operands)
     erase(end)
-    erase(op)
 
 
 def erase(op: Operation) -> None:

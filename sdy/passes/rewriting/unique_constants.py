@@ -15,10 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import of_class
 from sdy.dialects.stablehlo.shape import ConstantOp
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 
 
 def unique_constants(ops: Sequence[Operation]) -> None:
@@ -42,8 +41,7 @@ class _Scope:
         """Merge `op` with an equal constant, or move it after the constants before it."""
         kept = self._by_value.setdefault((op.value, op.output.type), op)
         if kept is not op:
-            replace_uses(op.output, kept.output)
-            erase(op)
+            replace_by(op, kept.output)
             return
         first = self._block.first_op
         leads = op.parent is self._block and (op is first or op.prev_op in self._settled)

@@ -12,15 +12,16 @@ from collections.abc import Callable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 
-from sdy.dialects.ir.fast_ops import operands_of, replace_uses
+from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp, ShardingConstraintOp
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import erase, replace_by
 from sdy.passes.rewriting.op_traits import is_erasable
+from sdy.passes.rewriting.structural_hash import StructuralHash
 
 # Ops that Shardy does not merge.
 KEPT_APART = (CollectiveOp, DataFlowEdgeOp, FuncDataFlowEdgeOp, ShardingConstraintOp)
@@ -50,6 +51,7 @@ class OpMerger:
     ) -> None:
         self._is_pure = is_pure
         self._is_repeated = is_repeated
+        self._structure = StructuralHash()
         self._first_equal: dict[SSAValue, SSAValue] = {}  # for results of repeated ops
 
     def visit_regions(self, op: Operation, scopes: list[Known]) -> None:
@@ -85,20 +87,12 @@ class OpMerger:
         if self._is_repeated(op):
             self._first_equal |= dict(zip(op.results, first.results, strict=True))
             return
-        for result, replacement in zip(op.results, first.results, strict=True):
-            replace_uses(result, replacement)
-        erase(op)
+        replace_by(op, *first.results)
 
     def _key(self, op: Operation) -> OpKey:
-        types = [result.type for result in op.results]
-        operands = tuple(self._first_equal.get(operand, operand) for operand in operands_of(op))
-        return type(op), operands, *types, _sorted(op.properties), _sorted(op.attributes), len(op.regions)
+        return self._structure.of(op), *(self._first_equal.get(operand, operand) for operand in operands_of(op))
 
 
 def _have_equal_regions(op: Operation, other: Operation) -> bool:
     pairs = zip(op.regions, other.regions, strict=True)
     return all(region.is_structurally_equivalent(other_region) for region, other_region in pairs)
-
-
-def _sorted(attributes: dict[str, Attribute]) -> tuple[tuple[str, Attribute], ...]:
-    return tuple(sorted(attributes.items(), key=lambda entry: entry[0]))

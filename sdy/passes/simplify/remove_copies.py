@@ -16,8 +16,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.op_table import OpTable
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.elementwise import ConvertOp
@@ -25,7 +25,7 @@ from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ReshapeOp, ReverseOp,
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.passes.rewriting.dead_code import erase_dead_ops
-from sdy.passes.rewriting.insertion import erase, insert, reshard
+from sdy.passes.rewriting.insertion import insert, replace_by
 from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.rules.all import RULE_ATTRIBUTE
 
@@ -120,7 +120,6 @@ def _replace(op: Operation, source: SSAValue) -> bool:
     if before != after:
         if before is None or after is None or before.mesh != after.mesh:
             return False
-        source = insert(reshard(source, after), InsertPoint.before(op), op.location).result
-    replace_uses(result, source)
-    erase(op)
+        source = insert(ReshardOp(source, after), InsertPoint.before(op), op.location).result
+    replace_by(op, source)
     return True

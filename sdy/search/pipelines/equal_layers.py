@@ -27,7 +27,7 @@ from sdy.dialects.sharded_types import static_shape, tensor_bytes
 from sdy.model.mesh import Mesh
 from sdy.partitioner.repetition import longest_periodic
 from sdy.passes.export.layers.fold_layers import RepeatedLayers, repeated_layers
-from sdy.passes.export.layers.structural_hash import StructuralHash, producers, used_from_outside
+from sdy.passes.rewriting.structural_hash import StructuralHash, producers, used_from_outside
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.composite_to_call import CompositeToCallPass
 from sdy.passes.simplify.inline import InlinePass

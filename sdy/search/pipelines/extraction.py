@@ -16,8 +16,8 @@ from sdy.dialects.ir.symbols import MAIN
 from sdy.dialects.sdy.ops import MeshOp
 from sdy.model.mesh import Mesh
 from sdy.partitioner.emit.emitter import Emitter, Style
-from sdy.passes.export.layers.structural_hash import used_from_outside
 from sdy.passes.rewriting.insertion import insert
+from sdy.passes.rewriting.structural_hash import used_from_outside
 from sdy.search.searched_module import MESH_NAME
 
 OpT = TypeVar("OpT", bound=Operation)

@@ -27,7 +27,7 @@ from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.passes.export.layers.structural_hash import producers, used_from_outside
+from sdy.passes.rewriting.structural_hash import producers, used_from_outside
 from sdy.search.pipelines.extraction import Extraction
 from sdy.search.pipelines.one_microbatch import OneMicrobatch, Phase
 from sdy.search.planned_shardings import PlannedShardings, planned_shardings

@@ -31,8 +31,8 @@ from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.model.axis import AxisRef
 from sdy.model.mesh import Mesh, MeshAxis
 from sdy.model.sharding import DimSharding, TensorSharding
-from sdy.passes.export.layers.structural_hash import producers, used_from_outside
 from sdy.passes.rewriting.insertion import erase, replace_op
+from sdy.passes.rewriting.structural_hash import producers, used_from_outside
 from sdy.search.pipelines.equal_layers import EqualLayers
 from sdy.search.pipelines.extraction import Extraction, with_mesh
 from sdy.search.searched_module import MESH_NAME

@@ -30,8 +30,8 @@ from sdy.dialects.stablehlo.shape import BroadcastInDimOp, ConstantOp, ReshapeOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, DynamicUpdateSliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.partitioner.emit.slices import slice_along
-from sdy.passes.export.layers.structural_hash import used_from_outside
 from sdy.passes.rewriting.dead_code import erase_dead_ops
+from sdy.passes.rewriting.structural_hash import used_from_outside
 from sdy.search.pipelines.extraction import Extraction
 
 LEAST_LAYERS, MOST_LAYERS = 3, 256

@@ -22,8 +22,8 @@ from sdy.mpmd.passes.tools.fragments import SPLIT_MARKS, fragments_of, is_backwa
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
 from sdy.mpmd.passes.tools.uses import distinct, users_of
 from sdy.mpmd.schedules.fragment_info import SplitType
-from sdy.passes.export.layers.structural_hash import producers, used_from_outside
 from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.structural_hash import producers, used_from_outside
 
 
 class SplitBwdFragmentsPass(FunctionPass):

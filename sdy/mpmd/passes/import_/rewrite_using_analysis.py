@@ -41,8 +41,8 @@ from sdy.mpmd.passes.tools.mesh_sets import (
 from sdy.mpmd.passes.tools.meshless import is_meshless
 from sdy.mpmd.passes.tools.rewriting import without_values
 from sdy.mpmd.passes.tools.uses import distinct, grouped, is_pure, users_of, users_of_op
-from sdy.passes.export.layers.structural_hash import uses_inside
 from sdy.passes.rewriting.insertion import erase, insert, point_after
+from sdy.passes.rewriting.structural_hash import uses_inside
 
 COPIES = "mpmd.copies"
 MADE_BY = "infer_mesh_wrap_meshless_ops"

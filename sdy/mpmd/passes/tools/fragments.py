@@ -25,8 +25,8 @@ from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.tools.uses import distinct, users_of
 from sdy.mpmd.schedules.builtin import Unit
 from sdy.mpmd.schedules.fragment_info import FragmentInfo, SplitType
-from sdy.passes.export.layers.structural_hash import used_from_outside
 from sdy.passes.rewriting.insertion import erase, insert_before
+from sdy.passes.rewriting.structural_hash import used_from_outside
 
 Attributes = Mapping[str, Attribute]
 

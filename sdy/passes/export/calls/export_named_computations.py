@@ -16,15 +16,14 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import argument_owners, edge_of_owner, result_owners
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import nested_first
-from sdy.dialects.sdy.ops import DataFlowEdgeOp, ReturnOp
+from sdy.dialects.sdy.ops import ReturnOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.shardings import set_argument_sharding, set_result_shardings
 from sdy.passes.export.close.sink_data_flow_edges import edge_shardings
 from sdy.passes.import_.import_func_calls import EXECUTION_THREAD
 from sdy.passes.rewriting.call_graph import ORIGINAL_NAME, UniqueNames
-from sdy.passes.rewriting.insertion import erase, replace_op
+from sdy.passes.rewriting.insertion import replace_by, replace_op
 from sdy.passes.rewriting.op_order import op_order
 
 
@@ -46,7 +45,7 @@ def _export(op: NamedComputationOp, module: ModuleOp, names: UniqueNames) -> Non
     for owner in (*argument_owners(op), *result_owners(op)):
         edge = edge_of_owner(owner)
         if edge is not None:
-            _remove(edge)
+            replace_by(edge, edge.input)
     func = _function_of(op, names)
     for index, sharding in enumerate(in_shardings):
         set_argument_sharding(func, index, sharding)
@@ -82,8 +81,3 @@ def _function_of(op: NamedComputationOp, names: UniqueNames) -> FuncOp:
     if EXECUTION_THREAD in op.attributes:
         func.attributes[EXECUTION_THREAD] = op.attributes[EXECUTION_THREAD]
     return func
-
-
-def _remove(edge: DataFlowEdgeOp) -> None:
-    replace_uses(edge.result, edge.input)
-    erase(edge)

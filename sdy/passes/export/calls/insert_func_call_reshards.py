@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import (
     ValueShardings,
     function_result_shardings,
@@ -25,7 +26,7 @@ from sdy.dialects.shardings import (
 from sdy.model.equivalence import is_equivalent
 from sdy.model.sharding_update import fully_closed_like
 from sdy.passes.rewriting.call_graph import callee_of
-from sdy.passes.rewriting.insertion import insert, redirect_other_uses, reshard
+from sdy.passes.rewriting.insertion import insert, redirect_other_uses
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
@@ -56,7 +57,7 @@ def _reshard_results(call: CallOp, actual: ValueShardings, expected: ValueShardi
         wanted = expected[index] if expected else None
         if not is_equivalent(actual[index], wanted):
             needed = wanted if wanted is not None else fully_closed_like(actual[index])
-            after = insert(reshard(result, needed), InsertPoint.after(call), call.location)
+            after = insert(ReshardOp(result, needed), InsertPoint.after(call), call.location)
             redirect_other_uses(result, after.result)
             inserted = True
     set_result_shardings(call, actual)

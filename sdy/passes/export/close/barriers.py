@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.sdy.ops import PropagationBarrierOp
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 
 
 def erase_barriers(module: ModuleOp) -> None:
     """Replace the results of barriers by their operands."""
     for barrier in ops_of(module, PropagationBarrierOp):
-        replace_uses(barrier.result, barrier.input)
-        erase(barrier)
+        replace_by(barrier, barrier.input)

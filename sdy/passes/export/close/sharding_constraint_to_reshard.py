@@ -12,8 +12,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.dialects.sdy.ops import ShardingConstraintOp
-from sdy.passes.rewriting.insertion import replace_op, reshard
+from sdy.dialects.sdy.ops import ReshardOp, ShardingConstraintOp
+from sdy.passes.rewriting.insertion import replace_op
 from sdy.passes.rewriting.op_order import keep_order, op_order
 
 
@@ -26,7 +26,7 @@ class ShardingConstraintToReshardPass(ModulePass):
         """Replace each constraint; discardable attributes stay."""
         found = op_order(op).of(ShardingConstraintOp)
         for constraint in found:
-            replacement = reshard(constraint.input, constraint.sharding.data)
+            replacement = ReshardOp(constraint.input, constraint.sharding.data)
             replacement.attributes.update(constraint.attributes)
             replace_op(constraint, replacement)
         if not found:

@@ -17,7 +17,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.data_flow import DataFlowOp, argument_owners, edge_of_owner, has_data_flow_edges, result_owners
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.sdy.attrs import (
     BLOCK_ARG_EDGES,
     BLOCK_ARG_ORIGINS,
@@ -32,7 +31,7 @@ from sdy.dialects.sdy.regions import ManualComputationOp, ShardedBodyOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import ValueShardings, set_result_shardings
 from sdy.model.sharding_update import fully_open, with_manual_axes
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 from sdy.passes.rewriting.op_order import keep_order_without, op_order
 
 
@@ -56,8 +55,7 @@ class SinkDataFlowEdgesPass(ModulePass):
                 if self.sink_debug_propagation_edge_sharding:
                     _sink_records(inner, EDGES, BLOCK_ARG_EDGES, RESULT_EDGES)
             elif type(inner) is DataFlowEdgeOp:
-                replace_uses(inner.result, inner.input)
-                erase(inner)
+                replace_by(inner, inner.input)
                 erased.append(inner)
         keep_order_without(op, erased)
 

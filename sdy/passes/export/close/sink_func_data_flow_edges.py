@@ -16,7 +16,7 @@ from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.sdy.ops import FuncDataFlowEdgeOp
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.model.sharding_update import fully_open_like
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 
 
 class SinkFuncDataFlowEdgesPass(ModulePass):
@@ -32,5 +32,4 @@ class SinkFuncDataFlowEdgesPass(ModulePass):
                 set_sharding(edge.input, found)
             elif before is not None:
                 set_sharding(edge.input, fully_open_like(before))
-            edge.result.replace_all_uses_with(edge.input)
-            erase(edge)
+            replace_by(edge, edge.input)

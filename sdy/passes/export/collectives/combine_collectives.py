@@ -36,10 +36,10 @@ from sdy.dialects.stablehlo.collectives import AllReduceOp, CombinableOp
 from sdy.partitioner.combining.groups import Candidate
 from sdy.partitioner.combining.order import BlockOps
 from sdy.partitioner.combining.within_memory import combined_order
-from sdy.passes.export.layers.structural_hash import StructuralHash, uses_inside
 from sdy.passes.rewriting.call_graph import callee_name, callees_first
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_order import forget_order, op_order
+from sdy.passes.rewriting.structural_hash import StructuralHash, uses_inside
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ from sdy.dialects.shardings import (
     sharding_of,
 )
 from sdy.partitioner.repetition import LEAST_COUNT, Periodic, longest_periodic
-from sdy.passes.export.layers.structural_hash import StructuralHash, used_from_outside, uses_inside
 from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.insertion import erase_run, insert_before
 from sdy.passes.rewriting.op_order import forget_order
+from sdy.passes.rewriting.structural_hash import StructuralHash, used_from_outside, uses_inside
 
 LAYER = "sdy.layer"  # marks the functions that this pass creates
 LOCATIONS = (

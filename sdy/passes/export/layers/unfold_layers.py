@@ -15,12 +15,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import terminator_of
-from sdy.dialects.ir.fast_ops import copy_before, copy_with_regions, operands_of, replace_uses
+from sdy.dialects.ir.fast_ops import copy_before, copy_with_regions, operands_of
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import op_and_nested_ops, pre_order
 from sdy.passes.export.layers.fold_layers import LAYER, stored_locations
 from sdy.passes.rewriting.call_graph import call_sites, callee_name
-from sdy.passes.rewriting.insertion import erase, insert
+from sdy.passes.rewriting.insertion import erase, insert, replace_by
 from sdy.passes.rewriting.op_order import forget_order
 
 
@@ -70,6 +70,4 @@ def _unfold(call: CallOp, layer: FuncOp, location_indices: Sequence[int | None])
         for each, index in zip(copies, remaining, strict=False):  # `remaining` also covers later ops
             if index is not None:
                 each.location = locations[index]
-    for result, value in zip(call.results, operands_of(end), strict=True):
-        replace_uses(result, new[value])
-    erase(call)
+    replace_by(call, *map(new.__getitem__, operands_of(end)))

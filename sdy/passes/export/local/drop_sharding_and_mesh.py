@@ -28,6 +28,7 @@ from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.mesh_table import MeshTable
 from sdy.partitioner.emit.collective_ops import device_table
+from sdy.passes.rewriting.insertion import erase
 
 
 class DropShardingAndMeshPass(ModulePass):
@@ -46,8 +47,7 @@ class DropShardingAndMeshPass(ModulePass):
                 inner.arg_attrs = without_attributes(inner.arg_attrs, (SHARDING,))
                 inner.res_attrs = without_attributes(inner.res_attrs, (SHARDING,))
             elif type(inner) is MeshOp:
-                inner.detach()
-                inner.erase()
+                erase(inner)
 
 
 def _list_groups(op: Operation, meshes: MeshTable) -> None:

@@ -31,10 +31,10 @@ from xdsl.passes import ModulePass
 
 from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.facts.traits import terminator_of
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import calls_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
@@ -50,7 +50,7 @@ from sdy.partitioner.emit.sharded_emitter import annotated, sliced
 from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.on_shards.shard_spans import parts_in_shards
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
-from sdy.passes.rewriting.insertion import erase, insert_before, reshard
+from sdy.passes.rewriting.insertion import replace_by, replace_op
 
 Slice = SliceOp | DynamicSliceOp
 
@@ -142,11 +142,9 @@ def _look_up(op: Slice, dim: int, shards: int) -> None:
         found = _elements(emit, operand, dim, shards, ints_of(op.start_indices)[dim], count)
     target = sharding_of(op.result)
     if target is None or not target.dims[dim].axes:
-        replace_uses(op.result, annotated(found, target))
+        replace_by(op, annotated(found, target))
     else:
-        back = insert_before(op, reshard(annotated(found, with_dim(target, dim, UNSHARDED)), target))
-        replace_uses(op.result, back.result)
-    erase(op)
+        replace_op(op, ReshardOp(annotated(found, with_dim(target, dim, UNSHARDED)), target))
 
 
 def _slice_in_steps(op: Slice, dims: Sequence[int], shardings: ValueShardings) -> None:
@@ -160,8 +158,7 @@ def _slice_in_steps(op: Slice, dims: Sequence[int], shardings: ValueShardings) -
     for whole in (dims, uneven) if uneven else (dims,):
         value = _sliced_along(emit, op, value, whole, sharding_of(op.operand))
     if value is not op.operand:
-        replace_uses(op.result, _sliced_along(emit, op, value, (), sharding_of(op.result)))
-        erase(op)
+        replace_by(op, _sliced_along(emit, op, value, (), sharding_of(op.result)))
 
 
 def _sliced_along(

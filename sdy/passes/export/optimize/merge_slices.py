@@ -28,7 +28,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.facts.traits import is_elementwise, linearity
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
@@ -48,7 +47,7 @@ from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.optimize.slice_sources import MOST_OPERANDS, slice_sources
 from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.dead_code import erase_dead_ops
-from sdy.passes.rewriting.insertion import erase, insert
+from sdy.passes.rewriting.insertion import insert, replace_by
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 from sdy.passes.simplify.inline import computes_only, inline_call
 from sdy.passes.simplify.symbol_dce import SymbolDcePass
@@ -145,8 +144,7 @@ def _sink_reversals(module: ModuleOp, shardings: ValueShardings) -> None:
         if dims:
             value = Emitter(op, Style()).value(ReverseOp, [value], value.type, {"dimensions": ints(sorted(dims))})
             annotated(value, sharding_of(op.results[0]))
-        replace_uses(op.results[0], value)
-        erase(op)
+        replace_by(op, value)
         erase_dead_ops(reversals)
 
 
@@ -179,8 +177,7 @@ def _merge_move(op: SliceOp | PadOp, shardings: ValueShardings) -> bool:
             found = merged
     if found is None:
         return False
-    replace_uses(result, _moved(Emitter(op, Style()), found, result))
-    erase(op)
+    replace_by(op, _moved(Emitter(op, Style()), found, result))
     return True
 
 
@@ -310,8 +307,7 @@ def _merge_concatenation(op: ConcatenateOp, shardings: ValueShardings) -> bool:
         moved = _moved(emit, move, op.result)
         result, end = moved if result is None else select_first(emit, result, moved, dim, end), end + size
     assert result is not None  # there are operands
-    replace_uses(op.result, result)
-    erase(op)
+    replace_by(op, result)
     return True
 
 

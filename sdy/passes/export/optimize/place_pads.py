@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
@@ -33,7 +32,7 @@ from sdy.partitioner.emit.sharded_emitter import annotated, first_elements_mask
 from sdy.partitioner.emit.slices import slice_along
 from sdy.partitioner.on_shards.shard_spans import PartInShard, parts_in_shards
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 from sdy.passes.rewriting.op_order import forget_order
 
 
@@ -89,8 +88,7 @@ def _place(op: PadOp, dim: int, shards: int) -> None:
             before = first_elements_mask(emit, result, dim, start, sharding)
             mask = annotated(emit.binary(XorOp, mask, before), sharding)
         result = annotated(emit.select(mask, copies, result), sharding)
-    replace_uses(op.result, result)
-    erase(op)
+    replace_by(op, result)
 
 
 def _copied_to_shards(emit: Emitter, op: PadOp, dim: int, part: PartInShard, size: int) -> SSAValue:

@@ -17,7 +17,6 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -31,7 +30,7 @@ from sdy.model.sharding_update import with_dim
 from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, sliced
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 from sdy.passes.rewriting.op_order import op_order
 
 MOST_OPERANDS = 3  # of a concatenation that slices are merged with
@@ -53,8 +52,7 @@ def slice_sources(module: ModuleOp, shardings: ValueShardings) -> bool:
         spans = tuple(zip(ints_of(op.start_indices), ints_of(op.limit_indices), strict=True))
         result = _Part(Emitter(op, Style()), shardings.mesh(sharding), sharding, spans).of_sources(op.operand)
         if result is not None:
-            replace_uses(op.result, result)
-            erase(op)
+            replace_by(op, result)
             found = True
     return found
 

@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.ir.walk import ancestor_in, block_of
 from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp, ReplicatedToUnreducedOp
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import element_bytes, static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of
@@ -24,7 +25,7 @@ from sdy.partitioner.layout_search.reduction import Reduction
 from sdy.partitioner.layout_search.state import SearchState
 from sdy.passes.export.optimize.communication_edges import ValueEdge
 from sdy.passes.export.optimize.communication_graph import Binding, ModuleGraph, Use
-from sdy.passes.rewriting.insertion import after_definition, erase, insert, location_of, reshard
+from sdy.passes.rewriting.insertion import after_definition, erase, insert, location_of
 
 
 class Writer:
@@ -97,7 +98,7 @@ class Writer:
             elements = self._state.digits.elements
             grows = elements(tensor.shape, target.dims) > elements(tensor.shape, dims)
             point = self._before_first(value, users) if grows else after_definition(value)
-            value = insert(reshard(value, self._sharding(target.dims)), point, location_of(value)).result
+            value = insert(ReshardOp(value, self._sharding(target.dims)), point, location_of(value)).result
         more = tuple(digit for digit in target.unreduced if digit not in source.unreduced)
         return self._on_one_device(value, target.dims, more)
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import ops_of
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.model.sharding import TensorSharding
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import replace_by
 
 
 def share_equal_reshards(module: ModuleOp) -> None:
@@ -28,5 +27,4 @@ def share_equal_reshards(module: ModuleOp) -> None:
             assert reshard.parent is not None
             equal.append((reshard.parent, reshard.result))
         else:
-            replace_uses(reshard.result, earlier)
-            erase(reshard)
+            replace_by(reshard, earlier)

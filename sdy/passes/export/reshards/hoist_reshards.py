@@ -31,7 +31,7 @@ from sdy.dialects.stablehlo.control import WhileOp
 from sdy.model.axis_list import is_strict_list_prefix
 from sdy.model.sharding import TensorSharding
 from sdy.passes.rewriting.call_graph import call_sites, callee_name, callees_first
-from sdy.passes.rewriting.insertion import erase, insert, location_of, reshard
+from sdy.passes.rewriting.insertion import insert, location_of, replace_by
 
 
 class HoistReshardsPass(ModulePass):
@@ -86,7 +86,7 @@ def _hoist_from_loop(loop: WhileOp, index: int) -> None:
     _reshard_operand(loop, index, target)
     set_sharding(result, target)
     for value, own in sliced:
-        again = insert(reshard(value, source), InsertPoint.at_start(value.block), loop.location)
+        again = insert(ReshardOp(value, source), InsertPoint.at_start(value.block), loop.location)
         for use in own:
             use.operation.operands[use.index] = again.result
     _remove(reshards, argument)
@@ -124,10 +124,9 @@ def _is_sliced(source: TensorSharding, target: TensorSharding) -> bool:
 
 def _reshard_operand(op: Operation, index: int, target: TensorSharding) -> None:
     operand = op.operands[index]
-    op.operands[index] = insert(reshard(operand, target), InsertPoint.before(op), location_of(operand)).result
+    op.operands[index] = insert(ReshardOp(operand, target), InsertPoint.before(op), location_of(operand)).result
 
 
 def _remove(reshards: Iterable[ReshardOp], value: SSAValue) -> None:
     for op in reshards:
-        replace_uses(op.result, value)
-        erase(op)
+        replace_by(op, value)

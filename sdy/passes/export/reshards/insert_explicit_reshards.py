@@ -54,7 +54,7 @@ from sdy.model.sharding_update import fully_closed, without_manual_axes
 from sdy.passes.export.reshards.reshard_op import Resharder
 from sdy.passes.export.reshards.reshard_uses import adapt_use, make_unreduced, reduce_use
 from sdy.passes.export.single_device.single_device import check_boundary, device_mesh, global_mesh, reshard_to_device
-from sdy.passes.rewriting.insertion import after_definition
+from sdy.passes.rewriting.insertion import after_definition, replace_by
 from sdy.passes.rewriting.sharding_walk import map_shardings
 from sdy.rules.all import RuleCache
 
@@ -162,9 +162,7 @@ class _Inserter:
         use = EdgeSource(op, 0)
         if not make_unreduced(use, op.sharding.data, InsertPoint.before(op), self._meshes):
             return False
-        op.result.replace_all_uses_with(use.value)
-        op.detach()
-        op.erase()
+        replace_by(op, use.value)
         return True
 
     def _visit_single_device(self, op: Operation) -> bool:

@@ -44,7 +44,7 @@ from sdy.partitioner.reshard.reduced_slices import reduced_slices
 from sdy.partitioner.reshard.steps import Plan
 from sdy.passes.export.reshards.equal_reshards import share_equal_reshards
 from sdy.passes.export.reshards.reshard_to_collectives import ends_of, is_expressible, step_op
-from sdy.passes.rewriting.insertion import erase, insert
+from sdy.passes.rewriting.insertion import erase, insert, replace_by
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,7 @@ class _Planner:
         source, target = sharding_before_barriers(reshard.input), reshard.sharding.data
         if not is_expressible(source, target, self._meshes):
             return
-        reshard.result.replace_all_uses_with(self._resharded(reshard, source))
-        reshard.detach()
-        reshard.erase()
+        replace_by(reshard, self._resharded(reshard, source))
 
     def _resharded(self, reshard: ReshardOp, source: TensorSharding | None) -> SSAValue:
         value, ends = ends_of(reshard, source, self._meshes)

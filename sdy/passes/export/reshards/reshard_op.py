@@ -10,6 +10,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp, ReducingOp
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_before_barriers, sharding_of
 from sdy.dialects.stablehlo.contraction import DotLikeOp
@@ -28,7 +29,7 @@ from sdy.partitioner.op_agreement.conflicts import (
     resolve_conflicts,
     resolve_dot,
 )
-from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, replace_op, reshard
+from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, replace_op
 
 
 class Resharder:
@@ -101,14 +102,14 @@ def _apply(op: Operation, resolution: Resolution, on: CommonMesh) -> None:
     for index, operand in enumerate(tuple(op.operands)):
         needed = resolution.reshards[index]
         if needed is not None:
-            resharded = insert(reshard(operand, needed), InsertPoint.before(op), location_of(operand))
+            resharded = insert(ReshardOp(operand, needed), InsertPoint.before(op), location_of(operand))
             op.operands[index] = resharded.result
     last = op
     for result, needed in zip(op.results, resolution.reshards[len(op.operands) :], strict=True):
         if needed is not None:
             # The op produces one sharding; its users still see the other.
             wanted = sharding_of(result) or _replicated(result, on)
-            last = insert(reshard(result, wanted), InsertPoint.after(last), op.location)
+            last = insert(ReshardOp(result, wanted), InsertPoint.after(last), op.location)
             redirect_other_uses(result, last.result)
             set_sharding(result, needed)
 

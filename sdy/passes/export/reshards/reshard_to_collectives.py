@@ -35,7 +35,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, fully_closed_like
 from sdy.partitioner.reshard.collective_schedule import schedule
 from sdy.partitioner.reshard.steps import PlanStep, Reshape
-from sdy.passes.rewriting.insertion import insert
+from sdy.passes.rewriting.insertion import insert, replace_by
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,7 @@ def _rewrite(reshard: ReshardOp, source: TensorSharding | None, meshes: MeshTabl
     if ends is not None:
         for step in schedule(*ends):
             value = insert(step_op(step, value), InsertPoint.before(reshard), reshard.location).results[0]
-    reshard.result.replace_all_uses_with(value)
-    reshard.detach()
-    reshard.erase()
+    replace_by(reshard, value)
 
 
 class ReshardEnds(NamedTuple):

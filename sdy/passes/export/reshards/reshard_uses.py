@@ -9,6 +9,7 @@ from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.data_flow import EdgeSource
 from sdy.dialects.sdy.collectives import AllReduceOp, ReplicatedToUnreducedOp, ShardedToUnreducedOp
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import sharding_of
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import is_strict_list_prefix, set_difference, sort_and_merge
@@ -18,7 +19,7 @@ from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import fully_closed_like
-from sdy.passes.rewriting.insertion import insert, location_of, reshard
+from sdy.passes.rewriting.insertion import insert, location_of
 
 
 def adapt_use(
@@ -35,7 +36,7 @@ def adapt_use(
     current = sharding_of(use.value)
     if full and not is_equivalent(current, target):
         needed = target if target is not None else fully_closed_like(_present(current))
-        use.op.operands[use.index] = insert(reshard(use.value, needed), point, location_of(use.value)).result
+        use.op.operands[use.index] = insert(ReshardOp(use.value, needed), point, location_of(use.value)).result
 
 
 def reduce_use(use: EdgeSource, target: TensorSharding | None, point: InsertPoint, meshes: MeshTable) -> None:
@@ -68,7 +69,7 @@ def make_unreduced(use: EdgeSource, target: TensorSharding | None, point: Insert
     dims, from_cuts, needs_reshard = _before_unreducing(sharding, target, added, mesh)
     value: SSAValue = use.value
     if needs_reshard:
-        value = insert(reshard(value, replace(sharding, dims=dims)), point, location).result
+        value = insert(ReshardOp(value, replace(sharding, dims=dims)), point, location).result
     cut_axes = tuple(axis for axes in from_cuts for axis in axes)
     copied = set_difference(added, cut_axes, mesh)
     if copied:

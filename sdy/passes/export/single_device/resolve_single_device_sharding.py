@@ -49,7 +49,7 @@ from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.partitioner.on_shards.combiners import identity_element
 from sdy.passes.export.single_device.single_device import device_mesh, global_mesh
 from sdy.passes.rewriting.device_counts import device_style
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import erase, replace_by
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,5 @@ def _replace(result: SSAValue, shared: SSAValue, on: CommonMesh) -> None:
     for use in tuple(result.uses):
         user = use.operation
         if isinstance(user, ReshardOp) and user.sharding.data == copies:
-            user.result.replace_all_uses_with(shared)
-            erase(user)
+            replace_by(user, shared)
     result.replace_all_uses_with(shared)

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import (
     argument_sharding,
@@ -28,7 +29,7 @@ from sdy.model.equivalence import is_equivalent
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed
-from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses, reshard
+from sdy.passes.rewriting.insertion import insert, location_of, redirect_other_uses
 
 
 def global_mesh(module: ModuleOp) -> str | None:
@@ -96,8 +97,8 @@ def _on_device(
         return operand
     point, location = InsertPoint.before(op), location_of(operand)
     if not (sharding.mesh == copies.mesh and sharding.is_fully_replicated):
-        operand = insert(reshard(operand, copies), point, location).result
-    return insert(reshard(operand, alone), point, location).result
+        operand = insert(ReshardOp(operand, copies), point, location).result
+    return insert(ReshardOp(operand, alone), point, location).result
 
 
 def _back_from_device(
@@ -114,7 +115,7 @@ def _back_from_device(
         steps = [copies, target]
     value = result
     for sharding in steps:
-        new = insert(reshard(value, sharding), InsertPoint.after(last), op.location)
+        new = insert(ReshardOp(value, sharding), InsertPoint.after(last), op.location)
         redirect_other_uses(value, new.result)
         value, last = new.result, new
     return last

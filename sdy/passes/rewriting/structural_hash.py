@@ -106,12 +106,5 @@ def uses_inside(op: Operation) -> list[Use]:
         Use(user, index)
         for user in pre_order(op)
         for index, operand in enumerate(operands_of(user))
-        if not _is_inside(operand, op)
+        if not op.is_ancestor(operand.owner)
     ]
-
-
-def _is_inside(value: SSAValue, op: Operation) -> bool:
-    around = value.owner.parent_op()
-    while around is not None and around is not op:
-        around = around.parent_op()
-    return around is op
