@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.constants.elements import IntCodec, codec_of
 from sdy.dialects.facts.traits import passes_through
+from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.ir.symbols import calls_of
 from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy import ops as sdy_ops
@@ -42,7 +43,6 @@ class Part(NamedTuple):
 
 
 Ranges = tuple[Range, ...]
-Following = Callable[["_Search", Operation, Part | None], "Ranges | None"]
 
 
 def integer_ranges(value: SSAValue, part: Part | None) -> Ranges | None:
@@ -96,8 +96,7 @@ class _Search:
         if passes_through(owner) or isinstance(owner, CollectiveOp):  # which act on global tensors
             assert isinstance(value, OpResult)
             return self.ranges(owner.operands[value.index], part)
-        follow = FOLLOWING.get(type(owner))
-        return None if follow is None else follow(self, owner, part)
+        return FOLLOWING.get(owner, self, part)
 
     def _of_argument(self, block: Block, value: SSAValue, part: Part | None) -> Ranges | None:
         """Return the ranges of what calls pass for an argument of a function."""
@@ -109,7 +108,12 @@ class _Search:
         return self.union((call.operands[index], part) for call in calls_of(module, func))
 
 
-def _of_constant(_search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+# How to follow a part of the result of an op.
+FOLLOWING = OpTable["Ranges | None", [_Search, Part | None]]()
+
+
+@FOLLOWING.of(shape.ConstantOp, sdy_ops.ConstantOp)
+def _of_constant(op: Operation, _search: _Search, part: Part | None) -> Ranges | None:
     literal = op.properties.get("value")
     if not isinstance(literal, DenseElementsAttr) or not isinstance(literal.data.codec, IntCodec):
         return None
@@ -124,8 +128,8 @@ def _of_constant(_search: _Search, op: Operation, part: Part | None) -> Ranges |
     return _joined(Range(each, each) for each in values if isinstance(each, int))
 
 
-def _of_broadcast(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
-    assert isinstance(op, shape.BroadcastInDimOp)
+@FOLLOWING.of(shape.BroadcastInDimOp)
+def _of_broadcast(op: shape.BroadcastInDimOp, search: _Search, part: Part | None) -> Ranges | None:
     dims = ints_of(op.broadcast_dimensions)
     if part is None or part.dim not in dims:
         return search.ranges(op.operand, None)
@@ -133,8 +137,8 @@ def _of_broadcast(search: _Search, op: Operation, part: Part | None) -> Ranges |
     return search.ranges(op.operand, None if shape_of(op.operand)[dim] == 1 else Part(dim, part.position))
 
 
-def _of_concatenation(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
-    assert isinstance(op, slicing.ConcatenateOp)
+@FOLLOWING.of(slicing.ConcatenateOp)
+def _of_concatenation(op: slicing.ConcatenateOp, search: _Search, part: Part | None) -> Ranges | None:
     dim = op.dimension.value.data
     if part is None or part.dim != dim:
         return search.union((each, part) for each in op.inputs)
@@ -147,20 +151,21 @@ def _of_concatenation(search: _Search, op: Operation, part: Part | None) -> Rang
     return None
 
 
-def _of_pad(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+@FOLLOWING.of(slicing.PadOp)
+def _of_pad(op: slicing.PadOp, search: _Search, part: Part | None) -> Ranges | None:
     """Return the ranges of the operand and of the padding value; of the same part along a dim without padding."""
-    assert isinstance(op, slicing.PadOp)
     amounts = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
     is_padded = part is not None and any(ints_of(each)[part.dim] for each in amounts)
     return search.union([(op.operand, None if is_padded else part), (op.padding_value, None)])
 
 
-def _of_select(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
-    assert isinstance(op, elementwise.SelectOp)
+@FOLLOWING.of(elementwise.SelectOp)
+def _of_select(op: elementwise.SelectOp, search: _Search, part: Part | None) -> Ranges | None:
     return search.union([(op.on_true, part), (op.on_false, part)])
 
 
-def _of_convert(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+@FOLLOWING.of(elementwise.ConvertOp)
+def _of_convert(op: elementwise.ConvertOp, search: _Search, part: Part | None) -> Ranges | None:
     """Return the ranges of the operand if the new type has all its integers."""
     found, element_type = search.ranges(op.operands[0], part), element_type_of(op.results[0])
     if found is None or not isinstance(codec_of(element_type), IntCodec):
@@ -169,38 +174,22 @@ def _of_convert(search: _Search, op: Operation, part: Part | None) -> Ranges | N
     return found if all(least <= each.least and each.largest <= largest for each in found) else None
 
 
-def _of_extremes(combine: Callable[[Iterable[int]], int]) -> Following:
-    """Return how to follow a minimum or maximum of two values: the ends of its range are those of theirs."""
-
-    def follow(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
-        found = [search.hull(each, part) for each in op.operands]
-        if None in found:
-            return None
-        known = [each for each in found if each is not None]
-        return (Range(combine(each.least for each in known), combine(each.largest for each in known)),)
-
-    return follow
+@FOLLOWING.of(elementwise.MinimumOp, elementwise.MaximumOp)
+def _of_extremes(op: Operation, search: _Search, part: Part | None) -> Ranges | None:
+    """Return the range of the minimum or maximum of two values: its ends are those of theirs."""
+    found = [search.hull(each, part) for each in op.operands]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    combine = min if isinstance(op, elementwise.MinimumOp) else max
+    return (Range(combine(each.least for each in known), combine(each.largest for each in known)),)
 
 
-def _of_clamp(search: _Search, op: Operation, part: Part | None) -> Ranges | None:
+@FOLLOWING.of(elementwise.ClampOp)
+def _of_clamp(op: elementwise.ClampOp, search: _Search, part: Part | None) -> Ranges | None:
     """Return the ranges of the bounds and, if they are known, of the operand between them."""
-    assert isinstance(op, elementwise.ClampOp)
     low, value, high = (search.hull(each, part if shape_of(each) else None) for each in (op.min, op.operand, op.max))
     if low is None or high is None:
         return None
     least, largest = (low.least, high.largest) if value is None else value
     return (Range(min(max(least, low.least), high.least), min(max(largest, low.largest), high.largest)),)
-
-
-FOLLOWING: dict[type[Operation], Following] = {
-    shape.ConstantOp: _of_constant,
-    sdy_ops.ConstantOp: _of_constant,
-    shape.BroadcastInDimOp: _of_broadcast,
-    slicing.ConcatenateOp: _of_concatenation,
-    slicing.PadOp: _of_pad,
-    elementwise.SelectOp: _of_select,
-    elementwise.ConvertOp: _of_convert,
-    elementwise.MinimumOp: _of_extremes(min),
-    elementwise.MaximumOp: _of_extremes(max),
-    elementwise.ClampOp: _of_clamp,
-}

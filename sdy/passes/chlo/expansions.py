@@ -33,40 +33,29 @@ from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.passes.chlo.traced import Recorder, Traced
 
-Expansion = Callable[[Recorder, Sequence[SSAValue]], Sequence[SSAValue]]
-
-
-EXPANSIONS = OpTable[Expansion]()
+EXPANSIONS = OpTable[Sequence[SSAValue], [Recorder, Sequence[SSAValue]]]()
 WORD = 64
 _chosen: Callable[..., Any] = np.where  # on traced tensors, which NumPy's stubs do not cover
 
 
 @EXPANSIONS.of(elementwise.ConjOp)
-def conj(op: elementwise.ChloUnaryOp) -> Expansion:
+def conj(op: elementwise.ChloUnaryOp, recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Negate the imaginary part; a real number is its own conjugate."""
-
-    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        element = element_type_of(op.operand)
-        if not isinstance(element, ComplexType):
-            return [recorder.value(plain.ConvertOp, operands, op.result.type)]
-        part = TensorType(cast("ComplexType[Any]", element).element_type, list(shape_of(op.operand)))
-        real = recorder.value(plain.RealOp, operands, part)
-        imaginary = recorder.value(plain.ImagOp, operands, part)
-        negated = recorder.value(plain.NegateOp, [imaginary], part)
-        return [recorder.value(plain.ComplexOp, [real, negated], op.result.type)]
-
-    return expand
+    element = element_type_of(op.operand)
+    if not isinstance(element, ComplexType):
+        return [recorder.value(plain.ConvertOp, operands, op.result.type)]
+    part = TensorType(cast("ComplexType[Any]", element).element_type, list(shape_of(op.operand)))
+    real = recorder.value(plain.RealOp, operands, part)
+    imaginary = recorder.value(plain.ImagOp, operands, part)
+    negated = recorder.value(plain.NegateOp, [imaginary], part)
+    return [recorder.value(plain.ComplexOp, [real, negated], op.result.type)]
 
 
 @EXPANSIONS.of(elementwise.NextAfterOp, broadcast.BroadcastNextAfterOp)
-def next_after(op: Operation) -> Expansion:
+def next_after(op: Operation, recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Step to the next float: the bits of a float, as an integer, increase with its magnitude."""
-
-    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        start, goal = (recorder.traced(operand) for operand in operands)
-        return [_next_after(start, goal).value]
-
-    return expand
+    start, goal = (recorder.traced(operand) for operand in operands)
+    return [_next_after(start, goal).value]
 
 
 def _next_after(start: Any, goal: Any) -> Traced:
@@ -85,24 +74,20 @@ def _from_bits(typed: Any, element: Attribute, bits: Any) -> Any:
 
 
 @EXPANSIONS.of(elementwise.MulhiOp)
-def mulhi(op: elementwise.MulhiOp) -> Expansion:
+def mulhi(op: elementwise.MulhiOp, recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Return the upper half of the product, computed in a type twice as wide, or from halves if there is none."""
-
-    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        element = cast("IntegerType", element_type_of(op.result))
-        width = element.width.data
-        is_unsigned = element.signedness.data is Signedness.UNSIGNED
-        if width == WORD:
-            high = _high_of_words(recorder, operands, is_unsigned=is_unsigned)
-        else:
-            wide = IntegerType(WORD, element.signedness.data)
-            lhs, rhs = (recorder.traced(operand, wide) for operand in operands)
-            shift = plain.ShiftRightLogicalOp if is_unsigned else plain.ShiftRightArithmeticOp
-            product = cast("Traced", lhs * rhs)
-            high = product.recorded(shift, [product, product.number(width)], product.value.type)
-        return [recorder.traced(high.value, element).value]
-
-    return expand
+    element = cast("IntegerType", element_type_of(op.result))
+    width = element.width.data
+    is_unsigned = element.signedness.data is Signedness.UNSIGNED
+    if width == WORD:
+        high = _high_of_words(recorder, operands, is_unsigned=is_unsigned)
+    else:
+        wide = IntegerType(WORD, element.signedness.data)
+        lhs, rhs = (recorder.traced(operand, wide) for operand in operands)
+        shift = plain.ShiftRightLogicalOp if is_unsigned else plain.ShiftRightArithmeticOp
+        product = cast("Traced", lhs * rhs)
+        high = product.recorded(shift, [product, product.number(width)], product.value.type)
+    return [recorder.traced(high.value, element).value]
 
 
 def _high_of_words(recorder: Recorder, operands: Sequence[SSAValue], *, is_unsigned: bool) -> Traced:
@@ -133,31 +118,25 @@ def _upper(words: Any) -> Any:
 
 
 @EXPANSIONS.of(broadcast.BroadcastCompareOp)
-def compare_after_broadcast(op: broadcast.BroadcastCompareOp) -> Expansion:
+def compare_after_broadcast(
+    op: broadcast.BroadcastCompareOp, recorder: Recorder, operands: Sequence[SSAValue]
+) -> Sequence[SSAValue]:
     """Broadcast the operands and compare them, with StableHLO's own attributes for direction and order."""
     properties: dict[str, Attribute] = {"comparison_direction": ComparisonDirectionAttr(op.comparison_direction.data)}
     if op.compare_type is not None:
         properties["compare_type"] = ComparisonTypeAttr(op.compare_type.data)
-
-    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [recorder.value(plain.CompareOp, operands, op.results[0].type, properties)]
-
-    return expand
+    return [recorder.value(plain.CompareOp, operands, op.results[0].type, properties)]
 
 
 @EXPANSIONS.of(
     *(each for each in broadcast.OPS if broadcast.plain_op(each) and each is not broadcast.BroadcastCompareOp)
 )
-def after_broadcast(op: Operation) -> Expansion:
+def after_broadcast(op: Operation, recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Broadcast the operands and apply the plain op, with the attributes other than the dims."""
     properties = {name: value for name, value in op.properties.items() if name != "broadcast_dimensions"}
     plain_class = broadcast.plain_op(type(op))
     assert plain_class is not None
-
-    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [recorder.value(plain_class, operands, op.results[0].type, properties)]
-
-    return expand
+    return [recorder.value(plain_class, operands, op.results[0].type, properties)]
 
 
 def operands_in_one_shape(op: Operation) -> list[SSAValue]:
@@ -183,38 +162,33 @@ def _broadcast(recorder: Recorder, operand: SSAValue, target: Sequence[int], giv
 
 
 @EXPANSIONS.of(ops.ConstantOp)
-def constant(op: ops.ConstantOp) -> Expansion:
+def constant(op: ops.ConstantOp, recorder: Recorder, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Replace by `stablehlo.constant`."""
-    return lambda recorder, _: [recorder.value(ConstantOp, [], op.results[0].type, {"value": op.value})]
+    return [recorder.value(ConstantOp, [], op.results[0].type, {"value": op.value})]
 
 
 @EXPANSIONS.of(ops.ConstantLikeOp)
-def constant_like(op: ops.ConstantLikeOp) -> Expansion:
+def constant_like(op: ops.ConstantLikeOp, recorder: Recorder, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Replace by a constant of the operand's shape."""
     tensor = TensorType(element_type_of(op.result), list(shape_of(op.result)))
-    value = op.value.value.data
-    return lambda recorder, _: [recorder.constant(tensor, value)]
+    return [recorder.constant(tensor, op.value.value.data)]
 
 
 @EXPANSIONS.of(ops.TopKOp)
-def top_k(op: ops.TopKOp) -> Expansion:
+def top_k(op: ops.TopKOp, recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Sort all elements with their indices in descending order, and slice the first k; NaN is the largest."""
-
-    def expand(recorder: Recorder, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        last = len(shape_of(op.operand)) - 1
-        places_type = TensorType(element_type_of(op.indices), list(shape_of(op.operand)))
-        indices = recorder.value(IotaOp, [], places_type, {"iota_dimension": IntegerAttr(last, i64)})
-        element = element_type_of(op.operand)
-        properties: dict[str, Attribute] = {"dimension": IntegerAttr(last, i64), "is_stable": IntegerAttr(1, i1)}
-        types = [op.operand.type, places_type]
-        comparator = _larger_first(element, element_type_of(op.indices))
-        ordered = recorder.op(SortOp, [*operands, indices], types, properties, [comparator])
-        return [
-            recorder.value(SliceOp, [value], result.type, _first(shape_of(result)))
-            for value, result in zip(ordered.results, op.results, strict=True)
-        ]
-
-    return expand
+    last = len(shape_of(op.operand)) - 1
+    places_type = TensorType(element_type_of(op.indices), list(shape_of(op.operand)))
+    indices = recorder.value(IotaOp, [], places_type, {"iota_dimension": IntegerAttr(last, i64)})
+    element = element_type_of(op.operand)
+    properties: dict[str, Attribute] = {"dimension": IntegerAttr(last, i64), "is_stable": IntegerAttr(1, i1)}
+    types = [op.operand.type, places_type]
+    comparator = _larger_first(element, element_type_of(op.indices))
+    ordered = recorder.op(SortOp, [*operands, indices], types, properties, [comparator])
+    return [
+        recorder.value(SliceOp, [value], result.type, _first(shape_of(result)))
+        for value, result in zip(ordered.results, op.results, strict=True)
+    ]
 
 
 def _first(sizes: Sequence[int]) -> dict[str, Attribute]:

@@ -62,10 +62,10 @@ def _expanded(op: Operation) -> Sequence[SSAValue]:
     formula = (COMPLEX if is_complex else REAL).get(type(op))
     if formula is not None:
         return [_traced(op, formula, operands, wide)]
-    expansion = EXPANSIONS.get(op)
-    if expansion is None:
+    expanded = EXPANSIONS.get(op, Recorder(op, element), operands)
+    if expanded is None:
         raise _error(op, "no expansion is known")
-    return expansion(Recorder(op, element), operands)
+    return expanded
 
 
 def _traced(op: Operation, formula: Formula, operands: Sequence[SSAValue], element: Attribute) -> SSAValue:

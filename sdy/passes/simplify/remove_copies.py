@@ -10,13 +10,14 @@ Requires: closed shardings.
 
 from __future__ import annotations
 
+from typing import get_args
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import sharding_of
@@ -29,8 +30,8 @@ from sdy.passes.rewriting.insertion import insert, replace_by
 from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.rules.all import RULE_ATTRIBUTE
 
-# Whether an op, whose result has the type of its first operand, returns that operand.
-IS_COPY = OpTable[bool]()
+CopyingOp = ReshapeOp | ConvertOp | SliceOp | ConcatenateOp | PadOp | BroadcastInDimOp | TransposeOp | ReverseOp
+MAY_COPY = frozenset[type[Operation]](get_args(CopyingOp))
 
 
 class RemoveCopiesPass(ModulePass):
@@ -42,14 +43,14 @@ class RemoveCopiesPass(ModulePass):
         """Visit the ops in program order, so that an op sees the original of a copy."""
         ops = op_order(op).ops
         changed = False
-        for inner in [inner for inner in ops if type(inner) in IS_COPY]:
+        for inner in [inner for inner in ops if type(inner) in MAY_COPY]:
             if isinstance(inner, ConcatenateOp):
                 changed |= _drop_empty_operands(inner)
             source = copied_operand(inner)
             if source is not None:
                 changed |= _replace(inner, source)
         if changed:
-            erase_dead_ops([inner for inner in ops if type(inner) in IS_COPY])
+            erase_dead_ops([inner for inner in ops if type(inner) in MAY_COPY])
         else:
             keep_order(op)
 
@@ -67,46 +68,28 @@ def _drop_empty_operands(op: ConcatenateOp) -> bool:
 
 def copied_operand(op: Operation) -> SSAValue | None:
     """Return the operand that an op returns unchanged; None if it changes or moves elements."""
-    if len(op.results) != 1 or not op.operands or op.operands[0].type != op.results[0].type:
+    if not isinstance(op, CopyingOp) or op.operands[0].type != op.results[0].type:
         return None
-    return op.operands[0] if IS_COPY.get(op) else None
+    return op.operands[0] if _is_copy(op) else None
 
 
-@IS_COPY.of(ReshapeOp, ConvertOp)
-def _always(op: Operation) -> bool:
-    del op
-    return True
-
-
-@IS_COPY.of(SliceOp)
-def _of_all_elements(op: SliceOp) -> bool:  # since the sizes are equal
-    return static_shape(op.operand.type) is not None and set(ints_of(op.strides)) <= {1}
-
-
-@IS_COPY.of(ConcatenateOp)
-def _of_one_operand(op: ConcatenateOp) -> bool:
-    return len(op.inputs) == 1
-
-
-@IS_COPY.of(PadOp)
-def _without_padding(op: PadOp) -> bool:
-    padding = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
-    return not any(size for sizes in padding for size in ints_of(sizes))
-
-
-@IS_COPY.of(BroadcastInDimOp)
-def _in_same_dims(op: BroadcastInDimOp) -> bool:
-    return _is_sequence(ints_of(op.broadcast_dimensions))
-
-
-@IS_COPY.of(TransposeOp)
-def _in_same_order(op: TransposeOp) -> bool:
-    return _is_sequence(ints_of(op.permutation))
-
-
-@IS_COPY.of(ReverseOp)
-def _of_no_dim(op: ReverseOp) -> bool:
-    return not ints_of(op.dimensions)
+def _is_copy(op: CopyingOp) -> bool:
+    """Return whether an op, whose result has the type of its first operand, returns that operand."""
+    match op:
+        case ReshapeOp() | ConvertOp():
+            return True
+        case SliceOp():  # of all elements, since the sizes are equal
+            return static_shape(op.operand.type) is not None and set(ints_of(op.strides)) <= {1}
+        case ConcatenateOp():
+            return len(op.inputs) == 1
+        case PadOp():
+            return not any(map(any, map(ints_of, (op.edge_padding_low, op.edge_padding_high, op.interior_padding))))
+        case BroadcastInDimOp():
+            return _is_sequence(ints_of(op.broadcast_dimensions))
+        case TransposeOp():
+            return _is_sequence(ints_of(op.permutation))
+        case ReverseOp():
+            return not ints_of(op.dimensions)
 
 
 def _is_sequence(dims: tuple[int, ...]) -> bool:
