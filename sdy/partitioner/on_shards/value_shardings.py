@@ -50,7 +50,10 @@ class ValueShardings:
 
     def axes_per_dim(self, value: SSAValue) -> AxesPerDim:
         """Return the axes along which each dim of `value` is sharded, major first."""
-        return tuple(self.dim_axes(value, dim) for dim in range(rank_of_type(value.type)))
+        sharding = self.of(value)
+        if sharding is None or not sharding.dims:
+            return ((),) * rank_of_type(value.type)
+        return tuple(dim.axes for dim in sharding.dims)
 
     def dim_axes(self, value: SSAValue, dim: int) -> AxisList:
         """Return the axes along which `dim` of `value` is sharded, major first."""
@@ -64,7 +67,11 @@ class ValueShardings:
 
     def shard_counts(self, value: SSAValue) -> list[int]:
         """Return the number of shards along each dim of `value`."""
-        return [self.shard_count(value, dim) for dim in range(rank_of_type(value.type))]
+        sharding = self.of(value)
+        if sharding is None or not sharding.dims:
+            return [1] * rank_of_type(value.type)
+        mesh = self.mesh(sharding)
+        return [sharded_size(dim.axes, mesh) for dim in sharding.dims]
 
     def is_sharded(self, value: SSAValue) -> bool:
         """Return whether some dim of `value` is sharded."""

@@ -143,12 +143,12 @@ def _adapt_branches(op: IfOp, meshes: MeshTable) -> None:
 def _remark(ctx: Context, op: Operation, rule: OpShardingRule, meshes: MeshTable) -> None:
     """Emit a remark for each operand that `op` requires to be gathered."""
     for index, operand in enumerate(op.operands):
-        sharding = _sharding_on_mesh(operand, meshes)
-        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-        if sharding is None or mesh is None:
+        layout = ValueShardings(meshes).layout(_sharding_on_mesh(operand, meshes))
+        if layout is None:
             continue
-        projection = project_tensor(sharding, rule.operands[index], rule.factor_sizes, mesh, missing_is_closed=True)
-        for dim, factors in enumerate(rule.operands[index]):
+        mapping = rule.operands[index]
+        projection = project_tensor(layout.sharding, mapping, rule.factor_sizes, layout.mesh, missing_is_closed=True)
+        for dim, factors in enumerate(mapping):
             axes: AxisList = tuple(
                 axis for factor in factors if factor in rule.need_replication for axis in projection.axes(factor) or ()
             )

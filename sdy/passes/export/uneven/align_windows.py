@@ -31,11 +31,9 @@ from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, ReduceWindowOp, SelectAndScatterOp, WindowOp
-from sdy.model.axis import AxisList
-from sdy.model.axis_list import sharded_size
-from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.partitioner.emit.emitter import Emitter, Style, with_shape
 from sdy.partitioner.emit.sharded_emitter import padded_to, trimmed_to, zero_scalar
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.partitioner.on_shards.windows import (
     Window,
     windows_of,
@@ -71,10 +69,10 @@ class UnalignedWindows:
 
 def unaligned_windows(module: ModuleOp) -> Iterator[UnalignedWindows]:
     """Yield the ops with windows along sharded dims that shards cannot compute, but could with other sizes."""
-    meshes = meshes_of(module)
+    shardings = ValueShardings(meshes_of(module))
     ops = pre_order(module, ManualComputationOp)
     for op in (*of_class(ops, ConvolutionOp), *of_class(ops, ReduceWindowOp), *of_class(ops, SelectAndScatterOp)):
-        needed = dict(_needed(op, meshes)) if _may_grow(op) else {}
+        needed = dict(_needed(op, shardings)) if _may_grow(op) else {}
         if needed:
             yield UnalignedWindows(op, needed)
 
@@ -90,34 +88,24 @@ def _may_grow(op: WindowOp) -> bool:
     return all(static_shape(each.type) is not None and codec_of(element_type_of(each)) is not None for each in values)
 
 
-def _needed(op: WindowOp, meshes: MeshTable) -> Iterator[tuple[int, Window]]:
+def _needed(op: WindowOp, shardings: ValueShardings) -> Iterator[tuple[int, Window]]:
     """Yield the dims of the input whose windows need other sizes, and these windows."""
-    sharding = sharding_of(op.operands[0])
-    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-    if sharding is None or mesh is None or sharding.is_fully_replicated:
-        return
     for dim, window in windows_of(op).items():
-        axes = sharding.dims[dim].axes
-        count = sharded_size(axes, mesh)
+        count = shardings.shard_count(op.operands[0], dim)
         if count == 1 or window.is_pointwise:
             continue
-        found = _with_equal_shards(op, window, axes, count)
+        found = _with_equal_shards(op, window, dim, count, shardings)
         if found is not None:
             yield dim, found
 
 
-def _with_equal_shards(op: WindowOp, window: Window, axes: AxisList, count: int) -> Window | None:
+def _with_equal_shards(op: WindowOp, window: Window, dim: int, count: int, shardings: ValueShardings) -> Window | None:
     """Return windows that `count` shards of the input can compute, None if there are none or `window` is such."""
-    result_axes = _axes(op.results[0], window.result_dim)
+    axes, result_axes = shardings.dim_axes(op.operands[0], dim), shardings.dim_axes(op.results[0], window.result_dim)
     if result_axes == axes:
         return (with_equal_tiles if isinstance(op, SelectAndScatterOp) else with_equal_shards)(window, count)
-    has_kernel_shards = window.kernel_dim is not None and _axes(op.operands[1], window.kernel_dim) == axes
+    has_kernel_shards = window.kernel_dim is not None and shardings.dim_axes(op.operands[1], window.kernel_dim) == axes
     return with_equal_kernel_shards(window, count) if has_kernel_shards and not result_axes else None
-
-
-def _axes(value: SSAValue, dim: int) -> AxisList:
-    sharding = sharding_of(value)
-    return () if sharding is None or not sharding.dims else sharding.dims[dim].axes
 
 
 def _align(unaligned: UnalignedWindows) -> None:

@@ -19,7 +19,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.grammar.write import write_sharding
-from sdy.model.mesh_table import MeshTable, resolve_mesh
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.export.close.boundary_shardings import divisible
 
 
@@ -30,18 +30,18 @@ class DropUnevenAxesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Restrict the sharding of every result."""
-        meshes = meshes_of(op)
+        shardings = ValueShardings(meshes_of(op))
         for inner in pre_order(op):
             for result in inner.results:
-                _shrink(ctx, inner, result, meshes)
+                _shrink(ctx, inner, result, shardings)
 
 
-def _shrink(ctx: Context, op: Operation, result: SSAValue, meshes: MeshTable) -> None:
-    sharding, shape = sharding_of(result), static_shape(result.type)
-    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-    if sharding is None or shape is None or mesh is None or sharding.is_fully_replicated:
+def _shrink(ctx: Context, op: Operation, result: SSAValue, shardings: ValueShardings) -> None:
+    layout, shape = shardings.layout(sharding_of(result)), static_shape(result.type)
+    if layout is None or shape is None:
         return
-    even = divisible(sharding, shape, mesh)
+    sharding = layout.sharding
+    even = divisible(sharding, shape, layout.mesh)
     if even != sharding:
         set_sharding(result, even)
         message = f"{op.name}: {write_sharding(sharding)} does not divide {result.type}; using"

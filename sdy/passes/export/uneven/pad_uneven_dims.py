@@ -29,13 +29,11 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import PropagationBarrierOp, ReshardOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.calls import CustomCallOp
-from sdy.model.axis_list import sharded_size
-from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.rule import OpShardingRule
 from sdy.model.shape import StaticShape
 from sdy.partitioner.on_shards.shard_rules import shard_rule
+from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.partitioner.padding.before_reshards import pad_as_planned
 from sdy.passes.export.optimize.communication_edges import ValueEdge, edges_of, functions_on_global_tensors
 from sdy.passes.rewriting.op_order import forget_order
@@ -133,12 +131,12 @@ class PaddingPlan:
 
 def padding_plan(module: ModuleOp) -> PaddingPlan | None:
     """Return the plan for a module; None if no dim needs padding."""
-    meshes = meshes_of(module)
+    shardings = ValueShardings(meshes_of(module))
     functions = functions_on_global_tensors(module)
     values = [value for func in functions.values() for value in _values_in(func)]
-    counts = {dim: count for value in values for dim, count in _counts(value, meshes)}
+    counts = {dim: count for value in values for dim, count in _counts(value, shardings)}
     uneven = [dim for dim, count in counts.items() if _size(dim) % count]
-    if not uneven or any(mesh.is_maximal for mesh in meshes.values()):
+    if not uneven or any(mesh.is_maximal for mesh in shardings.meshes.values()):
         return None
     edges = list(edges_of(module, functions))
     classes = dim_classes(functions, edges)
@@ -165,13 +163,10 @@ def _values_in(func: FuncOp) -> Iterable[SSAValue]:
             yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
 
 
-def _counts(value: SSAValue, meshes: MeshTable) -> Iterable[tuple[ValueDim, int]]:
-    """Yield the sharded dims of a value, each with its shard count."""
-    sharding, sizes = sharding_of(value), static_shape(value.type)
-    mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
-    if sharding is not None and sizes is not None and mesh is not None:
-        for dim, own in enumerate(sharding.dims):
-            count = sharded_size(own.axes, mesh)
+def _counts(value: SSAValue, shardings: ValueShardings) -> Iterable[tuple[ValueDim, int]]:
+    """Yield the sharded dims of a value of static shape, each with its shard count."""
+    if static_shape(value.type) is not None:
+        for dim, count in enumerate(shardings.shard_counts(value)):
             if count > 1:
                 yield (value, dim), count
 
