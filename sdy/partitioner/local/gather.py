@@ -51,7 +51,6 @@ class _ShardedOperand:
 def gather(op: GatherOp, lowering: Lowering) -> None:
     """Emit the gather with the slice sizes of a shard, and mask its result if a dim that it indexes is sharded."""
     global_shape, sizes = lowering.global_shape(op.operand), ints_of(op.slice_sizes)
-    numbers = op.dimension_numbers.data
     if not lowering.shardings.is_sharded(op.operand):
         lowering.make_local(op.result, op)
         return
@@ -61,11 +60,11 @@ def gather(op: GatherOp, lowering: Lowering) -> None:
         for size, full, shard in zip(sizes, global_shape, shape_of(op.operand), strict=True)
     ]
     emit = lowering.emitter(op)
-    local = _local_indices(emit, op, operand) if operand.masked else _LocalIndices(op.start_indices, None)
-    is_sorted = op.indices_are_sorted if len(operand.indexed) == 1 or local.mask is None else None
+    indices, mask = _local_indices(emit, op, operand) if operand.masked else (op.start_indices, None)
+    is_sorted = op.indices_are_sorted if len(operand.indexed) == 1 or mask is None else None
     gathered = emit.op(
         GatherOp,
-        [op.operand, local.indices],
+        [op.operand, indices],
         [lowering.local_type(op.result.type, lowering.shardings.of(op.result), op)],
         {
             "dimension_numbers": op.dimension_numbers,
@@ -75,8 +74,8 @@ def gather(op: GatherOp, lowering: Lowering) -> None:
     )
     gathered.attributes.update(op.attributes)
     result: SSAValue = gathered.result
-    if local.mask is not None:
-        result = _masked(emit, lowering.shardings.of(op.result), numbers, result, local.mask)
+    if mask is not None:
+        result = _masked(emit, lowering.shardings.of(op.result), op.dimension_numbers.data, result, mask)
     lowering.replace(op, result)
 
 
@@ -99,15 +98,8 @@ def _sharded_operand(
     return _ShardedOperand(masked, indexed, dims, lowering.shardings.mesh_of(op.operand).mesh)
 
 
-@dataclass(frozen=True, slots=True)
-class _LocalIndices:
-    """Indices into the shard, and a mask of those that the shard holds: in the shape of the indices, or a scalar."""
-
-    indices: SSAValue
-    mask: SSAValue | None
-
-
-def _local_indices(emit: Emitter, op: GatherOp, operand: _ShardedOperand) -> _LocalIndices:
+def _local_indices(emit: Emitter, op: GatherOp, operand: _ShardedOperand) -> tuple[SSAValue, SSAValue | None]:
+    """Return indices into the shard, and a mask of those that it holds: in the shape of the indices, or a scalar."""
     numbers = op.dimension_numbers.data
     indices: SSAValue = op.start_indices
     mask: SSAValue | None = None
@@ -123,7 +115,7 @@ def _local_indices(emit: Emitter, op: GatherOp, operand: _ShardedOperand) -> _Lo
     for dim in operand.masked:
         if dim not in numbers.start_index_map:
             mask = _and_holds_first(emit, mask, operand.dims[dim], operand.mesh)
-    return _LocalIndices(indices, mask)
+    return indices, mask
 
 
 def _and_holds_first(emit: Emitter, mask: SSAValue | None, dim: IndexedDim, mesh: Mesh) -> SSAValue:

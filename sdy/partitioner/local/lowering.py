@@ -24,7 +24,6 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
-from sdy.dialects.stablehlo.attributes.attrs import ChannelHandleAttr
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.grammar.write import write_sharding
@@ -58,9 +57,6 @@ class Lowering:
                 if sharding is not None:
                     self._shardings[value] = sharding
                     self.local_type(value.type, sharding, op)
-            handle = {**op.properties, **op.attributes}.get("channel_handle")
-            if isinstance(handle, ChannelHandleAttr):
-                style.channels.last = max(style.channels.last, handle.data.handle)
         # Of slices that receive their elements together with one before them: what is available, and the plan.
         self.received: dict[SliceOp, tuple[SSAValue, Regrouping]] = {}
         self.functions = functions_of(module)

@@ -11,6 +11,7 @@ Source: docs/spec/05, 1.16.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import gcd
 
 from sdy.model.axis import AxisList, AxisRef
@@ -41,7 +42,7 @@ def reshape_axes(rule: OpShardingRule, projection: Projection, mesh: Mesh) -> Fa
     common: FactorAxes = []
     for number in range(len(rule.factor_sizes)):
         lists = [side_axes for side in sides if (side_axes := side.axes(FactorIndex(number))) is not None]
-        common.append(_common_prefix_of_all(lists))
+        common.append(reduce(common_prefix, lists) if lists else ())
     return common
 
 
@@ -90,10 +91,3 @@ def _assign(axis: AxisRef, index: int, capacity: list[int], shares: list[AxisLis
     shares[index] = add_or_merge(shares[index], sub_axis, mesh)
     capacity[index] //= common
     return rest
-
-
-def _common_prefix_of_all(lists: Sequence[AxisList]) -> AxisList:
-    common = lists[0] if lists else ()
-    for axes in lists[1:]:
-        common = common_prefix(common, axes)
-    return common

@@ -182,11 +182,11 @@ def gather_and_slice(source: TensorSharding, target: TensorSharding, shape: Shap
     return tuple(steps)
 
 
-def _common_prefix(first: AxisList, second: AxisList) -> AxisList:
+def _common_prefix(first: Sequence[AxisRef], second: Sequence[AxisRef]) -> AxisList:
     length = 0
     while length < min(len(first), len(second)) and first[length] == second[length]:
         length += 1
-    return first[:length]
+    return tuple(first[:length])
 
 
 def needs_permute(state: ScheduleState) -> bool:
@@ -359,10 +359,7 @@ def _add_in_position(
 
 
 def _common_suffix(first: Sequence[AxisRef], second: Sequence[AxisRef]) -> list[AxisRef]:
-    length = 0
-    while length < min(len(first), len(second)) and first[-1 - length] == second[-1 - length]:
-        length += 1
-    return list(first[len(first) - length :])
+    return list(_common_prefix(first[::-1], second[::-1]))[::-1]
 
 
 class ScheduleState:

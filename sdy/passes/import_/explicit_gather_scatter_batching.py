@@ -21,7 +21,7 @@ from math import prod
 from typing import NamedTuple, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, ModuleOp, Signedness, TensorType, i64
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -34,11 +34,12 @@ from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.elementwise import ClampOp, CompareOp, SelectOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
-from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
+from sdy.dialects.stablehlo.slicing import ConcatenateOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.verification.attribute_checks import SHARDING_RULE
+from sdy.partitioner.emit.emitter import Emitter, Style
+from sdy.partitioner.emit.slices import slice_along
 from sdy.passes.rewriting.dead_code import erase_dead_ops
-from sdy.passes.rewriting.insertion import insert_before
 from sdy.passes.rewriting.unique_constants import unique_constants
 from sdy.rules.tensors import shape_or_empty
 
@@ -278,46 +279,13 @@ def _component(indices: SSAValue, component: int, vector_dim: int) -> SSAValue |
 
 def _without_component(user: Operation, indices: SSAValue, component: int, vector_dim: int) -> SSAValue:
     """Return the indices without one component, inserting the necessary ops before `user`."""
-    size = _size(indices, vector_dim)
-    op = indices.owner
+    emit, size, op = Emitter(user, Style()), _size(indices, vector_dim), indices.owner
     if isinstance(op, ConcatenateOp) and len(op.inputs) == size:
         slices = [operand for index, operand in enumerate(op.inputs) if index != component]
     else:
         ranges = [(start, limit) for start, limit in ((0, component), (component + 1, size)) if start < limit]
-        slices = [_slice(user, indices, vector_dim, *bounds) for bounds in ranges]
-    if len(slices) == 1:
-        return slices[0]
-    joined = ConcatenateOp.create(
-        operands=slices,
-        result_types=[_resized(indices, vector_dim, size - 1)],
-        properties={"dimension": IntegerAttr(vector_dim, i64)},
-    )
-    insert_before(user, joined)
-    return joined.result
-
-
-def _slice(user: Operation, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:
-    shape = shape_or_empty(value)
-    starts = [start if index == dim else 0 for index in range(len(shape))]
-    limits = [limit if index == dim else size for index, size in enumerate(shape)]
-    sliced = SliceOp.create(
-        operands=[value],
-        result_types=[_resized(value, dim, limit - start)],
-        properties={
-            "start_indices": DenseArrayBase.from_list(i64, starts),
-            "limit_indices": DenseArrayBase.from_list(i64, limits),
-            "strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
-        },
-    )
-    insert_before(user, sliced)
-    return sliced.result
-
-
-def _resized(value: SSAValue, dim: int, size: int) -> TensorType[Attribute]:
-    """Return the type of `value` with another size of one dim."""
-    tensor = cast("TensorType[Attribute]", value.type)
-    shape = [size if index == dim else old_size for index, old_size in enumerate(tensor.get_shape())]
-    return TensorType(tensor.get_element_type(), shape)
+        slices = [slice_along(emit, indices, vector_dim, *bounds) for bounds in ranges]
+    return slices[0] if len(slices) == 1 else emit.concatenate(slices, vector_dim)
 
 
 def _size(value: SSAValue, dim: int) -> int:

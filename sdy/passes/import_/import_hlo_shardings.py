@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.symbols import MAIN, functions_of
-from sdy.dialects.ir.walk import ops_of, pre_order
+from sdy.dialects.ir.walk import enclosing, ops_of, pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import (
     ManualAxesAttr,
@@ -347,10 +347,8 @@ def _attributes(op: object) -> Attributes:
 
 def _is_in_manual(op: Operation) -> bool:
     """Return whether an op is in a manual computation, or in another function than the main one."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, ManualComputationOp | FuncOp):
-        parent = parent.parent_op()
-    return isinstance(parent, ManualComputationOp) or (isinstance(parent, FuncOp) and parent.sym_name.data != MAIN)
+    func = enclosing(op, FuncOp)
+    return enclosing(op, ManualComputationOp) is not None or (func is not None and func.sym_name.data != MAIN)
 
 
 def _on_one_device(attributes: Attributes) -> tuple[TensorSharding, ...] | None:

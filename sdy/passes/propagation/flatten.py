@@ -34,7 +34,7 @@ from sdy.dialects.data_flow import (
 from sdy.dialects.data_flow import other_targets_of as linked_targets_of
 from sdy.dialects.ir.fast_ops import operands_of, type_of
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.symbols import calls_by_callee, main_function
+from sdy.dialects.ir.symbols import calls_by_callee, functions_of, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
@@ -57,6 +57,7 @@ from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.model.rule import OpShardingRule
 from sdy.model.rule_builder import identity_rule
+from sdy.passes.rewriting.call_graph import callee_name
 from sdy.passes.rewriting.insertion import erase
 from sdy.passes.rewriting.op_traits import is_elementwise, is_erasable, pass_through
 from sdy.propagation.graph import (
@@ -75,83 +76,76 @@ from sdy.propagation.graph import (
 from sdy.rules.all import BY_TYPE, RULE_ATTRIBUTE
 
 
+@dataclass(frozen=True, eq=False)
 class FlatModule:
     """The graph of a module, with the op of each node and the value that stores the sharding of each holder.
 
-    `ops` are by node index, `values` by identity of the SSA value. `stored_on` has the holders whose shardings are not
+    `ops` are by node index, `values` by identity of the SSA value. `stored` has the holders whose shardings are not
     in the attribute `sdy.sharding` of the defining op, and `function_results` those of function result attributes.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        ops: Sequence[Operation],
-        values: Mapping[int, Value],
-        stored_on: Mapping[Value, SSAValue],
-        function_results: Mapping[tuple[FuncOp, int], Value],
-    ) -> None:
-        self.graph = graph
-        self._ops = ops
-        self._values = values
-        self._stored_on = stored_on
-        self._function_results = function_results
+    graph: Graph
+    ops: Sequence[Operation]
+    values: Mapping[int, Value]
+    stored: Mapping[Value, SSAValue]
+    function_results: Mapping[tuple[FuncOp, int], Value]
 
     def value(self, ssa: SSAValue) -> Value:
         """Return the graph value of `ssa`."""
-        return self._values[id(ssa)]
+        return self.values[id(ssa)]
 
     def of_copy(self, ops: Mapping[Operation, Operation], values: Mapping[SSAValue, SSAValue]) -> FlatModule:
         """Return the same graph for a copy of the module; `ops` and `values` map those of the module to the copy's."""
         return FlatModule(
             self.graph,
-            [ops[op] for op in self._ops],
-            {id(copy): self._values[id(ssa)] for ssa, copy in values.items() if id(ssa) in self._values},
-            {holder: values[ssa] for holder, ssa in self._stored_on.items()},
-            {(cast(FuncOp, ops[func]), index): value for (func, index), value in self._function_results.items()},
+            [ops[op] for op in self.ops],
+            {id(copy): self.values[id(ssa)] for ssa, copy in values.items() if id(ssa) in self.values},
+            {holder: values[ssa] for holder, ssa in self.stored.items()},
+            {(cast(FuncOp, ops[func]), index): value for (func, index), value in self.function_results.items()},
         )
 
     def operations(self) -> dict[Node, Operation]:
         """Return the op of each node."""
-        return dict(zip(self.graph.nodes, self._ops, strict=True))
+        return dict(zip(self.graph.nodes, self.ops, strict=True))
 
     def stored_on(self) -> dict[Value, SSAValue]:
         """Return the value that stores the sharding of each holder; function results are left out."""
-        pairs = ((op.results, node.results) for op, node in zip(self._ops, self.graph.nodes, strict=True))
+        pairs = ((op.results, node.results) for op, node in zip(self.ops, self.graph.nodes, strict=True))
         plain = {value: ssa for pair in pairs for ssa, value in zip(*pair, strict=True) if value.holder is value}
-        return {**plain, **self._stored_on}
+        return {**plain, **self.stored}
 
     def rules(self) -> Iterator[tuple[Operation, int]]:
         """Yield the ops that propagate along a rule, with the number of the rule; erased ops are left out."""
-        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+        for op, node in zip(self.ops, self.graph.nodes, strict=True):
             if node.kind is NodeKind.RULE and not node.is_erased:
                 yield op, node.rule
 
     def erased(self) -> list[Operation]:
         """Return the ops whose nodes were erased from the graph."""
-        return [self._ops[node.index] for node in self.graph.erased]
+        return [self.ops[node.index] for node in self.graph.erased]
 
     def write_back(self) -> None:
         """Write the changed shardings to the module and erase the erased ops. May be called again."""
-        for (func, index), value in self._function_results.items():
+        for (func, index), value in self.function_results.items():
             sharding = self.graph.sharding(value)
             if value.is_changed and sharding is not None:
                 set_function_result_sharding(func, index, sharding)
         self._write_lists()
-        for value, ssa in self._stored_on.items():
+        for value, ssa in self.stored.items():
             if value.is_changed:
                 sharding = self.graph.sharding(value)
                 if sharding is not None:
                     set_sharding(ssa, sharding)
         for node in self.graph.erased:
             if node.parent is None or not node.parent.is_erased:
-                op = self._ops[node.index]
+                op = self.ops[node.index]
                 if op.parent is not None:
                     erase(op)
 
     def _write_lists(self) -> None:
         """Write the `sdy.sharding` attributes of ops; equal lists share one attribute."""
         lists: dict[tuple[int, ...], TensorShardingPerValueAttr] = {}
-        for op, node in zip(self._ops, self.graph.nodes, strict=True):
+        for op, node in zip(self.ops, self.graph.nodes, strict=True):
             for result in node.results:
                 if result.holder is not None and result.holder.is_changed:
                     if type(op) not in STORED_ELSEWHERE:
@@ -302,6 +296,7 @@ class _Flattener:
         self._module = module
         self._graph = Graph(meshes_of(module))
         self._facts = FactSource(rule_of, self._graph.rules)
+        self._functions = functions_of(module)
         self._ops: list[Operation] = []  # by node index
         self._values: dict[int, Value] = {}  # by identity of the SSA value
         self._stored_on: dict[Value, SSAValue] = {}
@@ -480,13 +475,13 @@ class _Flattener:
             return [call.operands[index] for call in self._calls.get(op.sym_name.data, ())]
         if not isinstance(op, CallOp):
             return [owner]
-        callee = _callee(self._module, op)
+        callee = self._functions.get(callee_name(op))
         returned = None if callee is None else callee.body.block.last_op
         return [] if returned is None else [returned.operands[index]]
 
     def _link_call(self, op: Operation, node: Node) -> None:
         assert isinstance(op, CallOp)
-        callee = _callee(self._module, op)
+        callee = self._functions.get(callee_name(op))
         self._graph.callees[node] = [] if callee is None else [self._values[id(argument)] for argument in callee.args]
         terminator = None if callee is None or not callee.body.blocks else callee.body.block.last_op
         if terminator is not None:
@@ -523,8 +518,3 @@ def _boundary(owner: SSAValue) -> ManualBoundary | None:
     is_result = not isinstance(owner.owner, Block)
     shardings = op.out_shardings.data if is_result else op.in_shardings.data
     return ManualBoundary(op.manual_axes.data, shardings[index_of(owner)], is_result)
-
-
-def _callee(module: ModuleOp, call: CallOp) -> FuncOp | None:
-    name = call.callee.root_reference.data
-    return next((op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name), None)

@@ -38,8 +38,7 @@ def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
     ] = {}  # by id(); the old list is kept alive, so that no new object gets its id
     for op in op_order(module).ops:
         if type(op) is FuncOp:
-            op.arg_attrs = _mapped_attrs(op.arg_attrs, rewritten)
-            op.res_attrs = _mapped_attrs(op.res_attrs, rewritten)
+            map_boundary_shardings(op, rewritten)
             continue
         properties = sharding_properties(type(op))
         for name in properties:
@@ -52,6 +51,12 @@ def map_shardings(module: ModuleOp, rewrite: Rewrite) -> None:
                 pair = lists[id(attr)] = attr, _mapped(attr, rewritten)
             if pair[1] is not attr:
                 op.attributes[SHARDING] = pair[1]
+
+
+def map_boundary_shardings(func: FuncOp, rewrite: Rewrite) -> None:
+    """Replace the shardings of the arguments and results of a function by `rewrite` of them."""
+    func.arg_attrs = _mapped_attrs(func.arg_attrs, rewrite)
+    func.res_attrs = _mapped_attrs(func.res_attrs, rewrite)
 
 
 def _mapped(attr: Attribute, rewrite: Rewrite) -> Attribute:

@@ -138,7 +138,7 @@ class AllToAllOfAllToAll(RewritePattern):
             rewriter.erase(inner)
 
 
-def replace_at(op: CollectiveOp, replacement: CollectiveOp, rewriter: PatternRewriter) -> None:
+def replace_at(op: Operation, replacement: Operation, rewriter: PatternRewriter) -> None:
     """Replace `op` by `replacement`, with the same location."""
     replacement.location = op.location
     rewriter.replace(op, replacement)
@@ -147,6 +147,13 @@ def replace_at(op: CollectiveOp, replacement: CollectiveOp, rewriter: PatternRew
 def _forward(op: CollectiveOp, rewriter: PatternRewriter) -> None:
     """Replace the result of `op` by its operand."""
     rewriter.replace(op, [], [op.tensor])
+
+
+def _insert_before(op: AllSliceOp, new: ReduceScatterOp | AllSliceOp, rewriter: PatternRewriter) -> SSAValue:
+    """Insert a collective right before `op`, with its location, and return the result."""
+    new.location = op.location
+    rewriter.insert(new, InsertPoint.before(op))
+    return new.result
 
 
 class FuseReduceAndSlice(RewritePattern):
@@ -165,15 +172,9 @@ class FuseReduceAndSlice(RewritePattern):
         scatter_axes, left_axes = split
         given = sharding_of(reduce.tensor) or fully_open(mesh, rank_of_type(reduce.tensor.type))
         sharding = _scattered(given, scatter_axes, reduce.out_sharding.data, op.out_sharding.data, mesh)
-        scatter = ReduceScatterOp(reduce.tensor, scatter_axes, sharding, reduce.kind)
-        scatter.location = op.location
-        rewriter.insert(scatter, InsertPoint.before(op))
-        result = scatter.result
+        result = _insert_before(op, ReduceScatterOp(reduce.tensor, scatter_axes, sharding, reduce.kind), rewriter)
         if any(left_axes):
-            rest = AllSliceOp(result, left_axes, op.out_sharding.data)
-            rest.location = op.location
-            rewriter.insert(rest, InsertPoint.before(op))
-            result = rest.result
+            result = _insert_before(op, AllSliceOp(result, left_axes, op.out_sharding.data), rewriter)
         for slice_ in slices:
             rewriter.replace(slice_, [], [result])
         rewriter.erase(reduce)
@@ -223,9 +224,7 @@ class ReshardOfReshard(RewritePattern):
     def match_and_rewrite(self, op: ReshardOp, rewriter: PatternRewriter) -> None:
         inner = op.input.owner
         if isinstance(inner, ReshardOp) and op.input.has_one_use():
-            direct = ReshardOp(inner.input, op.sharding.data)
-            direct.location = op.location
-            rewriter.replace(op, direct)
+            replace_at(op, ReshardOp(inner.input, op.sharding.data), rewriter)
             rewriter.erase(inner)
 
 

@@ -6,6 +6,8 @@ Source: docs/spec/02, 3.
 
 from __future__ import annotations
 
+from functools import partial
+
 from sdy.model.axis import AxisRef
 from sdy.model.rule import FactorIndex
 from sdy.propagation.projection import Projection
@@ -17,13 +19,7 @@ def basic(step: OpStep, projection: Projection) -> Projection:
     """Extend all tensors, factor by factor, to the axes that all of them can take."""
     for number in range(len(step.rule.factor_sizes)):
         factor = FactorIndex(number)
-        current = projection
-
-        def trim(
-            axis: AxisRef, size_before: int, factor: FactorIndex = factor, tensors: Projection = current
-        ) -> AxisRef | None:
-            return _fit_everywhere(step, tensors, factor, axis, size_before)
-
+        trim = partial(_fit_everywhere, step, projection, factor)
         candidate_axes = candidate(projection, factor, step.directions[factor])
         axes = trimmed(candidate_axes, trim, step.mesh, step.conservative)
         if axes:

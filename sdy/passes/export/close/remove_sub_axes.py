@@ -13,14 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.symbols import main_function
-from sdy.dialects.shardings import (
-    argument_sharding,
-    function_result_sharding,
-    set_argument_sharding,
-    set_function_result_sharding,
-)
 from sdy.passes.export.close.boundary_shardings import without_open_sub_axes
 from sdy.passes.rewriting.op_order import keep_order
+from sdy.passes.rewriting.sharding_walk import map_boundary_shardings
 
 
 class RemoveSubAxesPass(ModulePass):
@@ -29,14 +24,6 @@ class RemoveSubAxesPass(ModulePass):
     name = "sdy-remove-sub-axes-in-input-output-shardings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite the shardings of arguments, then of results."""
-        func = main_function(op)
-        for index in range(len(func.function_type.inputs)):
-            sharding = argument_sharding(func, index)
-            if sharding is not None and (new := without_open_sub_axes(sharding)) != sharding:
-                set_argument_sharding(func, index, new)
-        for index in range(len(func.function_type.outputs)):
-            sharding = function_result_sharding(func, index)
-            if sharding is not None and (new := without_open_sub_axes(sharding)) != sharding:
-                set_function_result_sharding(func, index, new)
+        """Rewrite the shardings of arguments and results."""
+        map_boundary_shardings(main_function(op), without_open_sub_axes)
         keep_order(op)

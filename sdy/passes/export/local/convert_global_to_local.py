@@ -9,20 +9,20 @@ Source: docs/spec/06, 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.dialects.ir.op_location import located, span_of
+from sdy.diagnostics.diagnostic import SdyError
+from sdy.dialects.ir.op_location import located
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import MeshOp
-from sdy.partitioner.emit.emitter import Style
 from sdy.partitioner.local.all import check_all, local_form
 from sdy.partitioner.local.lowering import Lowering
 from sdy.passes.export.close.barriers import erase_barriers
+from sdy.passes.rewriting.device_counts import device_style
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,8 @@ class ConvertGlobalToLocalPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check that every op has a local form, then convert functions and their ops in program order."""
-        if self.replica_count > 1 and self.partition_count > 1:
-            message = f"replica-count or partition-count must be 1, got {self.replica_count} and {self.partition_count}"
-            raise SdyError(
-                Diagnostic("SDY-L004", message, span_of(op), hint="devices are either replicas or partitions")
-            )
-        style = Style(
-            counts_replicas=self.replica_count > 1,
+        style = replace(
+            device_style(op, self.replica_count, self.partition_count),
             names_mesh_axes=self.enable_rgv3,
             gathers_dim_by_dim=self.per_dim_all_gather,
             scatters_dims_together=self.combine_multi_dimension_reduce_scatter,
