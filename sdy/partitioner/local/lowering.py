@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import set_type
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of
@@ -141,10 +142,8 @@ class Lowering:
     def finish(self) -> None:
         """Inline the manual computations, inner ones before those that contain them."""
         for op in reversed(self._to_inline):
-            block = op.body.block
-            terminator = block.last_op
-            assert terminator is not None  # verified
-            Rewriter.inline_block(block, InsertPoint.before(op), op.operands)
+            terminator = terminator_of(op.body)
+            Rewriter.inline_block(op.body.block, InsertPoint.before(op), op.operands)
             for result, value in zip(op.results, terminator.operands, strict=True):
                 result.replace_all_uses_with(value)
             terminator.detach()

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.ir import SSAValue
-
 from sdy.dialects.constants.dense import DenseElementsAttr
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.sdy.ops import ConstantOp as ShardedConstantOp
@@ -21,7 +19,7 @@ from sdy.model.devices.tiling import mesh_reversed_along
 from sdy.model.equivalence import is_equivalent_across_reshape
 from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.device_position import own_shard, shard_offset
-from sdy.partitioner.emit.emitter import Emitter, ints, tensor_of
+from sdy.partitioner.emit.emitter import ints, tensor_of
 from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
 from sdy.partitioner.local.shard_checks import ShardChecks, check_nothing
 from sdy.partitioner.on_shards.agreement import ShardedLayout, same_layout
@@ -103,13 +101,9 @@ def iota(op: ops.IotaOp, lowering: Lowering) -> None:
     axes = lowering.shardings.dim_axes(op.output, dim)
     if axes:
         start = shard_offset(emit, axes, lowering.shardings.mesh(sharding), local.get_shape()[dim])
-        iota_value = emit.value(elementwise.AddOp, [iota_value, _broadcast_as(emit, start, local)], local)
+        start = emit.broadcast(emit.convert(start, local.element_type), local)
+        iota_value = emit.value(elementwise.AddOp, [iota_value, start], local)
     lowering.replace(op, iota_value)
-
-
-def _broadcast_as(emit: Emitter, scalar: SSAValue, tensor: AnyTensor) -> SSAValue:
-    """Convert `scalar`, a `tensor<i64>`, to the element type of `tensor`, and broadcast it to its shape."""
-    return emit.broadcast(emit.convert(scalar, tensor.element_type), tensor)
 
 
 @FORMS.of(ops.ReverseOp)

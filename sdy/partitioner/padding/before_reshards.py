@@ -16,7 +16,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from sdy.dialects.facts.traits import is_elementwise, passes_through
+from sdy.dialects.facts.traits import is_elementwise, passes_through, terminator_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import shape
 from sdy.dialects.stablehlo.control import ControlFlowOp
@@ -59,8 +59,7 @@ def pad_as_planned(
                 if padder.facts.needs_padding(argument):
                     padder.pad_uses(argument)
         _pad_block(block, padder, called)
-        terminator = block.last_op
-        assert terminator is not None  # verified
+        terminator = terminator_of(func.body)
         if name in called:
             types = [argument.type for argument in block.args], [value.type for value in terminator.operands]
             func.function_type = FunctionType.from_lists(*types)

@@ -18,19 +18,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
-from sdy.dialects.splats import splat_of
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
+from sdy.dialects.stablehlo.attributes.types import element_type_of
 from sdy.dialects.stablehlo.elementwise import ClampOp, CompareOp, SelectOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp, ScatterOp
 from sdy.dialects.stablehlo.shape import BroadcastInDimOp, IotaOp, ReshapeOp
@@ -39,6 +39,7 @@ from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.dialects.verification.attribute_checks import SHARDING_RULE
 from sdy.partitioner.emit.emitter import Emitter, Style
 from sdy.partitioner.emit.slices import slice_along
+from sdy.partitioner.on_shards.combiners import constant_scalar, index_bounds
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.unique_constants import unique_constants
 from sdy.rules.tensors import shape_or_empty
@@ -49,7 +50,7 @@ def position_dim(value: SSAValue) -> int | None:
     match value.owner:
         case IotaOp() as op:
             dim = op.iota_dimension.value.data
-            return dim if _can_count_to(op.output.type, shape_or_empty(value)[dim] - 1) else None
+            return dim if _can_count_to(value, shape_or_empty(value)[dim] - 1) else None
         case BroadcastInDimOp() as op:
             return _after_broadcast(op, position_dim(op.operand))
         case ReshapeOp() as op:
@@ -97,20 +98,13 @@ def _is_negative_check(predicate: SSAValue, position: SSAValue) -> bool:
 
 def _common_value(value: SSAValue) -> int | None:
     """Return the integer that all elements are equal to; None if they are not constant, or differ."""
-    found = splat_of(value)
-    first = () if found is None else found.get_values()[:1]
-    return first[0] if first and isinstance(first[0], int) else None
+    found = constant_scalar(value)
+    return found if isinstance(found, int) else None
 
 
-def _can_count_to(value_type: Attribute, last: int) -> bool:
+def _can_count_to(value: SSAValue, last: int) -> bool:
     """Return whether the element type can represent integers up to `last`: a narrower iota would wrap around."""
-    if not isinstance(value_type, TensorType):
-        return False
-    element = cast("TensorType[Attribute]", value_type).get_element_type()
-    if not isinstance(element, IntegerType):
-        return False
-    is_unsigned = element.signedness.data is Signedness.UNSIGNED
-    return last < 1 << (element.bitwidth if is_unsigned else element.bitwidth - 1)
+    return isinstance(element_type_of(value), IntegerType) and last <= index_bounds(element_type_of(value))[1]
 
 
 DimIndices = tuple[int, ...]

@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from sdy.passes.propagation.propagate import PropagationOptions, PropagationRun, ScheduledPass, propagate
+from sdy.passes.propagation.propagate import PropagationRun, ScheduledPass, propagate
 from sdy.passes.run import Pipeline, flattened
 from sdy.propagation.engine import Schedule
 
@@ -38,7 +38,7 @@ class CustomPropagatePass(ScheduledPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Propagate the shardings of the module. Raises: SdyError if the module is not ready for propagation."""
-        propagate(ctx, op, self.propagation_run(), PropagationOptions(keep_rules=self.keep_sharding_rules))
+        propagate(ctx, op, self.propagation_run(), keep_rules=self.keep_sharding_rules)
 
 
 def with_propagation(pipeline: Pipeline, *passes: ModulePass) -> tuple[ModulePass, ...]:

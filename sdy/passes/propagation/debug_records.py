@@ -11,9 +11,8 @@ The axes that come from the value's own annotation have the origin `self`. Sourc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -34,15 +33,13 @@ from sdy.model.sharding import TensorSharding
 from sdy.propagation.graph import Node, Value
 from sdy.propagation.trace import AxisMove, TraceStep, holders_of
 
-K = TypeVar("K", bound=Hashable)
 
-
-def annotation_origins(module: ModuleOp) -> Origins[SSAValue]:
+def annotation_origins(module: ModuleOp) -> Origins:
     """Return the origins of a module's annotations, by the value that stores the sharding.
 
     Also name the constraints and manual computations of the module. If two annotate one value, the first one counts.
     """
-    origins: Origins[SSAValue] = Origins()
+    origins: Origins = Origins()
     ops = post_order(module)
     for number, op in enumerate(op for op in ops if isinstance(op, ShardingConstraintOp)):
         _record_constraint(origins, op, f"constraint_{number}")
@@ -54,13 +51,13 @@ def annotation_origins(module: ModuleOp) -> Origins[SSAValue]:
     return origins
 
 
-def _record_constraint(origins: Origins[SSAValue], op: ShardingConstraintOp, name: str) -> None:
+def _record_constraint(origins: Origins, op: ShardingConstraintOp, name: str) -> None:
     op.attributes[ORIGIN_NAME] = StringAttr(name)
     _annotate(origins, op.result, op.sharding.data, name)
     _annotate(origins, op.input, sharding_of(op.input), name)
 
 
-def _record_manual_computation(origins: Origins[SSAValue], op: ManualComputationOp, name: str) -> None:
+def _record_manual_computation(origins: Origins, op: ManualComputationOp, name: str) -> None:
     op.attributes[ORIGIN_NAME] = StringAttr(name)
     for index, argument in enumerate(argument_owners(op)):
         origin = f"{name}_input: {index}"
@@ -71,7 +68,7 @@ def _record_manual_computation(origins: Origins[SSAValue], op: ManualComputation
         _annotate(origins, result, op.out_shardings.data[index], f"{name}_output: {index}")
 
 
-def _record_function(origins: Origins[SSAValue], func: FuncOp) -> None:
+def _record_function(origins: Origins, func: FuncOp) -> None:
     """Record the annotations of arguments; an annotation of a result counts for the returned value."""
     if not func.body.blocks:
         return
@@ -82,33 +79,33 @@ def _record_function(origins: Origins[SSAValue], func: FuncOp) -> None:
         _annotate(origins, returned, function_result_sharding(func, index), f"output: {index}")
 
 
-def _annotate(origins: Origins[SSAValue], value: SSAValue, sharding: TensorSharding | None, origin: str) -> None:
+def _annotate(origins: Origins, value: SSAValue, sharding: TensorSharding | None, origin: str) -> None:
     held_by = storing_value(value)
     if held_by is not None and sharding is not None:
         origins.annotate(held_by, sharding, origin)
 
 
-class Origins(Generic[K]):
-    """The origin of every axis, by value and axis. `K` is the type of values.
+class Origins:
+    """The origin of every axis, by value and axis.
 
     Annotations are recorded first; then every step passes on the origins of the axes that it moves. The first origin
     recorded for an axis stays. Source: docs/spec/02, 9.3 and 9.5.
     """
 
     def __init__(self) -> None:
-        self._origins: dict[K, dict[AxisRef, str]] = {}
+        self._origins: dict[SSAValue, dict[AxisRef, str]] = {}
 
-    def __iter__(self) -> Iterator[tuple[K, Mapping[AxisRef, str]]]:
+    def __iter__(self) -> Iterator[tuple[SSAValue, Mapping[AxisRef, str]]]:
         """Yield the values that have an origin for some axis, with these origins."""
         yield from self._origins.items()
 
-    def annotate(self, value: K, sharding: TensorSharding, origin: str) -> None:
+    def annotate(self, value: SSAValue, sharding: TensorSharding, origin: str) -> None:
         """Record `origin` for the axes in the dims of `sharding` that have no origin at `value` yet."""
         for dim in sharding.dims:
             for axis in dim.axes:
                 self._record(value, axis, origin)
 
-    def follow(self, moves: Iterable[AxisMove], values: Sequence[K | None]) -> None:
+    def follow(self, moves: Iterable[AxisMove], values: Sequence[SSAValue | None]) -> None:
         """Pass on the origins of the axes that moved between `values`, the tensors of an op.
 
         An axis without an origin comes from a sharding that is not an annotation, and is skipped.
@@ -119,10 +116,10 @@ class Origins(Generic[K]):
             if origin is not None and target is not None:
                 self._record(target, move.axis, origin)
 
-    def _record(self, value: K, axis: AxisRef, origin: str) -> None:
+    def _record(self, value: SSAValue, axis: AxisRef, origin: str) -> None:
         self._origins.setdefault(value, {}).setdefault(axis, origin)
 
-    def _lookup(self, value: K, axis: AxisRef) -> str | None:
+    def _lookup(self, value: SSAValue, axis: AxisRef) -> str | None:
         """Return the origin of the axis, or of the first recorded axis that contains it or is contained in it."""
         known = self._origins.get(value, {})
         if axis in known:
@@ -257,7 +254,7 @@ class DebugRecords:
     def __init__(self, module: ModuleOp, options: DebugOptions) -> None:
         self._module = module
         self.meshes = meshes_of(module)
-        self._origins: Origins[SSAValue] | None = annotation_origins(module) if options.sharding_origins else None
+        self._origins: Origins | None = annotation_origins(module) if options.sharding_origins else None
         self._keeps_edges = options.propagation_edges
         self._edges: dict[Operation, _EdgesOfOp] = {}
         self._edges_of_results: list[NumberedMoves] = []

@@ -53,28 +53,27 @@ class PropagationRun(NamedTuple):
     by_user_priority: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PropagationOptions:
-    """Options of a propagation apart from what it runs."""
-
-    keep_rules: bool = False
-    records: DebugOptions | None = None
-    dump_directory: str = ""  # where to save the module after each user priority; empty to save nothing
-
-
-def propagate(ctx: Context, module: ModuleOp, run: PropagationRun, options: PropagationOptions) -> None:
-    """Propagate the shardings of `module` in place.
+def propagate(
+    ctx: Context,
+    module: ModuleOp,
+    run: PropagationRun,
+    *,
+    keep_rules: bool,
+    debug: DebugOptions | None = None,
+    dump_directory: str = "",
+) -> None:
+    """Propagate the shardings of `module` in place, and save the module after each priority if there is a directory.
 
     Raises: SdyError if a type, a mesh or the functions do not meet the requirements of propagation, or SDY-T011 if a
     strategy of a user breaks its contract.
     """
-    records = None if options.records is None else DebugRecords(module, options.records)
+    records = None if debug is None else DebugRecords(module, debug)
     order = op_order(module)
     flat = flatten(ctx, module, conservative=run.schedule.conservative)
     trace = Trace()
-    dump = partial(_dump, ctx, module, flat, options.dump_directory) if options.dump_directory else None
+    dump = partial(_dump, ctx, module, flat, dump_directory) if dump_directory else None
     run_engine(module, flat, run, None if records is None else trace.record, dump)
-    write_result(module, order, flat, keep_rules=options.keep_rules)
+    write_result(module, order, flat, keep_rules=keep_rules)
     if records is not None:
         records.add_trace(trace.steps, flat.operations(), flat.stored_on())
         records.write()
@@ -173,12 +172,14 @@ class PropagatePass(ScheduledPass, ABC):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Propagate the shardings of the module."""
         debug = DebugOptions(self.debug_sharding_origins, self.debug_propagation_edge_sharding)
-        options = PropagationOptions(
-            self.keep_sharding_rules,
-            debug if debug.records_any else None,
-            self.module_dump_directory,
+        propagate(
+            ctx,
+            op,
+            self.propagation_run(),
+            keep_rules=self.keep_sharding_rules,
+            debug=debug if debug.records_any else None,
+            dump_directory=self.module_dump_directory,
         )
-        propagate(ctx, op, self.propagation_run(), options)
 
 
 class BasicPropagatePass(PropagatePass):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -48,22 +49,21 @@ def synchronize(groups: dict[int, Members], warn: Warn) -> None:
     for number, members in groups.items():
         if len(members) < 2:
             continue
-        shardings = [sharding_of(member) for member in members]
-        conflict = _first_conflict(shardings)
-        common = _common_sharding(shardings)
-        if conflict is not None:
-            warn(_warning(number, members[0], conflict))
-            members[:] = [_constrained(member, fully_open_like(conflict[0])) for member in members]
-        elif common is not None:
+        shardings = [sharding for sharding in map(sharding_of, members) if _constrains_a_dim(sharding)]
+        first = shardings[0] if shardings else None
+        other = next((sharding for sharding in shardings if sharding != first), None)
+        if first is not None and other is not None:
+            warn(_warning(number, members[0], first, other))
+            members[:] = [_constrained(member, fully_open_like(first)) for member in members]
+        elif first is not None:
             for member in members:
-                set_sharding(member, common)
+                set_sharding(member, first)
 
 
-def _warning(number: int, member: SSAValue, conflict: tuple[TensorSharding, TensorSharding]) -> Diagnostic:
-    first, other = (write_sharding(sharding) for sharding in conflict)
+def _warning(number: int, member: SSAValue, first: TensorSharding, other: TensorSharding) -> Diagnostic:
     message = (
-        f"members of sharding group {number} have different initial shardings, {first} and {other}; "
-        "inserting an open sharding constraint on each"
+        f"members of sharding group {number} have different initial shardings, {write_sharding(first)} and "
+        f"{write_sharding(other)}; inserting an open sharding constraint on each"
     )
     op = op_of(member)
     return Diagnostic("SDY-T105", message, None if op is None else span_of(op), severity=Severity.WARNING)
@@ -75,18 +75,6 @@ def _constrained(member: SSAValue, sharding: TensorSharding) -> SSAValue:
     return constraint.result
 
 
-def _constrains_a_dim(sharding: TensorSharding | None) -> bool:
+def _constrains_a_dim(sharding: TensorSharding | None) -> TypeGuard[TensorSharding]:
     """Return whether a member's sharding constrains the group: some dim is sharded or closed."""
     return sharding is not None and any(dim.axes or dim.is_closed for dim in sharding.dims)
-
-
-def _first_conflict(members: Sequence[TensorSharding | None]) -> tuple[TensorSharding, TensorSharding] | None:
-    """Return the first constraining sharding and the first one that differs from it; None if all are equal."""
-    constraining = [sharding for sharding in members if sharding is not None and _constrains_a_dim(sharding)]
-    other = next((sharding for sharding in constraining if sharding != constraining[0]), None)
-    return None if other is None else (constraining[0], other)
-
-
-def _common_sharding(members: Sequence[TensorSharding | None]) -> TensorSharding | None:
-    """Return the sharding that all members start from; None if no member has a constraining one."""
-    return next((sharding for sharding in members if sharding is not None and _constrains_a_dim(sharding)), None)

@@ -30,7 +30,9 @@ from sdy.passes.rewriting.insertion import insert, replace_by
 from sdy.passes.rewriting.op_order import keep_order, op_order
 from sdy.rules.all import RULE_ATTRIBUTE
 
+# The ops that return their first operand in some cases, in which nothing moves or changes.
 CopyingOp = ReshapeOp | ConvertOp | SliceOp | ConcatenateOp | PadOp | BroadcastInDimOp | TransposeOp | ReverseOp
+# Their classes; other ops never return their operand, or are barriers and annotations that must stay.
 MAY_COPY = frozenset[type[Operation]](get_args(CopyingOp))
 
 

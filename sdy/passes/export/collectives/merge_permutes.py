@@ -29,13 +29,14 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.cost.allocation.buffers import Buffers
 from sdy.cost.collectives import group_rows
 from sdy.cost.memory import PeakFinder, bytes_of_tensor
 from sdy.dialects.ir.context import remark
+from sdy.dialects.ir.walk import ancestor_in
 from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
@@ -60,10 +61,11 @@ class FreeMemory:
         self._position = {op: number for number, op in enumerate(block.ops)}
         self._block = block
 
-    def keep(self, value: SSAValue, until: Operation) -> bool:
+    def keep(self, value: OpResult, until: Operation) -> bool:
         """Reserve memory for a value from its last use to an op, and return True; False if there is too little."""
-        users = (value.owner, *(use.operation for use in value.uses))
-        return self._reserve(bytes_of_tensor(value), max(map(self._position_of, users)), self._position[until])
+        ops = (value.op, *(use.operation for use in value.uses))
+        last = max(self._position[ancestor_in(self._block, op)] for op in ops)
+        return self._reserve(bytes_of_tensor(value), last, self._position[until])
 
     def keep_from(self, size: int, first: Operation, until: Operation) -> bool:
         """Reserve memory for `size` bytes between two ops, and return True; False if there is too little."""
@@ -76,15 +78,6 @@ class FreeMemory:
         for number in span:
             self._free[number] -= size
         return True
-
-    def _position_of(self, user: Operation | Block) -> int:
-        """Return the position of the op of the block that uses a value, perhaps in a region of its own."""
-        while user.parent is not self._block:
-            outer = user.parent_op()
-            assert outer is not None  # values of a block are used in it
-            user = outer
-        assert isinstance(user, Operation)
-        return self._position[user]
 
 
 class _ValueKeys:

@@ -116,11 +116,8 @@ class Writer:
         """Return the point before the first op of the value's block that uses it, directly or in a region."""
         block = block_of(value)
         assert block is not None  # the op is in a module
-        first = min((ancestor_in(block, use.source.op) for use in users), key=self._position)
+        first = min((ancestor_in(block, use.source.op) for use in users), key=self._read.positions.__getitem__)
         return InsertPoint.before(first)
-
-    def _position(self, op: Operation) -> int:
-        return self._read.positions[op]
 
     def _reduced(self, binding: Binding, value: SSAValue, dims: DigitsPerDim, reduction: Reduction) -> SSAValue:
         if any(reduction.sliced):

@@ -23,14 +23,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from sdy.dialects.ir.fast_ops import replace_uses
-from sdy.dialects.ir.symbols import main_function
+from sdy.dialects.ir.symbols import calls_by_callee, main_function
 from sdy.dialects.ir.walk import nested_first, ops_of
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.model.axis_list import is_strict_list_prefix
 from sdy.model.sharding import TensorSharding
-from sdy.passes.rewriting.call_graph import call_sites, callee_name, callees_first
+from sdy.passes.rewriting.call_graph import call_sites, callees_first
 from sdy.passes.rewriting.insertion import insert, location_of, replace_by
 
 
@@ -43,9 +43,7 @@ class HoistReshardsPass(ModulePass):
         """Visit functions before their callers, and inner loops before outer ones."""
         main = main_function(op)
         sites = call_sites(op)
-        calls_of: dict[str, list[CallOp]] = {}
-        for call in (call for calls in sites.values() for call in calls):
-            calls_of.setdefault(callee_name(call), []).append(call)
+        calls_of = calls_by_callee(op)
         for func in callees_first(op, sites):
             for loop in nested_first(ops_of(func, WhileOp)):
                 for index in range(len(loop.operands)):

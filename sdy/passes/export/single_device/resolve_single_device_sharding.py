@@ -73,16 +73,14 @@ class ResolveSingleDeviceShardingPass(ModulePass):
             return
         guard = _Guard(CommonMesh(meshes[everywhere], everywhere), meshes, style, self.only_where_used)
         for func in functions_of(op).values():
-            found = [(inner, _device_of(inner, meshes)) for inner in post_order(func) if not _is_of_sdy(inner)]
+            found = [
+                (inner, _device_of(inner, meshes)) for inner in post_order(func) if inner.dialect_name() != SDY.name
+            ]
             for inner, device in found:
                 if device is not None:
                     _check_unsharded(inner, device)
                     guard.run_on(inner, meshes[device].device_ids[0])
         guard.erase_unused()
-
-
-def _is_of_sdy(op: Operation) -> bool:
-    return op.name.startswith(f"{SDY.name}.")
 
 
 def _device_of(op: Operation, meshes: Mapping[str, Mesh]) -> str | None:

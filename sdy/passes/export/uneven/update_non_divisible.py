@@ -81,16 +81,15 @@ class UpdateNonDivisiblePass(ModulePass):
 
 def _update_function(func: FuncOp, meshes: MeshTable) -> Iterator[str]:
     """Update a function, and yield a description of each change."""
-    for index, value_type in enumerate(func.function_type.inputs):
-        sharding = argument_sharding(func, index)
-        if sharding is not None and (new := _divisible(sharding, value_type, meshes)) != sharding:
-            set_argument_sharding(func, index, new)
-            yield _change(f"argument {index}", sharding, new, value_type)
-    for index, value_type in enumerate(func.function_type.outputs):
-        sharding = function_result_sharding(func, index)
-        if sharding is not None and (new := _divisible(sharding, value_type, meshes)) != sharding:
-            set_function_result_sharding(func, index, new)
-            yield _change(f"result {index}", sharding, new, value_type)
+    for what, types, read, write in (
+        ("argument", func.function_type.inputs, argument_sharding, set_argument_sharding),
+        ("result", func.function_type.outputs, function_result_sharding, set_function_result_sharding),
+    ):
+        for index, value_type in enumerate(types):
+            sharding = read(func, index)
+            if sharding is not None and (new := _divisible(sharding, value_type, meshes)) != sharding:
+                write(func, index, new)
+                yield _change(f"{what} {index}", sharding, new, value_type)
 
 
 def _change(what: str, old: TensorSharding, new: TensorSharding, value_type: Attribute) -> str:
