@@ -25,14 +25,10 @@ _ELEMENT = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
 Attributes = Mapping[str, Attribute]
 
 
-class UnreadableError(Exception):
-    """An annotation cannot be read; the message says why."""
-
-
 def hlo_shardings(attributes: Attributes) -> tuple[HloSharding, ...]:
     """Return the HLO sharding among some attributes, one per element of a tuple; nothing if there is none.
 
-    Raises: UnreadableError if its text is malformed.
+    A malformed one counts as none.
     """
     written = attributes.get(HLO_SHARDING)
     return _read_shardings(written.data) if isinstance(written, StringAttr) else ()
@@ -44,8 +40,8 @@ def _read_shardings(text: str) -> tuple[HloSharding, ...]:
     elements = _ELEMENT.findall(text[1:-1]) if re.match(r"\{\s*\{", text) else [text]
     try:
         return tuple(map(read_hlo_sharding, elements))
-    except NotationError as error:
-        raise UnreadableError(error.message) from None
+    except NotationError:
+        return ()
 
 
 def without_shard_group(attributes: Attributes) -> tuple[Attributes, int | None]:
@@ -63,19 +59,19 @@ def without_shard_group(attributes: Attributes) -> tuple[Attributes, int | None]
 def shardy_attribute(attributes: Attributes, name: str) -> Attribute | None:
     """Return the attribute of `sdy` that a frontend attribute holds as text: `xla.sdy.sharding` for `sharding`.
 
-    Raises: UnreadableError if the text is malformed.
+    If that is malformed, return the text.
     """
     frontend = attributes.get(FRONTEND)
     written = frontend.data.get(f"{SHARDY}{name}") if isinstance(frontend, DictionaryAttr) else None
-    return _read_attribute(written.data) if isinstance(written, StringAttr) else None
+    return _read_attribute(written) if isinstance(written, StringAttr) else None
 
 
 @cache
-def _read_attribute(text: str) -> Attribute:
+def _read_attribute(written: StringAttr) -> Attribute:
     try:
-        module = parse_module(f"module attributes {{sdy.text = {text}}} {{}}")
-    except SdyError as error:
-        raise UnreadableError(error.diagnostics[0].message) from None
+        module = parse_module(f"module attributes {{sdy.text = {written.data}}} {{}}")
+    except SdyError:
+        return written
     return module.attributes["sdy.text"]
 
 

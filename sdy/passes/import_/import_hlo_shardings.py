@@ -51,7 +51,6 @@ from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed, fully_open
 from sdy.passes.import_.hlo_annotations import (
     Attributes,
-    UnreadableError,
     hlo_shardings,
     shardy_attribute,
     without_annotations,
@@ -147,10 +146,7 @@ class _Import:
                 self._convert_op(op)
 
     def _define_meshes_of_shardy(self) -> None:
-        try:
-            found = shardy_attribute(self._module.attributes, "meshes")
-        except UnreadableError:
-            return
+        found = shardy_attribute(self._module.attributes, "meshes")
         if isinstance(found, DictionaryAttr):
             known = meshes_of(self._module)
             for name, mesh in found.data.items():
@@ -168,10 +164,7 @@ class _Import:
         tiled: list[Tiled] = []
         is_annotated = False
         for attributes in self._all_attributes():
-            try:
-                found = hlo_shardings(without_shard_group(attributes)[0])
-            except UnreadableError:
-                continue
+            found = hlo_shardings(without_shard_group(attributes)[0])
             is_annotated |= bool(found)
             tiled += [hlo for hlo in found if isinstance(hlo, Tiled)]
         number = self._module.attributes.get("mhlo.num_partitions")
@@ -201,15 +194,14 @@ class _Import:
         self, attributes: Attributes, types: Sequence[Attribute], *, in_manual: bool
     ) -> tuple[TensorSharding, ...] | None:
         """Return the sharding of each value with one of these types; None without one, or if no axes express it."""
-        try:
-            exact = shardy_attribute(attributes, "sharding")
-            if isinstance(exact, TensorShardingAttr):
-                return (exact.data,) if len(types) == 1 else None
-            if isinstance(exact, TensorShardingPerValueAttr):
-                return exact.data if len(types) == len(exact.data) else None
-            written = hlo_shardings(attributes)
-        except UnreadableError:
+        exact = shardy_attribute(attributes, "sharding")
+        if isinstance(exact, TensorShardingAttr):
+            return (exact.data,) if len(types) == 1 else None
+        if isinstance(exact, TensorShardingPerValueAttr):
+            return exact.data if len(types) == len(exact.data) else None
+        if isinstance(exact, StringAttr):  # malformed
             return None
+        written = hlo_shardings(attributes)
         if len(written) == 1:
             written *= len(types)
         is_given = any(hlo is not Untiled.UNKNOWN for hlo in written)
@@ -242,23 +234,19 @@ class _Import:
         """Return the shardings of the global values at one side of a manual computation, and its manual axes."""
         attributes = _attributes(call)
         is_entry = call.call_target_name.data in ENTRIES
-        try:
-            exact = shardy_attribute(attributes, "in_shardings" if is_entry else "out_shardings")
-            axes = shardy_attribute(attributes, "manual_axes")
-        except UnreadableError:
-            return None
+        exact = shardy_attribute(attributes, "in_shardings" if is_entry else "out_shardings")
+        axes = shardy_attribute(attributes, "manual_axes")
         if isinstance(exact, TensorShardingPerValueAttr) and isinstance(axes, ManualAxesAttr):
             return Borders(exact.data, axes.data)
+        if isinstance(exact, StringAttr) or isinstance(axes, StringAttr):  # malformed
+            return None
         if len(call.operands) != 1 or not is_sharding_call(source := call.operands[0].owner):
             return None
         # At an entry, the sharding of the global value is on the call before, and the manual axes are on the entry.
         outside, inside = _attributes(source), attributes
         if not is_entry:
             outside, inside = inside, outside
-        try:
-            written = hlo_shardings(inside), hlo_shardings(outside)
-        except UnreadableError:
-            return None
+        written = hlo_shardings(inside), hlo_shardings(outside)
         manual, around = (manual_axes_of_hlo(each[0], self._mesh) if len(each) == 1 else None for each in written)
         value = (call.operands if is_entry else call.results)[0]
         found = self._shardings(outside, [value.type], in_manual=_is_in_manual(call))
@@ -310,18 +298,12 @@ class _Import:
         self._convert_rule(op)
 
     def _convert_group(self, op: CustomCallOp) -> None:
-        try:
-            group = shardy_attribute(op.attributes, "sharding_group_id")
-        except UnreadableError:
-            return
+        group = shardy_attribute(op.attributes, "sharding_group_id")
         if isinstance(group, IntegerAttr) and len(op.operands) == 1:
             replace_op(op, ShardingGroupOp(op.operands[0], group.value.data))
 
     def _convert_rule(self, op: Operation) -> None:
-        try:
-            rule = shardy_attribute(op.attributes, "sharding_rule")
-        except UnreadableError:
-            return
+        rule = shardy_attribute(op.attributes, "sharding_rule")
         if isinstance(rule, OpShardingRuleAttr):
             op.attributes = {**without_annotations(op.attributes, "sharding_rule"), _RULE: rule}
 
@@ -353,10 +335,7 @@ def _is_in_manual(op: Operation) -> bool:
 
 def _on_one_device(attributes: Attributes) -> tuple[TensorSharding, ...] | None:
     """Return the sharding of a call that runs on one device, as JAX writes it for callbacks; None for other calls."""
-    try:
-        found = hlo_shardings(attributes)
-    except UnreadableError:
-        return None
+    found = hlo_shardings(attributes)
     first = found[0] if len(found) == 1 else None
     return (fully_closed(Mesh((), (first.device,)), 0),) if isinstance(first, Maximal) else None
 
@@ -368,8 +347,5 @@ def _says_nothing(attributes: Attributes, *, in_manual: bool = False) -> bool:
     computation over all axes.
     """
     ignorable = (Untiled.UNKNOWN, Untiled.REPLICATED, *([Untiled.MANUAL] if in_manual else ()))
-    try:
-        found = hlo_shardings(attributes)
-    except UnreadableError:
-        return False
+    found = hlo_shardings(attributes)
     return bool(found) and all(hlo in ignorable for hlo in found)
