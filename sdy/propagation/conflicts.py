@@ -77,9 +77,8 @@ class TiedDims:
         """Yield the steps from a dim to the dims that are tied to it directly."""
         for site, index in self._tensors.get(start.holder, ()):
             yield from self._ties_at(start, site, index)
-        for member in start.holder.group or ():
-            if member.holder is not None and member.holder is not start.holder:
-                yield Tie(start, TiedDim(member.holder, start.dim))
+        for other in start.holder.grouped_holders:
+            yield Tie(start, TiedDim(other, start.dim))
 
     def _ties_at(self, start: TiedDim, site: Site, index: int) -> Iterator[Tie]:
         rule = self._graph.rules.value(site.rule)

@@ -275,9 +275,8 @@ class Engine:
                 holder = tensors[index]
                 if holder is not None:
                     self.assign(holder, number)
-                    for member in _other_members(holder):
-                        if member.holder is not None:
-                            self.assign(member.holder, number)
+                    for other in holder.grouped_holders:
+                        self.assign(other, number)
             if self._on_update is not None and outcome.updates:
                 self._on_update(result, outcome)
 
@@ -317,10 +316,9 @@ class Engine:
             number = shardings.number(node.boundary.stored(shardings.value(number)))
         self.assign(holder, number)
         self._queue(node, holder)
-        for member in _other_members(holder):
-            if member.holder is not None:
-                self.assign(member.holder, number)
-                self._queue(node, member.holder)
+        for other in holder.grouped_holders:
+            self.assign(other, number)
+            self._queue(node, other)
 
     def _queue(self, visited: Node, holder: Value) -> None:
         for node in self._notifier.affected_by(holder):
@@ -357,13 +355,6 @@ class Engine:
 
 def _other_users(value: Value, node: Node) -> int:
     return len({id(user) for user, _ in value.uses if user is not node})
-
-
-def _other_members(value: Value) -> Sequence[Value]:
-    """Return the other members of the sharding group of `value`."""
-    if value.group is None:
-        return ()
-    return [member for member in value.group if member is not value]
 
 
 class Worklist:

@@ -109,6 +109,13 @@ class Value:
     other_nodes: Sequence[Node] = ()
     is_changed: bool = False
 
+    @property
+    def grouped_holders(self) -> Sequence[Value]:
+        """The holders of the other members of the sharding group of this holder."""
+        if self.group is None:
+            return ()
+        return [member.holder for member in self.group if member.holder is not None and member.holder is not self]
+
 
 @dataclass(frozen=True, slots=True)
 class ManualBoundary:

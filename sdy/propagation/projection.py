@@ -50,6 +50,11 @@ class TensorProjection:
         entry = self.factors.get(factor)
         return None if entry is None else entry.axes
 
+    def has_axes(self, factor: FactorIndex, axes: AxisList) -> bool:
+        """Return whether the tensor has `axes`, or these and more, along `factor`."""
+        own = self.axes(factor)
+        return own is not None and (own == axes or is_strict_list_prefix(axes, own))
+
     def expanded(self, factor: FactorIndex, axes: AxisList) -> TensorProjection:
         """Return the projection with `axes` along `factor` if they extend the current ones; otherwise the projection
         itself.

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sdy.model.axis import AxisList, AxisRef, can_merge, contains, overlaps
-from sdy.model.axis_list import is_strict_list_prefix
 from sdy.model.axis_on_mesh import merge_refs
 from sdy.model.rule import DimMapping, FactorIndex
 from sdy.model.sharding import TensorSharding
@@ -116,11 +115,7 @@ def _new_axes(had: AxisList, axes: AxisList) -> Iterator[AxisRef]:
 
 def _source(before: Projection, factor: FactorIndex, axes: AxisList) -> int | None:
     """Return the index of the first tensor that had `axes`, or more, along the factor."""
-    for index, tensor in enumerate(before.tensors):
-        had = tensor.axes(factor)
-        if had is not None and (had == axes or is_strict_list_prefix(axes, had)):
-            return index
-    return None
+    return next((index for index, tensor in enumerate(before.tensors) if tensor.has_axes(factor, axes)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +168,8 @@ class History:
         for step in steps:
             holders = holders_of(step.site)
             for move in step.moves:
-                for holder in _reached(holders[move.target]):
+                target = holders[move.target]
+                for holder in () if target is None else (target, *target.grouped_holders):
                     self._arrivals.setdefault(holder, []).append(Arrival(step, move, holder))
 
     def path(self, holder: Value, axis: AxisRef) -> AxisPath:
@@ -240,13 +236,3 @@ class History:
         """Return whether the initial sharding of `holder` has the axis in a dim."""
         sharding = self._initial.get(holder)
         return sharding is not None and any(contains(own, axis) for dim in sharding.dims for own in dim.axes)
-
-
-def _reached(target: Value | None) -> list[Value]:
-    """Return the holder, and the holders of the other members of its sharding group."""
-    if target is None:
-        return []
-    others = [
-        member.holder for member in target.group or () if member.holder is not None and member.holder is not target
-    ]
-    return [target, *others]

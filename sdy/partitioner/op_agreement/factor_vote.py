@@ -80,12 +80,8 @@ def _candidates(projection: Projection, elements: tuple[int, ...], mesh: Mesh) -
 
 
 def _weight(projection: Projection, elements: tuple[int, ...], factor: FactorIndex, axes: AxisList) -> int:
-    weight = 0
-    for tensor, count in zip(projection.tensors, elements, strict=True):
-        own = tensor.axes(factor)
-        if own is not None and (own == axes or is_strict_list_prefix(axes, own)):
-            weight += count
-    return weight
+    tensors = zip(projection.tensors, elements, strict=True)
+    return sum(count for tensor, count in tensors if tensor.has_axes(factor, axes))
 
 
 def _remains(candidate: _Candidate, winner: _Candidate, assigned: list[AxisList], mesh: Mesh) -> bool:

@@ -54,8 +54,7 @@ def claim(step: OpStep, projection: Projection, factor: FactorIndex, axes: AxisL
     """Return the claim of `factor` to `axes`, its candidate."""
     size, source = -1, -1
     for index, tensor in enumerate(projection.tensors):
-        own = tensor.axes(factor)
-        if own is not None and (own == axes or is_strict_list_prefix(axes, own)):
+        if tensor.has_axes(factor, axes):
             own_size = tensor_size(tensor, step.rule.factor_sizes)
             if own_size > size:
                 size, source = own_size, index
