@@ -17,7 +17,7 @@ register_renderers(
         "sdy.compile.compiled.Compiled": "sdy.report.html.values.compiled_html",
         "sdy.compile.propagated.PropagatedProgram": "sdy.report.html.values.propagated_html",
         "sdy.advice.diff.ProgramDiff": "sdy.advice.diff_page.diff_html",
-        "sdy.advice.partition_summary.PartitionSummary": "sdy.advice.partition_summary_html.partition_summary_html",
+        "sdy.advice.partition_summary.PartitionSummary": "sdy.advice.diff_page.partition_summary_html",
         "sdy.cost.hardware.Hardware": "sdy.report.html.values.hardware_html",
         "sdy.cost.program_cost.ProgramCost": "sdy.report.html.values.cost_html",
         "sdy.cost.program_cost.ProgramCost:text": "sdy.report.tables.cost_tables.cost_text",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 
-from sdy.advice.causes_once import CausesOnce
-from sdy.advice.collectives import Collective
+from sdy.advice.collectives import CausesOnce, Collective
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.machines.table import DEFAULT_MACHINE
@@ -146,9 +144,8 @@ def breaches(contract: Contract, facts: PartitionSummary) -> list[Breach]:
     Raises: SdyError if the contract names an unknown value, or contains a malformed sharding; SDY-C011 if it names an
     axis, a function or a source that the program does not have.
     """
-    known = KnownNames(facts)
     selectors = ((each.axes, each.function, each.source, each.spans) for each in contract.collectives)
-    unknown = [error for selector in selectors for error in known.errors(*selector)]
+    unknown = [error for selector in selectors for error in unknown_names(facts, *selector)]
     if unknown:
         raise SdyError(*unknown)
     return [
@@ -272,39 +269,27 @@ def raise_breaches(found: Sequence[Breach]) -> None:
         raise SdyError(*diagnostics_of(found))
 
 
-class KnownNames:
-    """The names that a partitioned program has."""
+def unknown_names(
+    facts: PartitionSummary, axes: frozenset[str], function: str | None, source: str | None, spans: Mapping[str, Span]
+) -> Iterator[Diagnostic]:
+    """Yield an error for each name of a selector that the partitioned program does not have.
 
-    def __init__(self, facts: PartitionSummary) -> None:
-        self._program = facts.compiled
-
-    def errors(
-        self, axes: frozenset[str], function: str | None, source: str | None, spans: Mapping[str, Span]
-    ) -> Iterator[Diagnostic]:
-        """Yield an error for each name of a selector that the program does not have.
-
-        `spans` has the locations of `axes`, `function` and `source` in the file of the contract, if there is one.
-        """
-        for axis in sorted(axes):
-            yield from _errors(f'no mesh of the program has an axis "{axis}"', axis, self._axes, spans.get("axes"))
-        if function is not None:
-            names, message = list(functions_of(self._program.written)), f"the program has no function @{function}"
-            yield from _errors(message, function, names, spans.get("function"))
-        if source is not None:
-            yield from _errors(f"no op of the program comes from {source}", source, self._sources, spans.get("source"))
-
-    @cached_property
-    def _axes(self) -> list[str]:
-        meshes = (self._program.mesh, *meshes_of(self._program.written).values())
-        return list(dict.fromkeys(axis.name for mesh in meshes for axis in mesh.axes))
-
-    @cached_property
-    def _sources(self) -> list[str]:
-        """The files, then the lines that ops come from."""
-        lines = dict.fromkeys(line_of(op) for op in pre_order(self._program.written))
-        sources = dict.fromkeys(self._program.origin.source(line) for line in lines)
-        files = dict.fromkeys(source.rpartition(":")[0] for source in sources)
-        return [name for name in (*files, *sources) if name]
+    `spans` has the locations of `axes`, `function` and `source` in the file of the contract, if there is one.
+    """
+    program, written = facts.compiled, facts.compiled.written
+    meshes = (program.mesh, *meshes_of(written).values())
+    known = list(dict.fromkeys(axis.name for mesh in meshes for axis in mesh.axes))
+    for axis in sorted(axes):
+        yield from _errors(f'no mesh of the program has an axis "{axis}"', axis, known, spans.get("axes"))
+    if function is not None:
+        message = f"the program has no function @{function}"
+        yield from _errors(message, function, list(functions_of(written)), spans.get("function"))
+    if source is not None:
+        lines = dict.fromkeys(line_of(op) for op in pre_order(written))
+        sources = dict.fromkeys(program.origin.source(line) for line in lines)
+        files = dict.fromkeys(each.rpartition(":")[0] for each in sources)
+        known = [name for name in (*files, *sources) if name]
+        yield from _errors(f"no op of the program comes from {source}", source, known, spans.get("source"))
 
 
 def _errors(message: str, name: str, known: Sequence[str], span: Span | None) -> Iterator[Diagnostic]:

@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from sdy.advice.causes_once import CausesOnce
-from sdy.advice.collectives import Collective
+from sdy.advice.collectives import CausesOnce, Collective
 from sdy.advice.matching import Matching, match_programs
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
 from sdy.diagnostics.wording import counted

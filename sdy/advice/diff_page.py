@@ -1,4 +1,4 @@
-"""The differences of two programs as a self-contained HTML page."""
+"""The differences of two programs as a self-contained HTML page; notebooks show them, and the facts of a program."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from html import escape
 
 from sdy.advice.collectives import Collective
 from sdy.advice.diff import MAX_SHARDINGS, CollectiveChange, ProgramDiff, ShardingChange
+from sdy.advice.partition_summary import PartitionSummary
 from sdy.cost.quantities import seconds_text
 from sdy.report.html.markup import (
     MAX_ROWS,
     AxisColours,
     PageSection,
     cards,
+    colours_of,
     fragment,
     markup_table,
     static_page,
+    table_block,
     titled,
 )
+from sdy.report.tables.fitted_table import fitted_table
 from sdy.report.tables.program_tables import bytes_text
 
 
@@ -126,3 +130,26 @@ def _source(old: Collective | None, new: Collective | None) -> str:
 
 def _none() -> str:
     return '<p class="none">None.</p>'
+
+
+def partition_summary_html(facts: PartitionSummary) -> str:
+    """Return the totals of one device, and its collectives."""
+    numbers = [
+        (seconds_text(facts.seconds), "without overlap", ""),
+        (bytes_text(facts.bytes_sent), "bytes sent by a device", ""),
+        (bytes_text(facts.peak_bytes), "peak bytes", ""),
+    ]
+    columns = ("kind", "axes", "runs", "bytes sent", "time", "source")
+    table = fitted_table("collectives", columns, map(_cells, facts.collectives), right=(2, 3, 4))
+    return fragment(repr(facts), [cards(numbers), table_block(table, colours_of([facts.compiled.mesh]))])
+
+
+def _cells(collective: Collective) -> tuple[str, ...]:
+    return (
+        collective.kind.value,
+        ", ".join(map(str, collective.axes)),
+        str(collective.runs),
+        bytes_text(collective.bytes_sent),
+        seconds_text(collective.seconds),
+        collective.source,
+    )

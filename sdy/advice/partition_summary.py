@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,12 @@ from sdy.cost.hardware import Hardware
 from sdy.cost.memory import peak_bytes, values_at_peak
 from sdy.cost.schedule import ScheduledOp, schedule_of
 from sdy.dialects.data_flow import op_of
+from sdy.dialects.meshes import meshes_of
 from sdy.grammar.parse import TENSOR_SHARDING
 from sdy.model.axis import AxisList
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
-from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.boundary import BoundaryValue, boundary_rows, boundary_values, meshes_json
 from sdy.report.explanation.causes import CollectiveCauses
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.explainer import Explainer
@@ -127,3 +128,34 @@ def _value_name(facts: PartitionSummary, value: SSAValue, written: SSAValue | No
     if written is None:
         return ("a value" if op is None else f"the result of an inserted {op.name}") + at
     return facts.explainer.names[written] + at
+
+
+def report_json(facts: PartitionSummary) -> dict[str, object]:
+    """Return meshes, shardings of arguments and results, collectives with causes, conflicts, remarks and totals."""
+    program = facts.compiled
+    return {
+        "machine": facts.hardware.name,
+        "meshes": meshes_json(meshes_of(program.global_module)),
+        "values": [asdict(row) for row in boundary_rows(program.global_module, program.origin.argument_names)],
+        "collectives": collectives_json(facts),
+        "conflicts": [site.to_json() for site in facts.explainer.conflict_sites()],
+        "remarks": [remark.to_json() for remark in (*program.origin.warnings, *program.remarks)],
+        "totals": {
+            "bytes_sent": round(facts.bytes_sent),
+            "seconds": facts.seconds,
+            "peak_bytes": facts.peak_bytes,
+        },
+    }
+
+
+def collectives_json(facts: PartitionSummary) -> list[dict[str, object]]:
+    """Return the collectives with the kind of their cause, and lines on their causes."""
+    return [
+        {**each.to_json(), "cause": cause_text(facts, each), "causes": list(facts.causes_of(each))}
+        for each in facts.collectives
+    ]
+
+
+def cause_text(facts: PartitionSummary, collective: Collective) -> str:
+    """Return the kind of the cause of a collective: it completes the sentence "it is caused by ..."."""
+    return facts.causes.kind(collective.kind, collective.line, collective.axes, collective.arguments).value

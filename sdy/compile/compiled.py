@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import ModuleOp
@@ -313,3 +313,26 @@ def _lowered_by_position(global_module: ModuleOp, mesh: Mesh, options: CompileOp
             numbers = tuple(number_of[device] for device in op.mesh.data.listed_devices())
             op.mesh = MeshAttr(Mesh(op.mesh.data.axes, numbers))
     return lowered(renumbered, make_context(), options)
+
+
+class TrialPartitions:
+    """The local programs of edited copies of a program.
+
+    Copies in which the same shardings propagate, such as two with different priorities, are partitioned once.
+    """
+
+    def __init__(self, origin: Origin[Any], options: CompileOptions) -> None:
+        self._origin, self._options = origin, options
+        self._known: dict[str, ModuleOp] = {}
+
+    @garbage_collection_paused()
+    def local(self, module: ModuleOp) -> ModuleOp:
+        """Return the program of one device. Raises: SdyError at the first op that is unsupported."""
+        context, copy = make_context(), copy_with_regions(module)
+        propagation, _ = self._options.partitions()
+        with self._origin.named_lines():
+            run_passes(context, copy, propagation, verify_each=False)
+            text = print_module(copy)
+            if text not in self._known:
+                self._known[text] = partitioned(copy, context, self._options, self._origin.checks).local
+        return self._known[text]

@@ -269,7 +269,7 @@ class Program(WrittenProgram[R]):
         Apply the fixes that raise neither bytes, time nor memory, the best first, each if that still holds after those
         before; then examine the program anew, until no such fix is left. Raises: SdyError as `lint`.
         """
-        from sdy.advice.annotated_program import with_changes
+        from sdy.advice.lint.annotated_text import with_changes
         from sdy.advice.lint.settings import LintSettings
 
         program, settings = self, settings or LintSettings()

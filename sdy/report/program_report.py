@@ -23,6 +23,7 @@ from sdy.diagnostics.diagnostic import render
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.meshes import meshes_of
 from sdy.model.axis import AxisList
+from sdy.report.boundary import boundary_rows
 from sdy.report.explanation.causes import CollectiveCauses, resharded_arguments
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import line_of
@@ -35,7 +36,6 @@ from sdy.report.tables.program_tables import (
     placed_collectives_table,
     print_boundary,
 )
-from sdy.report.value_rows import boundary_rows
 
 # Longer lists are folded.
 MOST_COLLECTIVES, MOST_CONFLICTS, MOST_REMARKS = 10, 3, 3

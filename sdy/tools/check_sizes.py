@@ -32,7 +32,6 @@ FAMILIES = re.compile(
     r"sdy/(rules|interpreter/ops|partitioner/(local|padding)|dialects/stablehlo(/checks)?|evidence/(audit/catalogue|sizes/ops))/"
 )
 SMALL: dict[str, str] = {
-    "sdy/advice/lint/constraints.py": "one file per subject of lint rules",
     "sdy/passes/manager/auto_partitioner.py": "what an embedder registers",
     "sdy/tools/start.py": "the console scripts",
 }

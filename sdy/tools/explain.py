@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from sdy.advice.collectives import Collective
 from sdy.advice.lint.linter import edits_of_collectives
-from sdy.advice.partition_summary import PartitionSummary
-from sdy.advice.report_json import cause_text, collectives_json
+from sdy.advice.partition_summary import PartitionSummary, cause_text, collectives_json
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.wording import first_names
 from sdy.program.program import Program

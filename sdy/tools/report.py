@@ -118,7 +118,7 @@ def _compared(program: Program, arguments: Namespace) -> PartitionerResults | No
 def _print_json(
     program: Program, hardware: Hardware, results: Sequence[PartitionerResult], arguments: Namespace
 ) -> None:
-    from sdy.advice.report_json import report_json  # the HTML page does not need it
+    from sdy.advice.partition_summary import report_json  # the HTML page does not need it
 
     compared = [each.to_json() for each in results]
     print_json(

@@ -22,6 +22,7 @@ from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
 from sdy.evidence.runs.reduced import choose_sizes, verify_reduced
 from sdy.evidence.runs.verification import ReducedSizes, Verdict, Verification, chance_text, verify_sizes_as_they_are
 from sdy.program.program import Program
+from sdy.report.boundary import boundary_rows, meshes_json, value_rows
 from sdy.report.run_progress import terminal_progress
 from sdy.report.similar_entries import MOST_ENTRIES, rest_text
 from sdy.report.tables.fitted_table import print_start, print_tables
@@ -35,7 +36,6 @@ from sdy.report.tables.program_tables import (
     sizes_table,
     values_table,
 )
-from sdy.report.value_rows import boundary_rows, meshes_json, value_rows
 from sdy.tools.command_line.arguments import print_json
 from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import NO, SUCCESS

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
+from sdy.diagnostics.diagnostic import Diagnostic, SdyError
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy import collectives as ops
 from sdy.dialects.sdy.ops import ReshardOp
-from sdy.dialects.shardings import sharding_of
+from sdy.dialects.sharded_types import local_type
+from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.slicing import ConcatenateOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
+from sdy.grammar.write import write_sharding
 from sdy.model.axis import AxisList
 from sdy.model.axis_list import set_difference
+from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.rule import FactorKind
 from sdy.model.sharding import TensorSharding
 from sdy.model.sharding_update import fully_closed_like
@@ -29,6 +37,7 @@ from sdy.partitioner.padding import contraction, control, gather_scatter, reduct
 from sdy.partitioner.padding.compute_unpadded import compute_unpadded
 from sdy.partitioner.padding.facts import is_static
 from sdy.partitioner.padding.padder import Padder, padding_error
+from sdy.passes.export.close.barriers import erase_barriers
 
 COLLECTIVE_RULES = OpTable[None, [Padder]]()
 
@@ -206,3 +215,49 @@ def _pads_equally(op: Operation, padder: Padder) -> bool:
         for size, true_size, factors in dims
         if size != true_size
     )
+
+
+class PadForDivisibilityPass(ModulePass):
+    """Pad dims that do not divide; the results of the program do not change.
+
+        before  %1 = sdy.all_slice [{"x"}] %0 out_sharding=<@m, [{"x"}]> : tensor<7xf32>      "x"=4
+        after   %1 = stablehlo.pad %0, %zero, low = [0], high = [1], interior = [0] : ... -> tensor<8xf32>
+                %2 = sdy.all_slice [{"x"}] %1 out_sharding=<@m, [{"x"}]> : tensor<8xf32>
+
+    Before an op that combines elements along a padded dim, the padding is replaced by the identity element.
+    Some ops then still need elements of other shards: `sdy-unshard-unsupported-ops` runs them unsharded.
+    Requires: collectives instead of reshards; divisible function boundaries. Ensures: every sharded dim divides.
+    Source: docs/spec/06, 2.
+    """
+
+    name = "sdy-pad-for-divisibility"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check that function boundaries divide, then pad inside the functions."""
+        meshes = meshes_of(op)
+        erase_barriers(op)
+        for func in functions_of(op).values():
+            _check_boundary(func, meshes)
+        pad_module(op)
+
+
+def _check_boundary(func: FuncOp, meshes: MeshTable) -> None:
+    """Check a function. Raises: SdyError SDY-L015 for the first argument or result that does not divide."""
+    inputs, outputs = func.function_type.inputs, func.function_type.outputs
+    values = [
+        *((f"argument #{i}", each, argument_sharding(func, i)) for i, each in enumerate(inputs)),
+        *((f"result #{i}", each, function_result_sharding(func, i)) for i, each in enumerate(outputs)),
+    ]
+    for name, value_type, sharding in values:
+        mesh = None if sharding is None else resolve_mesh(sharding.mesh, meshes)
+        if sharding is None or mesh is None or local_type(value_type, sharding, mesh, allow_uneven=False) is not None:
+            continue
+        message = f"{name} has a non-divisible sharding: {write_sharding(sharding)} does not divide {value_type}"
+        hint = "run sdy-update-non-divisible-input-output-shardings first"
+        consequence = (
+            f"@{func.sym_name.data} cannot be padded: its callers depend on the sizes of arguments and results"
+        )
+        raise SdyError(
+            Diagnostic("SDY-L015", message, span_of(func), hint=hint),
+            Diagnostic("SDY-L015", consequence, span_of(func)),
+        )

@@ -60,8 +60,8 @@ from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.device_counts import device_style, last_channel
 from sdy.passes.rewriting.insertion import erase
 from sdy.upstream.halo.exchange import rounded_up, shard_counts
+from sdy.upstream.halo.resolve import ResolvePermutationFactorsPass
 from sdy.upstream.padding import pad_module
-from sdy.upstream.resolve_permutation_factors import ResolvePermutationFactorsPass
 from sdy.upstream.unshard_unsupported_ops import unshard_unsupported_ops
 
 Shardings = tuple[TensorSharding, ...]

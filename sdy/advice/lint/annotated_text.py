@@ -8,19 +8,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, pairwise
 from json import dumps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.edits import Change, Removal, edited
 from sdy.compile.origin import Origin
+from sdy.compile.source_text import read_module
+from sdy.compile.written_program import WrittenProgram
 from sdy.diagnostics.diagnostic import SdyError, Span
 from sdy.dialects.data_flow import index_of
+from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import parse_module, print_module
@@ -332,3 +335,22 @@ class ProgramText:
                 position += 1
         if self.text[start:position].strip():
             yield start, position
+
+
+P = TypeVar("P", bound=WrittenProgram[Any])
+
+
+def with_changes(program: P, changes: Sequence[Change]) -> P:
+    """Return the program with changes to the annotations in its text."""
+    text = text_with_changes(program.origin.text, program.module, changes)
+    span = span_of(main_function(program.module))
+    module = read_module(text, "<text>" if span is None else span.file)
+    return replace(program, module=module, origin=program.origin.with_text(text))
+
+
+def with_module(program: P, module: ModuleOp, changes: Sequence[Change] = ()) -> P:
+    """Return the program with another module, and with changes to the annotations of its values."""
+    if module is program.module:
+        return with_changes(program, changes) if changes else program
+    annotated, _ = edited(module, changes)
+    return replace(program, module=annotated, origin=program.origin.with_text(print_module(annotated)))

@@ -1,4 +1,8 @@
-"""Rules on conflicts of propagation: SDY-S407 (priorities are missing), SDY-S410 (a price), SDY-S417 (a lost axis)."""
+"""Rules on axes that propagation or an annotation has in the wrong dims.
+
+SDY-S407 finds missing priorities, SDY-S410 conflicts that communicate, SDY-S415 axes of arguments and constraints that
+another dim should have, and SDY-S417 axes that an op loses.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,11 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from sdy.advice.collectives import Collective
 from sdy.advice.edits import Edit, sharding_text, with_axis, with_priority
-from sdy.advice.lint.finding import Candidate, Fix
-from sdy.advice.lint.linted_program import LintedProgram, cost_of
-from sdy.advice.lint.uses import fix_of
+from sdy.advice.lint.finding import Candidate, Fix, and_others
+from sdy.advice.lint.linted_program import LintedProgram, cost_of, divisible_dims
+from sdy.advice.lint.price import Cost
 from sdy.advice.why_not import against_rival, opening
+from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import rank_of
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import TensorSharding
@@ -24,6 +29,7 @@ from sdy.propagation.conflicts import Conflict, Obstacle
 from sdy.propagation.graph import Node, Value
 from sdy.propagation.trace import holders_of
 from sdy.report.explanation.causes import REDUCTIONS
+from sdy.report.similar_entries import without_names
 
 # SDY-S407
 
@@ -44,7 +50,7 @@ def missing_priorities(linted: LintedProgram) -> Iterator[Candidate]:
             later = [value for value, own in annotated.items() if value is not first and _dims_along(own, ref)]
             if not later or not collectives:
                 continue
-            name, span = linted.names.name(first), linted.names.span(first)
+            name, span = linted.name(first), linted.span(first)
             yield Candidate(
                 "SDY-S407",
                 f"{name} and other arguments ({len(later)}) propagate {ref} to different dims, without priorities",
@@ -65,7 +71,7 @@ def _prioritized(linted: LintedProgram, axis: AxisRef, later: Sequence[SSAValue]
     results = [target for target in finals if isinstance(target, int) and _dims_along(finals[target], axis)]
     for targets in ((*later, *results), later):
         edits = tuple(Edit(each, _later(linted.annotation(each) or finals[each], axis)) for each in targets)
-        texts = tuple(f"{linted.names.name(edit.target)} as {sharding_text(edit.sharding)}" for edit in edits)
+        texts = tuple(f"{linted.name(edit.target)} as {sharding_text(edit.sharding)}" for edit in edits)
         yield Fix(texts, edits, intro=f"give {axis} a later priority in these: annotate ")
 
 
@@ -128,13 +134,13 @@ def lost_axes(linted: LintedProgram) -> Iterator[Candidate]:
             sent = cost_of(collectives)
             yield Candidate(
                 "SDY-S417",
-                f"{ref} is lost at {linted.names.name(loss.value)} = {loss.value.op.name}: an operand is sharded along "
+                f"{ref} is lost at {linted.name(loss.value)} = {loss.value.op.name}: an operand is sharded along "
                 f"it, but dim {loss.dim} of the result is not, since dim {loss.rival} is",
                 sent,
-                [fix_of(linted, edit)],
+                [linted.fix(edit)],
                 needs_fix=True,
                 least_saved=sent.times(LEAST_SHARE),
-                span=linted.names.span(loss.value),
+                span=linted.span(loss.value),
                 subject=f"axis {axis.name} of activations",
                 notes=loss.sentences,
                 affected=collectives,
@@ -209,8 +215,7 @@ def _resolutions(linted: LintedProgram, conflicts: list[Conflict]) -> Iterator[F
             continue
         annotated = explainer.values.annotation(holder)
         if annotated is not None:
-            edit = Edit(annotated[0], with_axis(annotated[1], dim, conflict.axis))
-            yield fix_of(linted, edit)
+            yield linted.fix(Edit(annotated[0], with_axis(annotated[1], dim, conflict.axis)))
         for each in (*opening(explainer, holder, dim), *against_rival(explainer, conflict, holder)):
             yield Fix((each.text,), (each.edit,))
 
@@ -220,3 +225,67 @@ def _target_dim(linted: LintedProgram, conflict: Conflict, factor: int | None) -
     rule = linted.explainer.traced.flat.graph.rules.value(conflict.site.rule)
     dims = (dim for dim, factors in enumerate(rule.tensors[conflict.target]) if factor in factors)
     return next(dims, None)
+
+
+def misplaced_axes(linted: LintedProgram) -> Iterator[Candidate]:
+    """Yield the annotated arguments and constraints with an axis along which devices communicate, to try other dims.
+
+    Arguments that are annotated alike are tried together, as stacked weights, and then those whose names differ only in
+    indices, as the weights of equal layers: a layer that is sharded otherwise than the next one would need a reshard.
+    A fix must avoid much of the communication along the axis: if it saves less, other changes are better.
+    """
+    for axis in linted.mesh.axes:
+        ref = AxisRef(axis.name)
+        collectives = tuple(each for each in linted.facts.collectives if axis.name in each.axis_names)
+        for targets in _similar_targets(linted, ref) if collectives else ():
+            fixes = list(_moved(linted, targets, ref))
+            first, sharding = targets[0], linted.annotation(targets[0])
+            if not fixes or sharding is None:
+                continue
+            name, sent = linted.name(first), cost_of(collectives)
+            named = and_others(name, len(targets) - 1)
+            dim = next(index for index, own in enumerate(sharding.dims) if ref in own.axes)
+            yield Candidate(
+                "SDY-S415",
+                f"{ref} shards dim {dim} of {named}, where another dim costs less",
+                Cost(sent.bytes_sent, sent.seconds, len(targets) * linted.local_bytes(first, sharding)),
+                fixes,
+                needs_fix=True,
+                least_saved=sent.times(LEAST_SHARE),
+                span=linted.span(first),
+                subject=f"boundary {name}",
+            )
+
+
+def _similar_targets(linted: LintedProgram, axis: AxisRef) -> Iterator[Sequence[SSAValue]]:
+    """Yield the arguments and constraint results that a whole axis shards.
+
+    First all arguments that are annotated alike, then those with similar names and types, or each alone.
+    """
+    alike: dict[TensorSharding, list[SSAValue]] = {}
+    named: dict[object, list[SSAValue]] = {}
+    for target in (*linted.main.body.block.args, *(op.result for op in linted.constraints)):
+        sharding = linted.annotation(target)
+        if sharding is None or not linted.is_on_mesh(sharding) or axis not in sharding.axis_refs():
+            continue
+        name, is_argument = linted.name(target), target in linted.boundary
+        if is_argument:
+            alike.setdefault(sharding, []).append(target)
+        has_own_name = is_argument and not name.startswith("%")
+        key = (without_names(name), target.type, sharding) if has_own_name else target
+        named.setdefault(key, []).append(target)
+    groups = [*alike.values(), *named.values()]
+    yield from {tuple(group): group for group in groups}.values()
+
+
+def _moved(linted: LintedProgram, targets: Sequence[SSAValue], axis: AxisRef) -> Iterator[Fix]:
+    """Yield a fix per other dim that an axis may shard instead, in all the targets alike."""
+    sharding = linted.annotation(targets[0])
+    if sharding is None or not any(axis in dim.axes for dim in sharding.dims):
+        return
+    shapes = [static_shape(target.type) or () for target in targets]
+    for dim, own in enumerate(sharding.dims):
+        is_possible = all(dim in divisible_dims(shape, sharding, axis, linted.mesh) for shape in shapes)
+        if is_possible and axis not in own.axes:
+            moved = with_axis(sharding, dim, axis)
+            yield linted.fix(*(Edit(target, moved) for target in targets))

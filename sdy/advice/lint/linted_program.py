@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.advice.collectives import Collective
-from sdy.advice.edits import with_axis
+from sdy.advice.edits import Change, with_axis
 from sdy.advice.lint.annotated_text import ProgramText, UnsupportedTextError
+from sdy.advice.lint.finding import Fix
 from sdy.advice.lint.price import Cost
 from sdy.advice.partition_summary import PartitionSummary, axes_of_dims
-from sdy.compile.compiled import Compiled
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.roofline import OpTime
 from sdy.diagnostics.diagnostic import Span
@@ -36,7 +35,6 @@ from sdy.model.sharding_update import fully_closed
 from sdy.propagation.conflicts import Conflict, conflicts_of
 from sdy.report.boundary import boundary_values
 from sdy.report.explanation.counterparts import Counterparts
-from sdy.report.explanation.explainer import Explainer
 
 Target = SSAValue | int  # a value of the user's program, or the number of a result of its main function
 
@@ -58,7 +56,6 @@ class LintedProgram:
         self._meshes = meshes_of(self.compiled.written)
         named = (name for name, mesh in self._meshes.items() if mesh == self.mesh)
         self.mesh_name: str | Mesh = next(named, self.mesh)
-        self.names = TargetNames(self.compiled, self.explainer, self.main, self.boundary)
 
     @cached_property
     def boundary(self) -> tuple[Target, ...]:
@@ -158,6 +155,57 @@ class LintedProgram:
         kind = collective_kind(type(op))
         return () if kind is None else tuple(self._by_location.get((span_of(op), kind), ()))
 
+    # Names and locations
+
+    def name(self, target: Target) -> str:
+        """Return the name of a value as the user knows it: `%w`, `params['w']`, or `result[1]`."""
+        if isinstance(target, int) or (target in self._boundary_names and self.compiled.origin.argument_names):
+            return self._boundary_names[target]
+        return self.explainer.names[target]
+
+    @cached_property
+    def _boundary_names(self) -> dict[Target, str]:
+        listed = boundary_values(self.compiled.written, self.compiled.origin.argument_names)
+        return {target: each.name for target, each in zip(self.boundary, listed, strict=True)}
+
+    def span(self, target: Target) -> Span | None:
+        """Return the location of an argument or a result in the header, or of the op that defines a value."""
+        if target in self._boundary_spans:
+            return self._boundary_spans[target]
+        op = self.main if isinstance(target, int) else op_of(target)
+        return None if op is None else span_of(op)
+
+    @cached_property
+    def _boundary_spans(self) -> Mapping[Target, Span]:
+        text, span = ProgramText(self.compiled.origin.text), span_of(self.main)
+        try:
+            header = text.function(text.offset(self.main))
+        except UnsupportedTextError:
+            return {}
+        offsets = (*header.arguments, *header.results)
+        if span is None or len(offsets) != len(self.boundary):
+            return {}
+        return {target: text.span(*found, span.file) for target, found in zip(self.boundary, offsets, strict=True)}
+
+    def python_line(self, target: Target) -> str:
+        """Return the line of Python that computes a value; empty if the program is not from JAX."""
+        span = self.span(target)
+        return self.compiled.origin.python_line(None if span is None else span.line)
+
+    def with_source(self, span: Span | None) -> Span | None:
+        """Return a location with the Python line that its line comes from, if that is known."""
+        lines = self.compiled.origin.source_lines
+        return None if span is None else span._replace(source=lines.get(span.line, span.source))
+
+    def source(self, span: Span | None) -> str:
+        """Return the line of a location as the user knows it: `train.py:20 in blocks.0/mlp`, or `line 7`."""
+        return "" if span is None else self.compiled.origin.place(span.line)
+
+    def fix(self, *changes: Change) -> Fix:
+        """Return the fix that consists of some changes."""
+        texts = (each.described(self.name(each.target), self.python_line(each.target)) for each in changes)
+        return Fix(tuple(texts), changes)
+
 
 def cost_of(collectives: tuple[Collective, ...]) -> Cost:
     """Return the bytes and seconds of some collectives."""
@@ -175,54 +223,3 @@ def divisible_dims(shape: tuple[int, ...], sharding: TensorSharding, axis: AxisR
         shards = sharded_size((*sharding.dims[dim].axes, axis), mesh)
         if size and size % shards == 0:
             yield dim
-
-
-class TargetNames:
-    """The names and the locations of the values of a program; `boundary` holds its arguments and result numbers."""
-
-    def __init__(self, program: Compiled[Any], explainer: Explainer, main: FuncOp, boundary: Sequence[Target]) -> None:
-        self._program, self._explainer, self._main, self._boundary = program, explainer, main, boundary
-
-    def name(self, target: Target) -> str:
-        """Return the name of a value as the user knows it: `%w`, `params['w']`, or `result[1]`."""
-        if isinstance(target, int) or (target in self._boundary_names and self._program.origin.argument_names):
-            return self._boundary_names[target]
-        return self._explainer.names[target]
-
-    @cached_property
-    def _boundary_names(self) -> dict[Target, str]:
-        listed = boundary_values(self._program.written, self._program.origin.argument_names)
-        return {target: each.name for target, each in zip(self._boundary, listed, strict=True)}
-
-    def span(self, target: Target) -> Span | None:
-        """Return the location of an argument or a result in the header, or of the op that defines a value."""
-        if target in self._boundary_spans:
-            return self._boundary_spans[target]
-        op = self._main if isinstance(target, int) else op_of(target)
-        return None if op is None else span_of(op)
-
-    @cached_property
-    def _boundary_spans(self) -> Mapping[Target, Span]:
-        text, span = ProgramText(self._program.origin.text), span_of(self._main)
-        try:
-            header = text.function(text.offset(self._main))
-        except UnsupportedTextError:
-            return {}
-        offsets = (*header.arguments, *header.results)
-        if span is None or len(offsets) != len(self._boundary):
-            return {}
-        return {target: text.span(*found, span.file) for target, found in zip(self._boundary, offsets, strict=True)}
-
-    def python_line(self, target: Target) -> str:
-        """Return the line of Python that computes a value; empty if the program is not from JAX."""
-        span = self.span(target)
-        return self._program.origin.python_line(None if span is None else span.line)
-
-    def with_source(self, span: Span | None) -> Span | None:
-        """Return a location with the Python line that its line comes from, if that is known."""
-        lines = self._program.origin.source_lines
-        return None if span is None else span._replace(source=lines.get(span.line, span.source))
-
-    def source(self, span: Span | None) -> str:
-        """Return the line of a location as the user knows it: `train.py:20 in blocks.0/mlp`, or `line 7`."""
-        return "" if span is None else self._program.origin.place(span.line)

@@ -7,28 +7,89 @@ number of trials is reached: each trial partitions the program.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
+from math import inf
+from time import monotonic
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from sdy.advice.collectives import Collective
-from sdy.advice.edits import is_at_boundary
+from sdy.advice.edits import Change, edited, is_at_boundary
 from sdy.advice.lint.finding import Candidate, Finding, Fix, TriedFix
 from sdy.advice.lint.linted_program import LintedProgram
 from sdy.advice.lint.price import Cost, Price, price_of
 from sdy.advice.lint.rules import selected_rules
 from sdy.advice.lint.settings import LintSettings
-from sdy.advice.lint.trials import Trials, UntriedError
 from sdy.advice.partition_summary import PartitionSummary
-from sdy.diagnostics.diagnostic import render
+from sdy.compile.compiled import Compiled, TrialPartitions
+from sdy.diagnostics.diagnostic import SdyError, render
+from sdy.diagnostics.progress import TimeUpError, stage, stopping_at
 from sdy.diagnostics.wording import counted, first_names
+from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.module_text import print_module
+from sdy.dialects.verification.verify_module import verify_module
 from sdy.report.html.markup import tables_html
 from sdy.report.similar_entries import groups_of_similar, on_one_screen, without_names
 from sdy.report.tables.fitted_table import fitted_table
+
+OPS_IN_TRIALS = 6_000  # so that the trials take some ten seconds
+MIN_TRIALS, MAX_TRIALS = 8, 64
+
+
+def default_trials(module: ModuleOp) -> int:
+    """Return the number of trials that take some ten seconds."""
+    count = sum(1 for _ in pre_order(module))
+    return max(MIN_TRIALS, min(MAX_TRIALS, OPS_IN_TRIALS // max(1, count)))
+
+
+class UntriedError(Exception):
+    """The error that the effect of a fix is not known: the trials are used up, or the time is."""
+
+
+class Trials:
+    """The trials of fixes of a program: equal fixes are tried once.
+
+    At most `count` fixes are tried, by default as many as take some ten seconds, and none after `seconds`.
+    """
+
+    def __init__(
+        self, program: Compiled[Any], price: Callable[[ModuleOp], Price], count: int | None, seconds: float | None
+    ) -> None:
+        self._end = inf if seconds is None else monotonic() + seconds
+        self._written, self._price = program.written, price
+        self._partitions = TrialPartitions(program.origin, program.options)
+        self._left = default_trials(program.written) if count is None else count
+        self._known: dict[tuple[Change, ...], tuple[ModuleOp, Price] | None] = {}
+
+    def result(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
+        """Return the local program of an edited copy and its price, or None if the edit is not valid.
+
+        Raises: UntriedError if all trials are used up, or if the time ends before the effect is known.
+        """
+        if fix.changes not in self._known:
+            if self._left <= 0 or monotonic() > self._end:
+                raise UntriedError
+            try:
+                with stopping_at(self._end), stage(f"fix {len(self._known) + 1}"):
+                    self._known[fix.changes] = self._tried(fix)
+            except TimeUpError as error:
+                raise UntriedError from error
+            self._left -= 1
+        return self._known[fix.changes]
+
+    def _tried(self, fix: Fix) -> tuple[ModuleOp, Price] | None:
+        module, _ = edited(self._written, fix.changes)
+        try:
+            verify_module(module)
+            local = self._partitions.local(module)
+        except SdyError:
+            return None  # for example because an axis would be used twice
+        return local, self._price(local)
+
 
 MOST_FINDINGS = 12  # a list of at most this number stays as it is
 
@@ -165,8 +226,8 @@ class Linter:
             candidate.message,
             cost,
             fix,
-            self._linted.names.with_source(candidate.span),
-            self._linted.names.source(candidate.span),
+            self._linted.with_source(candidate.span),
+            self._linted.source(candidate.span),
             candidate.notes,
             was_limited=was_limited,
             collectives=candidate.collectives or candidate.affected,

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sdy.advice.lint.conflicts import costly_conflicts, lost_axes, missing_priorities
-from sdy.advice.lint.constraints import idle_constraints, reshards_around_constraints
+from sdy.advice.lint.conflicts import costly_conflicts, lost_axes, misplaced_axes, missing_priorities
 from sdy.advice.lint.finding import Candidate
-from sdy.advice.lint.gathers import repeated_gathers, unchanged_in_loops
-from sdy.advice.lint.latency import many_small_collectives
 from sdy.advice.lint.linted_program import LintedProgram
-from sdy.advice.lint.memory import idle_donations, replicated_states, uneven_dims
-from sdy.advice.lint.misplaced import misplaced_axes
-from sdy.advice.lint.replication import computed_in_full, replicated_boundary, unused_axes
-from sdy.advice.lint.slices import gathered_then_sliced, reduced_then_sliced
+from sdy.advice.lint.memory import (
+    computed_in_full,
+    idle_donations,
+    replicated_boundary,
+    replicated_states,
+    uneven_dims,
+    unused_axes,
+)
+from sdy.advice.lint.reshards import (
+    gathered_then_sliced,
+    idle_constraints,
+    many_small_collectives,
+    reduced_then_sliced,
+    repeated_gathers,
+    reshards_around_constraints,
+    unchanged_in_loops,
+)
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 
 PREFIX = "SDY-"

@@ -114,8 +114,8 @@ _ROOMS: dict[str, dict[str, str]] = {
     "upstream": {
         "sdy-inline-meshes": "inline_meshes.InlineMeshesPass",
         "sdy-remove-propagation-debug-info": "remove_propagation_debug_info.RemovePropagationDebugInfoPass",
-        "sdy-resolve-permutation-factors": "resolve_permutation_factors.ResolvePermutationFactorsPass",
-        "sdy-pad-for-divisibility": "pad_for_divisibility.PadForDivisibilityPass",
+        "sdy-resolve-permutation-factors": "halo.resolve.ResolvePermutationFactorsPass",
+        "sdy-pad-for-divisibility": "padding.PadForDivisibilityPass",
         "sdy-verify-unreduced-axes": "verify_unreduced_axes.VerifyUnreducedAxesPass",
         "sdy-remove-all-gather-reduce-scatter-for-cmv1": "remove_for_cmv1.RemoveForCmv1Pass",
         "sdy-unshard-unsupported-ops": "unshard_unsupported_ops.UnshardUnsupportedOpsPass",

@@ -22,7 +22,7 @@ from sdy.model.devices.placement import ProgramPlacement, TensorPlacement
 from sdy.model.mesh import Mesh
 from sdy.model.shape import Shape, local_shape
 from sdy.model.sharding import TensorSharding
-from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.report.boundary import BoundaryValue, boundary_rows, boundary_values
 from sdy.report.explanation.trace_descriptions import dims_text
 from sdy.report.html.markup import (
     AxisColours,
@@ -38,7 +38,6 @@ from sdy.report.html.placement_picture import placement_picture
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
 from sdy.report.tables.program_tables import bytes_text, collectives_table, statistics_tables, values_table
-from sdy.report.value_rows import boundary_rows
 
 MAX_GRID_ROWS, MAX_GRID_COLUMNS = 16, 32
 MAX_PICTURES = 12

@@ -14,8 +14,8 @@ from sdy.cost.traffic import CollectiveUse
 from sdy.diagnostics.wording import counted, first_names
 from sdy.grammar.write import write_axis_list
 from sdy.model.mesh import Mesh
+from sdy.report.boundary import ValueRow, folded_rows
 from sdy.report.tables.fitted_table import Cells, FittedTable, fitted_table, print_tables, tables_text
-from sdy.report.value_rows import ValueRow, folded_rows
 
 MOST_VALUES, MOST_GROUPS = 12, 7  # longer lists of arguments and results are folded
 MOST_CAUSE_LINES, MOST_PLACE_LINES = 3, 1  # of a collective

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from sdy.advice.annotated_program import with_module
 from sdy.advice.edits import Edit
+from sdy.advice.lint.annotated_text import with_module
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.hardware import Hardware
 from sdy.cost.program_cost import ProgramCost

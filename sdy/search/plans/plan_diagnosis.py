@@ -12,8 +12,7 @@ from sdy.cost.quantities import rounded_bytes, seconds_text
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
-from sdy.report.boundary import boundary_values
-from sdy.report.returned_state import returned_state
+from sdy.report.boundary import boundary_values, returned_state
 from sdy.search.plans.plan import ShardingPlan
 from sdy.search.plans.search_plan import search_plan
 from sdy.search.search_request import SearchRequest

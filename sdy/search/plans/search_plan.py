@@ -12,21 +12,25 @@ from typing import Any, TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from sdy.advice.annotated_program import with_module
 from sdy.advice.edits import Edit, edited
+from sdy.advice.lint.annotated_text import with_module
+from sdy.compile.options import CompileOptions
 from sdy.compile.origin import Origin
-from sdy.compile.trials import folded_cost
+from sdy.compile.propagated import boundary_of
 from sdy.compile.written_program import WrittenProgram, is_large
 from sdy.cost.allocation.buffers import aliased_results
-from sdy.cost.program_cost import ProgramCost
+from sdy.cost.hardware import Hardware
+from sdy.cost.program_cost import ProgramCost, cost_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.progress import TimeUpError, note_step, stopping_at
 from sdy.diagnostics.wording import similar_name_hint
 from sdy.dialects.data_flow import op_of
+from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
+from sdy.dialects.module_text import make_context
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.shardings import function_result_sharding
 from sdy.grammar.partition_spec import write_partition_spec
@@ -34,13 +38,12 @@ from sdy.jax.optional_jax import has_jax
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import TensorSharding
 from sdy.passes.export.layers.fold_layers import has_folded_layers
-from sdy.report.boundary import BoundaryValue, boundary_values
+from sdy.passes.run import run_passes
+from sdy.report.boundary import BoundaryValue, boundary_values, returned_state
 from sdy.report.explanation.value_names import ValueNames
 from sdy.report.notation import read_any
-from sdy.report.returned_state import returned_state
 from sdy.search.explanation import AlternativeSearch, PlanExplanation
 from sdy.search.layered_search import LayeredSearch, folded_program
-from sdy.search.memory import produced
 from sdy.search.plans.plan import FixedComputation, HeldMemory, LeastMemory, PlannedValue, ShardingPlan
 from sdy.search.plans.xla_check import bytes_on_host
 from sdy.search.search_end import SearchEnd
@@ -54,6 +57,7 @@ from sdy.search.searched_module import (
     without_shardings,
 )
 from sdy.search.sharding_search import Candidate, SearchResult, ShardingSearch
+from sdy.search.solutions import produced
 
 SHARE_OF_MESHES = 0.4  # of the time, in which meshes are compared
 XLA_SHARE, LEAST_XLA_SECONDS, MAX_XLA_DEVICES = 1 / 3, 10, 64  # for the compilation of a plan
@@ -74,6 +78,21 @@ def price(program: WrittenProgram[Any], request: SearchRequest, module: ModuleOp
     if has_folded_layers(module):
         return folded_cost(module, machine, free_bytes, request.partition.of(program, machine).options)
     return request.partition.of(replace(program, module=module), machine).cost(machine, free_bytes)
+
+
+@garbage_collection_paused()
+def folded_cost(module: ModuleOp, hardware: Hardware, free_bytes: float, options: CompileOptions) -> ProgramCost:
+    """Return the cost of a module after `sdy-fold-layers`, partitioned in a copy; its layers run as calls.
+
+    A function has the same shardings in all its calls, so that the cost may differ from that of the unfolded program.
+    Raises: SdyError at the first op that is unsupported.
+    """
+    context, copy = make_context(), copy_with_regions(module)
+    propagation, partitioning = options.partitions(dedup_functions_fully=True)
+    run_passes(context, copy, (*propagation, *partitioning), verify_each=False)
+    mesh = boundary_of(copy).mesh
+    run_passes(context, copy, [options.lowers()], verify_each=False)
+    return cost_of(copy, mesh, hardware, free_bytes)
 
 
 def plan_tried_in_xla(program: P, request: SearchRequest) -> ShardingPlan[P]:

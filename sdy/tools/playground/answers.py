@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 
 from sdy.advice.edits import Edit, without_axis
 from sdy.advice.lint.annotated_text import FunctionText, ProgramText, text_with_changes
-from sdy.advice.report_json import report_json
+from sdy.advice.partition_summary import report_json
 from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.statistics import statistics_of
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render

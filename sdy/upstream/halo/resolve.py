@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator
 
 from sdy.dialects.ir.fast_ops import replace_uses
+from sdy.dialects.ir.walk import post_order
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.attrs import TensorShardingAttr
-from sdy.dialects.sdy.ops import ReshardOp
+from sdy.dialects.sdy.ops import MeshOp, ReshardOp
 from sdy.dialects.sdy.types import rank_of_type
 from sdy.dialects.shardings import set_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import is_dynamic, shape_of
+from sdy.dialects.stablehlo.base import StablehloOp
 from sdy.dialects.stablehlo.shape import ReshapeOp, ReverseOp
 from sdy.dialects.stablehlo.slicing import PadOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
@@ -39,6 +46,8 @@ from sdy.partitioner.emit.sharded_emitter import (
     zero_scalar,
 )
 from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
+from sdy.passes.rewriting.call_graph import UniqueNames
+from sdy.passes.rewriting.device_counts import device_style
 from sdy.rules.all import sharding_rule
 from sdy.upstream.halo.exchange import (
     DimExchange,
@@ -410,3 +419,58 @@ def _replace(op: Operation, result: SSAValue) -> None:
     replace_uses(op.results[0], result)
     op.detach()
     op.erase()
+
+
+@dataclass(frozen=True)
+class ResolvePermutationFactorsPass(ModulePass):
+    """Exchange halos, or unshard the dims.
+
+        before  %1 = stablehlo.slice %0 [0:3] {[{"a"}]} : (tensor<8xi32>) -> tensor<3xi32>
+        after   %1 = sdy.manual_computation(%0, %c) ... manual_axes={"a"} {
+                  // receive the neighbour's shard by a collective-permute, concatenate, slice this device's elements
+                }
+                %2 = stablehlo.slice %1 [0:3] {[{"a"}]} : (tensor<4xi32>) -> tensor<3xi32>
+
+    If an exchange would not pay, or the op has none, the dims are resharded to be unsharded.
+    Requires: explicit reshards. Ensures: no op with a rule of ours needs elements of other shards.
+    """
+
+    name = "sdy-resolve-permutation-factors"
+
+    enable_halo_exchange: bool = True
+    replica_count: int = 1
+    partition_count: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Visit every op, ops in regions before their parent."""
+        style = device_style(op, self.replica_count, self.partition_count)
+        namer = _MeshNamer(op)
+        resolver = Resolver(namer.meshes, style, self.enable_halo_exchange, namer.reversed)
+        for inner in post_order(op):
+            if isinstance(inner, StablehloOp) and not inner.has_trait(IsTerminator):
+                resolver.resolve(inner)
+
+
+class _MeshNamer:
+    """Defines the meshes of reversed dims, without duplicates."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.meshes = meshes_of(module)
+        self._module = module
+        self._names = UniqueNames(module)
+        self._name_of = {mesh: name for name, mesh in self.meshes.items()}
+
+    def reversed(self, reference: MeshReference, turned: Mesh) -> MeshReference:
+        """Return a reference to `turned`, the mesh `reference` with some axes reversed."""
+        if not isinstance(reference, str):
+            return turned
+        name = self._name_of.get(turned)
+        if name is None:
+            name = self._name_of[turned] = self._names.new(f"{reference}_reversed")
+            self.meshes[name] = turned
+            op = MeshOp(name, turned)
+            op.location = self._module.location
+            block = self._module.body.block
+            assert block.first_op is not None  # the mesh being reversed
+            block.insert_op_before(op, block.first_op)
+        return name

@@ -18,8 +18,8 @@ from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.run import run_passes
 from sdy.passes.simplify.canonicalize import CanonicalizePass
 from sdy.program.program import Program
-from sdy.upstream.pad_for_divisibility import PadForDivisibilityPass
-from sdy.upstream.resolve_permutation_factors import ResolvePermutationFactorsPass
+from sdy.upstream.halo.resolve import ResolvePermutationFactorsPass
+from sdy.upstream.padding import PadForDivisibilityPass
 from sdy.upstream.unshard_unsupported_ops import UnshardUnsupportedOpsPass
 
 

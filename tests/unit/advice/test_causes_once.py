@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sdy
-from sdy.advice.causes_once import CausesOnce
+from sdy.advice.collectives import CausesOnce
 from sdy.advice.contract import CollectiveBound, Contract, diagnostics_of
 
 HEAD = 'sdy.mesh @m = <["x"=4]>\n'

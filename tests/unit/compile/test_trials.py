@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 import sdy
+from sdy.compile.compiled import TrialPartitions
 from sdy.compile.source_text import read_module
-from sdy.compile.trials import TrialPartitions
 
 TEXT = """
 sdy.mesh @m = <["x"=2, "y"=2]>

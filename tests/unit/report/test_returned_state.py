@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType, f32
 
-from sdy.report.boundary import BoundaryValue
-from sdy.report.returned_state import returned_state
+from sdy.report.boundary import BoundaryValue, returned_state
 
 
 def values(*names: str, sizes: Sequence[int] = ()) -> list[BoundaryValue]:

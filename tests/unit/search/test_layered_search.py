@@ -9,7 +9,6 @@ from xdsl.dialects.func import CallOp
 import sdy
 from sdy.advice.edits import Edit, edited
 from sdy.compile.options import DEFAULT, CompileOptions
-from sdy.compile.trials import folded_cost
 from sdy.cost.hardware import Hardware
 from sdy.cost.machines.table import HARDWARE
 from sdy.cost.program_cost import ProgramCost
@@ -20,6 +19,7 @@ from sdy.passes.export.layers.fold_layers import has_folded_layers
 from sdy.report.notation import read_mesh
 from sdy.search.layered_search import FoldedProgram, LayeredSearch, folded_program
 from sdy.search.plans import search_plan
+from sdy.search.plans.search_plan import folded_cost
 from sdy.search.search_end import SearchEnd
 from sdy.search.search_request import search_request
 from sdy.search.searched_module import prepared_module, without_shardings

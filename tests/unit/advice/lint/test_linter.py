@@ -7,10 +7,9 @@ from support.examples import EXAMPLE_NAMES, EXAMPLES
 from support.lint_programs import AW, FIRES, chain, program
 
 import sdy
-from sdy.advice.lint.linter import Linter, LintReport
+from sdy.advice.lint.linter import MAX_TRIALS, MIN_TRIALS, Linter, LintReport, default_trials
 from sdy.advice.lint.rules import RULES, selected_rules
 from sdy.advice.lint.settings import LintSettings, read_settings
-from sdy.advice.lint.trials import MAX_TRIALS, MIN_TRIALS, default_trials
 from sdy.cost.collectives import CollectiveKind
 from sdy.diagnostics.diagnostic import SdyError, render
 from sdy.dialects.ir.symbols import main_function
@@ -119,7 +118,7 @@ def test_the_time_of_trials_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert program.lint(LintSettings(select=("S401",))).findings
     clock = iter([0.0] * 5)
     monkeypatch.setattr("sdy.diagnostics.progress.monotonic", lambda: next(clock, 100.0))
-    monkeypatch.setattr("sdy.advice.lint.trials.monotonic", lambda: 0.0)
+    monkeypatch.setattr("sdy.advice.lint.linter.monotonic", lambda: 0.0)
     report = program.lint(LintSettings(select=("S401",), time_limit=50.0))
     assert not report.findings
     assert report.untried > 0

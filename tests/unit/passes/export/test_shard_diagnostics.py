@@ -9,9 +9,9 @@ from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.module_text import make_context, parse_module
 from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitReshardsPass
 from sdy.passes.export.single_device.resolve_single_device_sharding import ResolveSingleDeviceShardingPass
-from sdy.upstream.pad_for_divisibility import PadForDivisibilityPass
+from sdy.upstream.halo.resolve import ResolvePermutationFactorsPass
+from sdy.upstream.padding import PadForDivisibilityPass
 from sdy.upstream.per_instruction_partitioning import PerInstructionPartitioningPass
-from sdy.upstream.resolve_permutation_factors import ResolvePermutationFactorsPass
 
 LINE = 8  # of the op that a case is about
 MESHES = (
