@@ -18,7 +18,7 @@ from importlib import import_module
 from inspect import currentframe
 from pathlib import Path
 from types import MethodType
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 from warnings import warn
 from weakref import WeakKeyDictionary
 
@@ -202,29 +202,7 @@ class JitFallbackWarning(UserWarning):
     """A function of `sdy.jit` that `jax.jit` compiles, because `sdy` refuses it or because it is transformed."""
 
 
-class LocalProgram(Protocol):
-    """A program of one device, and the placement of its arguments and results on all devices."""
-
-    @property
-    def local(self) -> ModuleOp:
-        """The module that each device runs."""
-        ...
-
-    @property
-    def boundary(self) -> ProgramPlacement:
-        """The shardings of arguments and results."""
-        ...
-
-
-class PartitionableProgram(Protocol):
-    """A program that can be partitioned."""
-
-    def partition(self) -> LocalProgram:
-        """Return the program of one device. Raises: SdyError at the first op that is unsupported."""
-        ...
-
-
-ProgramT = TypeVar("ProgramT", bound=PartitionableProgram)
+ProgramT = TypeVar("ProgramT")  # a `sdy.Program`, whose module is not imported here
 
 
 class TracedFunction:
@@ -339,8 +317,9 @@ class JittedFunction(Generic[P, R, ProgramT]):
         if lowering not in self._lowered:
             try:
                 with garbage_collection_paused():
-                    program = self._read(self.jitted, *args, **kwargs).partition()
-                    self._lowered[lowering] = with_local_program(lowered, program.local, program.boundary)
+                    program: Any = self._read(self.jitted, *args, **kwargs)
+                    found = program.partition()
+                    self._lowered[lowering] = with_local_program(lowered, found.local, found.boundary)
             except (SdyError, InternalError) as error:  # a training run goes on in spite of a bug in `sdy`
                 code = error.diagnostics[0].code if isinstance(error, SdyError) else "a bug in sdy"
                 self._warn(code, str(error) if isinstance(error, SdyError) else f"{code}: {error}")

@@ -12,7 +12,6 @@ from sdy.advice.contract import Breach, Contract, contract_of, diagnostics_of
 from sdy.advice.contract_file import read_contract, write_contract
 from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
-from sdy.program.program import Program
 from sdy.report.similar_entries import on_one_screen
 from sdy.tools.command_line.arguments import default_machine, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
@@ -22,7 +21,6 @@ from sdy.tools.command_line.loading import (
     add_compile_arguments,
     with_lines,
     with_program,
-    with_program_and_text,
 )
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -68,7 +66,8 @@ def run(arguments: Namespace) -> int:
 
 def _check_file(arguments: Namespace) -> int:
     if arguments.update:
-        contract = with_program(arguments, lambda program: _contract(program, arguments))
+        machine = arguments.on or default_machine()
+        contract = with_program(arguments, lambda program: contract_of(program.partition_summary(machine)))
         if Path(arguments.contract).exists():
             old = read_contract(read_text(arguments.contract), arguments.contract)
             contract = replace(contract, tolerance=old.tolerance)
@@ -77,15 +76,9 @@ def _check_file(arguments: Namespace) -> int:
             _print([], arguments, "")
         return SUCCESS
     contract = _read(arguments)
-    found, text = with_program_and_text(
-        arguments, lambda program, text: (program.breaches(contract), text), is_priced=True
-    )
-    _print(found, arguments, text)
+    program, found = with_program(arguments, lambda program: (program, program.breaches(contract)), is_priced=True)
+    _print(found, arguments, str(program))
     return NO if found else SUCCESS
-
-
-def _contract(program: Program, arguments: Namespace) -> Contract:
-    return contract_of(program.partition_summary(arguments.on or default_machine()))
 
 
 def _read(arguments: Namespace) -> Contract:

@@ -23,7 +23,7 @@ from sdy.tools.command_line.files import write_text
 from sdy.tools.command_line.loading import (
     add_compile_arguments,
     partition,
-    with_program_and_text,
+    with_program,
 )
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -101,11 +101,11 @@ def run(arguments: Namespace) -> int:
 def _cost_file(arguments: Namespace) -> int:
     hardware = resolve_hardware(arguments.on)
 
-    def cost(program: Program, text: str) -> int:
+    def cost(program: Program) -> int:
         check_not_given(arguments, "is for programs of several meshes", "schedule")
         if arguments.minimize == "time" and not arguments.no_optimizer:
             program = program.optimized_for(hardware)
-        partitioned = partition(program, arguments.file, text, savings=arguments.savings)
+        partitioned = partition(program, arguments)
         if arguments.trace is not None:
             write_text(arguments.trace, dumps(program.schedule_trace(hardware)))
         found = partitioned.cost(hardware, arguments.free_bytes)
@@ -115,18 +115,12 @@ def _cost_file(arguments: Namespace) -> int:
             print_tables(console_of(arguments), *cost_tables(found, Overlap(arguments.overlap)))
         return SUCCESS
 
-    return with_program_and_text(
-        arguments,
-        cost,
-        use_pipeline=lambda pipeline, _: _cost_pipeline(arguments, pipeline),
-        is_priced=True,
-    )
+    def cost_of_pipeline(pipeline: Pipeline) -> int:
+        from sdy.tools import pipelines  # it imports NumPy, which few commands need
 
+        return pipelines.cost(arguments, pipeline)
 
-def _cost_pipeline(arguments: Namespace, pipeline: Pipeline) -> int:
-    from sdy.tools import pipelines  # it imports NumPy, which few commands need
-
-    return pipelines.cost(arguments, pipeline)
+    return with_program(arguments, cost, use_pipeline=cost_of_pipeline, is_priced=True)
 
 
 def _byte_count(text: str) -> float:

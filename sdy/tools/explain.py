@@ -20,7 +20,7 @@ from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.loading import (
     VERBOSE_HELP,
     add_compile_arguments,
-    with_program_and_text,
+    with_program,
 )
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -68,11 +68,11 @@ def run(arguments: Namespace) -> int:
         raise SdyError(Diagnostic("SDY-T204", message, hint="see sdy explain --help"))
     if arguments.value is None and arguments.why_not is not None:
         raise SdyError(Diagnostic("SDY-T204", "--why-not requires a value", hint="see sdy explain --help"))
-    with_program_and_text(arguments, lambda program, text: _answer(program, text, arguments))
+    with_program(arguments, lambda program: _answer(program, arguments))
     return SUCCESS
 
 
-def _answer(program: Program, text: str, arguments: Namespace) -> None:
+def _answer(program: Program, arguments: Namespace) -> None:
     """Print the answers to the questions of the command line."""
     origin = program.origin
     explainer = Explainer(program.module, origin, program.options)

@@ -25,7 +25,7 @@ from sdy.tools.command_line.github import annotation
 from sdy.tools.command_line.loading import (
     add_compile_arguments,
     with_lines,
-    with_program_and_text,
+    with_program,
 )
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -111,13 +111,13 @@ def _lint_file(arguments: Namespace) -> int:
     settings = _settings(arguments)
     output, end = _output(arguments), settings.end()
 
-    def examine(program: Program, text: str) -> tuple[LintReport, list[Finding], str, bool]:
-        fixed = list[Finding]()
+    def examine(program: Program) -> tuple[LintReport, list[Finding], str, bool]:
+        text, fixed = str(program), list[Finding]()
         if arguments.fix:
             program, fixed = program.with_lint_fixes(settings.until(end))
         return program.lint(settings.until(end)), fixed, str(program), str(program) != text
 
-    report, fixed, text, is_changed = with_program_and_text(arguments, examine, is_priced=True)
+    report, fixed, text, is_changed = with_program(arguments, examine, is_priced=True)
     if output is not None and (is_changed or output != arguments.file):
         write_text(output, text)
     _print(report, fixed, arguments, text, sys.stderr if output == STANDARD_STREAM else sys.stdout)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sdy.compile.compiled import Compiled
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.module_text import print_module
-from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import MARKER, STANDARD_STREAM, write_text
 from sdy.tools.command_line.loading import (
     add_compile_arguments,
     partition,
-    with_program_and_text,
+    with_program,
 )
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -71,21 +69,20 @@ def run(arguments: Namespace) -> int:
 
 
 def _partition_file(arguments: Namespace) -> int:
-    path: str = arguments.file
-
-    def partitioned_program(program: Program, text: str) -> Compiled:
+    def partitioned_program(program: Program) -> Compiled:
         if arguments.on is not None and not arguments.no_optimizer:
             program = program.optimized_for(arguments.on)
-        return partition(program, path, text, savings=arguments.savings)
+        return partition(program, arguments)
 
-    partitioned = with_program_and_text(arguments, partitioned_program)
+    partitioned = with_program(arguments, partitioned_program)
     text = print_module(partitioned.global_module if arguments.is_global else partitioned.local)
     output: str = arguments.output or STANDARD_STREAM
     is_printed = output == STANDARD_STREAM
     if not is_printed or not (arguments.stats or arguments.json):
         write_text(output, text)
     if arguments.json:
-        _print_document(text if is_printed else None, None if is_printed else output, partitioned)
+        written = {"program": text, "output": None} if is_printed else {"program": None, "output": output}
+        print_json({**written, "statistics": statistics_of(partitioned.local).to_json()})
     elif arguments.stats == "json":
         print_json(statistics_of(partitioned.local).to_json())
     elif arguments.stats == "table":
@@ -96,7 +93,3 @@ def _partition_file(arguments: Namespace) -> int:
 
         print_tables(console_of(arguments), *statistics_tables(statistics_of(partitioned.local)))
     return SUCCESS
-
-
-def _print_document(text: str | None, output: str | None, partitioned: Compiled) -> None:
-    print_json({"program": text, "output": output, "statistics": statistics_of(partitioned.local).to_json()})

@@ -32,21 +32,21 @@ from sdy.tools.command_line.arguments import check_not_given, print_json
 from sdy.tools.command_line.console import console_of
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
-from sdy.tools.command_line.loading import with_lines, with_program_and_text
+from sdy.tools.command_line.loading import with_lines, with_program
 
 
-def verify(arguments: Namespace, pipeline: Pipeline, text: str) -> int:
+def verify(arguments: Namespace, pipeline: Pipeline) -> int:
     """Verify or prove a program of several meshes, print the outcome, and return the exit code.
 
     Raises: SdyError SDY-V007 if another program is given that has other arguments or results.
     """
-    program = pipeline.partition()
+    program, text = pipeline.partition(), pipeline.origin.text
     if arguments.local:
         return verify_local(arguments, program)
     if not arguments.against:
         return _verify(arguments, program, text)
-    reference = with_program_and_text(
-        arguments, lambda plain, _: plain.module, arguments.against, lambda found, _: found.partition().written
+    reference = with_program(
+        arguments, lambda plain: plain.module, arguments.against, lambda found: found.partition().written
     )
     check_same_types(reference, program.written)
     return _verify(arguments, program, text, reference)

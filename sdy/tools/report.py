@@ -15,7 +15,7 @@ from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import VERBOSE_HELP, add_compile_arguments, with_program_and_text
+from sdy.tools.command_line.loading import VERBOSE_HELP, add_compile_arguments, with_program
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
 
@@ -92,17 +92,12 @@ def _report_file(arguments: Namespace) -> int:
             return NOT_RUN
         return SUCCESS if not results or all(each.agrees for each in results[0].comparisons) else NO
 
-    return with_program_and_text(
-        arguments,
-        lambda program, _: report(program),
-        use_pipeline=lambda pipeline, _: _report_pipeline(arguments, pipeline),
-    )
+    def report_of_pipeline(pipeline: Pipeline) -> int:
+        from sdy.tools import pipelines  # imported here with rich
 
+        return pipelines.report(arguments, pipeline)
 
-def _report_pipeline(arguments: Namespace, pipeline: Pipeline) -> int:
-    from sdy.tools import pipelines  # imported here with rich
-
-    return pipelines.report(arguments, pipeline)
+    return with_program(arguments, report, use_pipeline=report_of_pipeline)
 
 
 def _compared(program: Program, arguments: Namespace) -> PartitionerResults | None:

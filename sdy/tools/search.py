@@ -23,7 +23,7 @@ from sdy.search.search_request import SECONDS, Goal
 from sdy.tools.command_line.arguments import add_json_argument, add_machine_argument, check_not_given, print_reports
 from sdy.tools.command_line.exit_codes import SUCCESS, interrupted_by_termination
 from sdy.tools.command_line.files import write_text
-from sdy.tools.command_line.loading import add_compile_arguments, with_lines, with_program_and_text
+from sdy.tools.command_line.loading import add_compile_arguments, with_lines, with_program
 from sdy.tools.command_line.processes import add_processes_argument
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
@@ -129,7 +129,7 @@ def _search(arguments: Namespace) -> int:
     fixed = dict(map(_fixed, arguments.fix))
     time_limit = SECONDS if arguments.time_limit is None else arguments.time_limit
 
-    def search(program: Program, _: str) -> ShardingPlan[Program]:
+    def search(program: Program) -> ShardingPlan[Program]:
         return program.search(
             mesh=arguments.mesh,
             devices=arguments.devices,
@@ -144,7 +144,7 @@ def _search(arguments: Namespace) -> int:
         )
 
     with interrupted_by_termination():
-        plan = with_program_and_text(arguments, search, is_priced=True)
+        plan = with_program(arguments, search, is_priced=True)
     explained = {"explanation": plan.explain(time_limit)} if arguments.explain else {}
     document = plan.to_json() | {name: each.to_json() for name, each in explained.items()}
     print_reports(arguments, document, *(each.report() for each in (plan, *explained.values())))
@@ -156,7 +156,7 @@ def _search(arguments: Namespace) -> int:
 def _search_pipeline(arguments: Namespace) -> int:
     """Search for a pipeline, and print the plan."""
 
-    def search(program: Program, _: str) -> PipelinePlan:
+    def search(program: Program) -> PipelinePlan:
         return program.search(
             stages=arguments.stages,
             microbatches=arguments.microbatches,
@@ -168,7 +168,7 @@ def _search_pipeline(arguments: Namespace) -> int:
         )
 
     with interrupted_by_termination():
-        plan = with_program_and_text(arguments, search, is_priced=True)
+        plan = with_program(arguments, search, is_priced=True)
     print_reports(arguments, plan.to_json(), plan.report(get_terminal_size().columns))
     return SUCCESS
 
@@ -176,7 +176,7 @@ def _search_pipeline(arguments: Namespace) -> int:
 def _sweep(arguments: Namespace) -> int:
     """Price all points, print the table, and write the page."""
 
-    def swept(program: Program, text: str) -> Sweep:
+    def swept(program: Program) -> Sweep:
         columns = TextColumn("points"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("points", total=None)
@@ -190,10 +190,10 @@ def _sweep(arguments: Namespace) -> int:
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
         if found.limit is not None:
-            print(render(with_lines(found.limit, arguments.file, text.splitlines())), file=sys.stderr)
+            print(render(with_lines(found.limit, arguments.file, str(program).splitlines())), file=sys.stderr)
         return found
 
-    found = with_program_and_text(arguments, swept, is_priced=True)
+    found = with_program(arguments, swept, is_priced=True)
     print_reports(arguments, found.to_json(), replace(found, limit=None).report(get_terminal_size().columns))
     if arguments.output is not None:
         write_text(arguments.output, sweep_page(found, f"{arguments.file} on {arguments.devices} devices"))

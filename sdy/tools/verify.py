@@ -22,7 +22,7 @@ from sdy.tools.command_line.loading import (
     add_compile_arguments,
     partition,
     with_lines,
-    with_program_and_text,
+    with_program,
 )
 from sdy.tools.command_line.processes import add_processes_argument
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
@@ -123,26 +123,26 @@ def run(arguments: Namespace) -> int:
 
 
 def _verify_file(arguments: Namespace) -> int:
-    def verified(program: Program, text: str) -> int:
-        status = _verify(program, text, arguments)
+    def verified(program: Program) -> int:
+        status = _verify(program, arguments)
         if program.origin.warnings and not arguments.json:
             count = counted(len(program.origin.warnings), "annotation")
             print(f"{count} of the text ignored, so the program may be sharded otherwise than meant: see the warnings")
         return status
 
-    def verified_pipeline(pipeline: Pipeline, text: str) -> int:
+    def verified_pipeline(pipeline: Pipeline) -> int:
         from sdy.tools.pipelines import verify  # imported here, because few programs have several meshes
 
-        return verify(arguments, pipeline, text)
+        return verify(arguments, pipeline)
 
-    return with_program_and_text(arguments, verified, use_pipeline=verified_pipeline)
+    return with_program(arguments, verified, use_pipeline=verified_pipeline)
 
 
-def _verify(program: Program, text: str, arguments: Namespace) -> int:
-    partitioned = partition(program, arguments.file, text, savings=arguments.savings)
+def _verify(program: Program, arguments: Namespace) -> int:
+    partitioned = partition(program, arguments)
     if arguments.output:
         write_text(arguments.output, print_module(partitioned.local))
-    path = arguments.file
+    path, text = arguments.file, program.origin.text
     if arguments.local:
         path, text = arguments.local, read_text(arguments.local)
         if MESH_TENSOR in text:

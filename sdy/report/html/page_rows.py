@@ -16,16 +16,16 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sdy.compile.origin import Origin
-from sdy.cost.collectives import CollectiveKind, bytes_sent
+from sdy.cost.collectives import bytes_sent
 from sdy.cost.memory import PeakValues
 from sdy.cost.schedule import CollectiveRun, ScheduledOp
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.facts.traits import collective_kind, has_region_on_elements
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.walk import blocks_of, ops_in, pre_order
+from sdy.dialects.ir.walk import blocks_of, ops_in
 from sdy.dialects.meshes import meshes_of
-from sdy.dialects.sdy import collectives as ops
+from sdy.dialects.sdy.collectives import CollectiveOp
 from sdy.dialects.sharded_types import element_bytes, local_type, static_shape, tensor_bytes
 from sdy.dialects.shardings import argument_sharding, sharding_of
 from sdy.dialects.stablehlo.attributes.types import as_tensor
@@ -43,38 +43,6 @@ from sdy.report.explanation.causes import CollectiveCauses, resharded_arguments
 from sdy.report.explanation.counterparts import Counterparts
 from sdy.report.explanation.explainer import Explainer
 from sdy.report.explanation.value_names import ValueNames, line_of
-
-
-@dataclass(frozen=True, slots=True)
-class GlobalCollective:
-    """One collective. `axes` is its parameter as written in the text."""
-
-    kind: CollectiveKind
-    axes: str
-    bytes_per_device: float  # sent by each device
-
-
-def collectives_with_ops(module: ModuleOp) -> Iterator[tuple[Operation, GlobalCollective]]:
-    """Yield each collective of a module with explicit collectives, with its op, in program order."""
-    meshes = meshes_of(module)
-    for op in pre_order(module):
-        if isinstance(op, ops.CollectiveOp) and (use := _use(op, meshes)) is not None:
-            yield op, use
-
-
-def _use(op: ops.CollectiveOp, meshes: MeshTable) -> GlobalCollective | None:
-    kind = collective_kind(type(op))
-    mesh = resolve_mesh(op.out_sharding.data.mesh, meshes)
-    tensor = as_tensor(op.result.type)
-    if kind is None or mesh is None or tensor is None:
-        return None
-    attribute = op.axes_attribute
-    local = local_shape(tensor.get_shape(), op.out_sharding.data, mesh)
-    assert local is not None  # padding is allowed
-    shape = tuple(size or 0 for size in local)
-    moved = bytes_sent(kind, sharded_size(op.listed_axes, mesh), prod(shape) * element_bytes(tensor.element_type))
-    return GlobalCollective(kind, "" if attribute is None else attribute.text, moved)
-
 
 Json = dict[str, object]
 TypeKey = tuple[Attribute, TensorSharding | None]
@@ -194,8 +162,8 @@ class ProgramRows:
     ) -> None:
         self._explainer = explainer
         self._counterparts = Counterparts(written, module)
-        self._collectives = dict(collectives_with_ops(module))
-        self._types = TypeTable(meshes_of(module))
+        self._meshes = meshes_of(module)
+        self._types = TypeTable(self._meshes)
         self._steps = StepTable(explainer.descriptions.step)
         self._values: list[ValueEntry] = []
         self._numbers: dict[SSAValue, int] = {}
@@ -234,8 +202,7 @@ class ProgramRows:
     def _row(self, op: Operation, depth: int) -> ProgramRow:
         operands = [self._numbers[operand] for operand in operands_of(op)]
         results = [self._enter(result, self._types.number(result)) for result in op.results]
-        use = self._collectives.get(op)
-        sent = None if use is None else (use.kind.value, use.axes, round(use.bytes_per_device))
+        sent = _sent(op, self._meshes) if isinstance(op, CollectiveOp) else None
         return ProgramRow(depth, op.name, results, operands, line_of(op), sent)
 
     def _enter(self, value: SSAValue, kind: int) -> int:
@@ -268,6 +235,19 @@ class ProgramRows:
     def _signature(self, row: ProgramRow) -> tuple[object, ...]:
         """Return a key that is equal for rows that look alike."""
         return row.depth, row.op, tuple(self._values[number].kind for number in row.results)
+
+
+def _sent(op: CollectiveOp, meshes: MeshTable) -> tuple[str, str, int] | None:
+    """Return the kind of a collective on global tensors, its axes as in the text, and the bytes that a device sends."""
+    kind, mesh = collective_kind(type(op)), resolve_mesh(op.out_sharding.data.mesh, meshes)
+    tensor = as_tensor(op.result.type)
+    if kind is None or mesh is None or tensor is None:
+        return None
+    local = local_shape(tensor.get_shape(), op.out_sharding.data, mesh)
+    assert local is not None  # padding is allowed
+    size = prod(each or 0 for each in local) * element_bytes(tensor.element_type)
+    sent = bytes_sent(kind, sharded_size(op.listed_axes, mesh), size)
+    return kind.value, "" if op.axes_attribute is None else op.axes_attribute.text, round(sent)
 
 
 MIN_ROWS_SAVED = 24  # the least number of rows that a fold must hide

@@ -25,27 +25,20 @@ MESH_TENSOR = "!mpmd.mesh_tensor"  # in the text of each program with values on 
 VERBOSE_HELP = "list all entries, not one for several that differ only in names and lines"
 
 
-def with_program(arguments: Namespace, use: Callable[[Program], T], path: str | None = None) -> T:
-    """Return `use(program)` for the program in a file; diagnostics show the lines that they refer to.
-
-    The file is `arguments.file`, or `path`. The program is compiled as `add_compile_arguments` lets the user say.
-    Raises: SdyError if the file cannot be read or is not a valid program, and any error that `use` raises.
-    """
-    return with_program_and_text(arguments, lambda program, _: use(program), path)
-
-
-def with_program_and_text(
+def with_program(
     arguments: Namespace,
-    use: Callable[[Program, str], T],
+    use: Callable[[Program], T],
     path: str | None = None,
-    use_pipeline: Callable[[Pipeline, str], T] | None = None,
+    use_pipeline: Callable[[Pipeline], T] | None = None,
     *,
     is_priced: bool = False,
 ) -> T:
-    """Return `use(program, text)` for the program in a file; see `with_program`.
+    """Return `use(program)` for the program in a file; diagnostics show the lines that they refer to.
 
-    If the program `is_priced`, a remark names its ops without a known cost. A program of several meshes is passed to
-    `use_pipeline`; without one, it is refused.
+    The file is `arguments.file`, or `path`. The program is compiled as `add_compile_arguments` lets the user say. If it
+    `is_priced`, a remark names its ops without a known cost. A program of several meshes is passed to `use_pipeline`;
+    without one, it is refused.
+    Raises: SdyError if the file cannot be read or is not a valid program, and any error that `use` raises.
     """
     file: str = path or arguments.file
     text = read_text(file)
@@ -53,13 +46,13 @@ def with_program_and_text(
         if use_pipeline is not None and MESH_TENSOR in text:
             from sdy.program.pipeline import Pipeline  # imported here, because few programs have several meshes
 
-            return use_pipeline(Pipeline.from_text(text, file), text)
+            return use_pipeline(Pipeline.from_text(text, file))
         program = Program.from_text(text, file)
         remark = unpriced_remark(program.module) if is_priced else None
         for warning in (*program.origin.warnings, *((remark,) if remark else ())):
             print(render(with_lines(warning, file, text.splitlines())), file=sys.stderr)
         program = program.without_optimizer() if arguments.no_optimizer else program
-        return use(program.with_passes(propagation=arguments.propagation, pipeline=arguments.pass_pipeline), text)
+        return use(program.with_passes(propagation=arguments.propagation, pipeline=arguments.pass_pipeline))
     except SdyError as error:
         raise SdyError(*(with_lines(each, file, text.splitlines()) for each in error.diagnostics)) from error
 
@@ -93,16 +86,13 @@ def add_compile_arguments(parser: ArgumentParser, *, savings: bool = False) -> N
     )
 
 
-def partition(program: Program, path: str, text: str, *, savings: bool = False) -> Compiled:
-    """Partition a program whose text is `text`, and print the remarks to standard error.
-
-    With `savings`, also print the remarks of the communication optimizer.
-    """
+def partition(program: Program, arguments: Namespace) -> Compiled:
+    """Partition a program, and print the remarks to standard error; with `--savings`, those of the optimizer too."""
     partitioned = program.partition()
+    lines = program.origin.text.splitlines()
     for remark in partitioned.remarks:
-        if remark.code in SAVINGS and not savings:
-            continue
-        print(render(with_lines(remark, path, text.splitlines())), file=sys.stderr)
+        if arguments.savings or remark.code not in SAVINGS:
+            print(render(with_lines(remark, arguments.file, lines)), file=sys.stderr)
     return partitioned
 
 

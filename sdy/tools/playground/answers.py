@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import chain, combinations, permutations
 from json import dumps, loads
-from typing import Literal, TypedDict, assert_never, cast
+from typing import Any
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
@@ -192,65 +192,9 @@ FILE = "program.mlir"  # the name of the program in locations
 KEPT_PROGRAMS = 8
 
 
-class AnalysisQuestion(TypedDict):
-    """The question for the documents of `sdy report`, `sdy cost` and `sdy partition`."""
-
-    ask: Literal["analysis"]
-    text: str
-    machine: str
-
-
-class ValueQuestion(TypedDict):
-    """The question for the document of `sdy explain` on a value, and for the annotation of the value."""
-
-    ask: Literal["value"]
-    text: str
-    value: str
-
-
-class WhyNotQuestion(TypedDict):
-    """The question why a dim of a value is not sharded along an axis."""
-
-    ask: Literal["why-not"]
-    text: str
-    value: str
-    dim: int
-    axis: str
-
-
-class MeshQuestion(TypedDict):
-    """The question for the text with other axes of a mesh; `axes` has the name and size of each, major first."""
-
-    ask: Literal["mesh"]
-    text: str
-    mesh: str
-    axes: dict[str, int]
-
-
-class FormatQuestion(TypedDict):
-    """The question for the text with one line for each argument of functions with long headers."""
-
-    ask: Literal["format"]
-    text: str
-
-
-class AnnotationQuestion(TypedDict):
-    """The question for the text with another annotation of a dim of a value."""
-
-    ask: Literal["annotation"]
-    text: str
-    value: str
-    dim: int
-    axes: list[str]
-    closed: bool
-
-
-Question = AnalysisQuestion | ValueQuestion | WhyNotQuestion | MeshQuestion | AnnotationQuestion | FormatQuestion
-
-
 def answer(question: str) -> str:
     """Return the answer to a question, both as JSON. The answer to an error of the user is `{"diagnostics": [...]}`."""
-    asked = cast(Question, loads(question))
+    asked: dict[str, Any] = loads(question)
     try:
         found = _answer(asked)
     except SdyError as error:
@@ -258,26 +202,25 @@ def answer(question: str) -> str:
     return dumps(found, allow_nan=False)
 
 
-def _answer(asked: Question) -> Json:
+def _answer(asked: Mapping[str, Any]) -> Json:
     """Return the answer to a question. Raises: SdyError with the errors of the program, or of what is asked."""
-    if asked["ask"] == "mesh":
-        return {"text": with_mesh_axes(asked["text"], asked["mesh"], asked["axes"], FILE)}
-    if asked["ask"] == "format":
-        return {"text": with_argument_lines(asked["text"], FILE)}
-    program = _program(asked["text"])
-    match asked["ask"]:
-        case "analysis":
-            return _analysis(program, asked["machine"])
-        case "value":
-            return _value(program, asked["value"])
-        case "why-not":
-            reasons = program.why_not(asked["value"], dim=asked["dim"], axis=asked["axis"])
+    text: str = asked["text"]
+    match asked:
+        case {"ask": "analysis", "machine": machine}:  # the documents of `sdy report`, `sdy cost` and `sdy partition`
+            return _analysis(_program(text), machine)
+        case {"ask": "value", "value": value}:  # the document of `sdy explain` on a value, and its annotation
+            return _value(_program(text), value)
+        case {"ask": "why-not", "value": value, "dim": dim, "axis": axis}:
+            reasons = _program(text).why_not(value, dim=dim, axis=axis)
             return {"explanation": _explanation(why_not=reasons.splitlines())}
-        case "annotation":
-            axes = asked["axes"]
-            return {"text": with_dim_axes(program, asked["value"], asked["dim"], axes, is_closed=asked["closed"])}
+        case {"ask": "mesh", "mesh": mesh, "axes": axes}:  # the text with other axes: sizes by name, major first
+            return {"text": with_mesh_axes(text, mesh, axes, FILE)}
+        case {"ask": "annotation", "value": value, "dim": dim, "axes": axes, "closed": is_closed}:
+            return {"text": with_dim_axes(_program(text), value, dim, axes, is_closed=is_closed)}
+        case {"ask": "format"}:  # the text with one line for each argument of functions with long headers
+            return {"text": with_argument_lines(text, FILE)}
         case _:
-            assert_never(asked["ask"])
+            raise ValueError(f"unknown question {asked}")
 
 
 @garbage_collection_paused()
