@@ -33,7 +33,10 @@ class CompileOptions:
     def propagates(self, *, dedup_functions_fully: bool = False) -> Passes:
         """Return the passes from the program of the user to closed shardings; see `Propagation`."""
         found = Propagation.beyond_shardy(dedup_functions_fully=dedup_functions_fully)
-        return found.closed(None if self.propagation is None else keeping_rules(self.propagation))
+        given = self.propagation
+        if isinstance(given, ScheduledPass):
+            given = replace(given, keep_sharding_rules=True)  # which the partitioner needs
+        return found.closed(given)
 
     def shows_propagation(self) -> Passes:
         """Return the passes of `propagates`, and the reshards that correctness requires."""
@@ -67,9 +70,3 @@ class CompileOptions:
 
 
 DEFAULT = CompileOptions()
-
-
-def keeping_rules(propagation: ModulePass) -> ModulePass:
-    """Return a pass that propagates, so that it leaves the sharding rules to the partitioner."""
-    is_known = isinstance(propagation, ScheduledPass)
-    return replace(propagation, keep_sharding_rules=True) if is_known else propagation

@@ -147,7 +147,7 @@ class Program(WrittenProgram[R]):
 
         require_type(value, str, "Program.explain: value", "write a line number as text: '3'")
         explained = [each for name in self.origin.names_in_text(value) for each in self._explainer.explanations(name)]
-        return Answer.of((line for each in explained for line in each.lines()), explained)
+        return Answer.of((line for each in explained for line in each.lines()), [each.to_json() for each in explained])
 
     def why_not(self, value: str, *, dim: int, axis: str) -> Answer:
         """Explain why a dim of a value is not sharded along a mesh axis, and which edit shards it.
@@ -166,7 +166,7 @@ class Program(WrittenProgram[R]):
         """List the ops at which an axis of one tensor could not be propagated to another one, and the reasons."""
         from sdy.report.answer import Answer
 
-        return Answer.of(self._explainer.conflicts(), list(self._explainer.conflict_sites()))
+        return Answer.of(self._explainer.conflicts(), [site.to_json() for site in self._explainer.conflict_sites()])
 
     def report(self, on: str | Hardware = DEFAULT_MACHINE, *, width: int | None = None, verbose: bool = False) -> str:
         """Return a report in plain text: totals, a diagnosis, shardings, collectives with bytes and lines, conflicts.

@@ -43,7 +43,7 @@ from sdy.program.parallel.processes import Processes
 from sdy.program.program import Program
 from sdy.report.notation import read_mesh
 from sdy.report.sweep_points import Origin, Sweep, SweepCost, SweepPoint
-from sdy.search.search_request import Goal, meshes_of_devices, search_request
+from sdy.search.search_request import Goal, factorizations, meshes_of_devices, search_request
 from sdy.search.searched_module import first_op_that_depends_on_mesh, unsearchable
 
 SECONDS = 30.0  # for the search on one mesh
@@ -242,17 +242,7 @@ def _with_axes_of(mesh: Mesh, devices: int, fixed: _FixedSizes | None) -> Iterat
     """Yield the meshes of `devices` devices with the axes of a mesh, where fixed axes have their sizes."""
     required = {} if fixed is None else {axis.name: axis.size for axis in fixed.axes}
     names = [axis.name for axis in mesh.axes]
-    for sizes in _ordered_factorizations(devices, len(names)):
+    for sizes in factorizations(devices, len(names)):
         axes = tuple(MeshAxis(name, size) for name, size in zip(names, sizes, strict=True))
         if all(required.get(axis.name, axis.size) == axis.size for axis in axes):
             yield Mesh(axes).axes_text(",")
-
-
-def _ordered_factorizations(count: int, length: int) -> Iterator[tuple[int, ...]]:
-    """Yield all tuples of `length` sizes, each at least 1, whose product is `count`; the larger first sizes first."""
-    if length == 1:
-        yield (count,)
-        return
-    for first in range(count, 0, -1):
-        if count % first == 0:
-            yield from ((first, *rest) for rest in _ordered_factorizations(count // first, length - 1))

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Protocol
-
-
-class Described(Protocol):
-    """A part of an answer that has a form as plain data."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the part as plain data."""
-        ...
 
 
 class Answer(str):
     """Lines of text. `to_json` returns what they say as plain data."""
 
     __slots__ = ("_parts",)
-    _parts: Sequence[Described | str]
+    _parts: Sequence[object]
 
     @classmethod
-    def of(cls, lines: Iterable[str], parts: Sequence[Described | str]) -> Answer:
-        """Return the answer with these lines, which say what `parts` hold."""
+    def of(cls, lines: Iterable[str], parts: Sequence[object]) -> Answer:
+        """Return the answer with these lines, which say what `parts` hold as plain data."""
         answer = cls("\n".join(lines))
         answer._parts = parts
         return answer
 
     def to_json(self) -> list[object]:
         """Return the parts of the answer as plain data."""
-        return [each if isinstance(each, str) else each.to_json() for each in self._parts]
+        return list(self._parts)
 
     def __repr__(self) -> str:
         """Return the text, as a prompt shows it."""

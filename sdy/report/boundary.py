@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from sdy.dialects.ir.func_attrs import result_name
@@ -17,13 +17,14 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
-from sdy.dialects.text.ssa_names import SsaNames, name_values
+from sdy.dialects.text.ssa_names import name_values
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
 from sdy.model.path_rules import matches_path, path_rules, tree_path
 from sdy.model.sharding import TensorSharding
 
+V = TypeVar("V")
 _RESULT = re.compile(r"result (\d+)")
 
 
@@ -52,17 +53,18 @@ class BoundaryValue:
 
 def boundary_values(module: ModuleOp, argument_names: Sequence[str] = ()) -> list[BoundaryValue]:
     """Return the arguments, then the results, of the main function."""
-    return list(_boundary_values(main_function(module), argument_names))
-
-
-def _boundary_values(func: FuncOp, argument_names: Sequence[str]) -> Iterator[BoundaryValue]:
-    types = func.function_type
-    names = argument_names or [""] * len(types.inputs)
-    for index, (name, value_type) in enumerate(zip(names, types.inputs, strict=True)):
-        yield BoundaryValue(f"%arg{index}", name, value_type, argument_sharding(func, index))
-    for index, value_type in enumerate(types.outputs):
-        sharding = function_result_sharding(func, index)
-        yield BoundaryValue(f"result {index}", result_name(func, index), value_type, sharding)
+    func = main_function(module)
+    inputs, outputs = func.function_type.inputs, func.function_type.outputs
+    names = argument_names or [""] * len(inputs)
+    arguments = (
+        BoundaryValue(f"%arg{index}", name, value_type, argument_sharding(func, index))
+        for index, (name, value_type) in enumerate(zip(names, inputs, strict=True))
+    )
+    results = (
+        BoundaryValue(f"result {index}", result_name(func, index), value_type, function_result_sharding(func, index))
+        for index, value_type in enumerate(outputs)
+    )
+    return [*arguments, *results]
 
 
 Leaves = dict[str, int]  # the number of each leaf by its path
@@ -80,7 +82,7 @@ def returned_state(values: Sequence[BoundaryValue], argument_count: int) -> dict
         for part in (values[:argument_count], values[argument_count:])
     )
     found: dict[int, int] = {}
-    trees = [tree for tree in sorted(_by_tree(arguments), key=len, reverse=True) if len(tree) > 1]
+    trees = [tree for tree in sorted(by_tree(arguments).values(), key=len, reverse=True) if len(tree) > 1]
     prefixes = sorted(dict.fromkeys(_prefixes(results)), key=lambda prefix: prefix.count("."))
     for prefix, tree in product(prefixes, trees):
         pairs = [(results[path], number) for rest, number in tree.items() if (path := f"{prefix}.{rest}") in results]
@@ -98,13 +100,13 @@ def _prefixes(paths: Leaves) -> Iterator[str]:
         yield from (".".join(keys[:count]) for count in range(1, len(keys)))
 
 
-def _by_tree(paths: Leaves) -> list[Leaves]:
-    """Return the leaves of each tree, by their paths in it."""
-    found: dict[str, Leaves] = {}
-    for path, number in paths.items():
+def by_tree(paths: Mapping[str, V]) -> dict[str, dict[str, V]]:
+    """Return what belongs to the leaves of each tree, with their paths in it."""
+    found: dict[str, dict[str, V]] = {}
+    for path, value in paths.items():
         name, _, rest = path.partition(".")
-        found.setdefault(name, {})[rest] = number
-    return list(found.values())
+        found.setdefault(name, {})[rest] = value
+    return found
 
 
 REPLICATED = "replicated"
@@ -145,14 +147,12 @@ def folded_rows(rows: Sequence[ValueRow]) -> list[tuple[str, str, int]]:
 
 def value_rows(module: ModuleOp) -> list[ValueRow]:
     """Return the rows of all op results of the main function body, in program order."""
-    func, meshes = main_function(module), meshes_of(module)
-    return list(_op_rows(func, name_values(module, unique=False), meshes))
-
-
-def _op_rows(func: FuncOp, names: SsaNames, meshes: MeshTable) -> Iterator[ValueRow]:
-    for op in func.body.block.ops:
-        for result in op.results:
-            yield _row(f"%{names[result]} = {op.name}", result.type, sharding_of(result), meshes)
+    meshes, names = meshes_of(module), name_values(module, unique=False)
+    return [
+        _row(f"%{names[result]} = {op.name}", result.type, sharding_of(result), meshes)
+        for op in main_function(module).body.block.ops
+        for result in op.results
+    ]
 
 
 def _row(name: str, value_type: Attribute, sharding: TensorSharding | None, meshes: MeshTable) -> ValueRow:

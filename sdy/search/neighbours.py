@@ -6,10 +6,12 @@ A decision is which *named dims* an axis shards, in all arguments that have them
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument
+from xdsl.utils.disjoint_set import DisjointSet
 
 from sdy.advice.edits import Edit, with_axis, without_axis
 from sdy.dialects.ir.symbols import main_function
@@ -146,19 +148,22 @@ NamedDim = tuple[ArgumentDim, ...]  # dims that are tied, in the order of the ar
 
 def named_dims(searched: SearchedModule) -> list[NamedDim]:
     """Return the named dims of a program, in the order of its arguments. Dims of one element have no name."""
-    ties = _Ties()
-    for node in searched.graph.graph.nodes:
-        for first, *others in _dims_by_factor(node).values():
-            for other in others:
-                ties.join(first, other)
     numbers = searched.graph.number_of_value()
+    own = [
+        ((numbers[argument], dim), ArgumentDim(argument.index, dim, size))
+        for argument in main_function(searched.module).body.block.args
+        if argument in numbers
+        for dim, size in enumerate(static_shape(argument.type) or ())
+        if size > 1
+    ]
+    tied = [dims for node in searched.graph.graph.nodes for dims in _dims_by_factor(node).values()]
+    ties = DisjointSet[_ValueDim](list(dict.fromkeys(chain((dim for dim, _ in own), *tied))))
+    for first, *others in tied:
+        for other in others:
+            ties.union(first, other)
     found: dict[_ValueDim, list[ArgumentDim]] = {}
-    for argument in main_function(searched.module).body.block.args:
-        if argument in numbers:
-            for dim, size in enumerate(static_shape(argument.type) or ()):
-                if size > 1:
-                    root = ties.root((numbers[argument], dim))
-                    found.setdefault(root, []).append(ArgumentDim(argument.index, dim, size))
+    for dim, of_argument in own:
+        found.setdefault(ties.find(dim), []).append(of_argument)
     return [tuple(dims) for dims in found.values()]
 
 
@@ -172,20 +177,3 @@ def _dims_by_factor(node: LayoutNode) -> dict[int, list[_ValueDim]]:
             if major in free:
                 found.setdefault(major, []).append((value, dim))
     return found
-
-
-class _Ties:
-    """Disjoint sets of dims."""
-
-    def __init__(self) -> None:
-        self._parents: dict[_ValueDim, _ValueDim] = {}
-
-    def root(self, dim: _ValueDim) -> _ValueDim:
-        """Return the dim that stands for all those tied to `dim`."""
-        while (parent := self._parents.get(dim, dim)) != dim:
-            self._parents[dim] = self._parents.get(parent, parent)
-            dim = parent
-        return dim
-
-    def join(self, first: _ValueDim, second: _ValueDim) -> None:
-        self._parents[self.root(first)] = self.root(second)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise, starmap
+from operator import ge
 from typing import Any, TypeVar
 
 from sdy.compile.options import DEFAULT, CompileOptions
@@ -167,8 +169,9 @@ def meshes_of_devices(count: int, axis_names: Sequence[str] = ()) -> Iterator[Me
         raise wrong_request(f"devices: expected at least 2, got {count}")
     names = list(dict.fromkeys((*axis_names, *AXIS_NAMES)))
     for length in range(1, len(AXIS_NAMES) + 1):
-        for sizes in _factorizations(count, length, count):
-            yield Mesh(tuple(MeshAxis(name, size) for name, size in zip(names, sizes, strict=False)))
+        for sizes in factorizations(count, length):
+            if sizes[-1] > 1 and all(starmap(ge, pairwise(sizes))):
+                yield Mesh(tuple(MeshAxis(name, size) for name, size in zip(names, sizes, strict=False)))
 
 
 def splits_axes(sizes: Sequence[int], joined: Sequence[int]) -> bool:
@@ -185,15 +188,14 @@ def splits_axes(sizes: Sequence[int], joined: Sequence[int]) -> bool:
     )
 
 
-def _factorizations(count: int, length: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """Yield the products of `length` factors above 1, none above `largest` and in descending order."""
+def factorizations(count: int, length: int) -> Iterator[tuple[int, ...]]:
+    """Yield all tuples of `length` sizes, each at least 1, whose product is `count`; the larger first sizes first."""
     if length == 1:
-        if 1 < count <= largest:
-            yield (count,)
+        yield (count,)
         return
-    for first in range(min(count, largest), 1, -1):
+    for first in range(count, 0, -1):
         if count % first == 0:
-            yield from ((first, *rest) for rest in _factorizations(count // first, length - 1, first))
+            yield from ((first, *rest) for rest in factorizations(count // first, length - 1))
 
 
 def wrong_request(message: str) -> SdyError:

@@ -25,15 +25,13 @@ from sdy.program.program import Program
 from sdy.report.boundary import boundary_rows, meshes_json, value_rows
 from sdy.report.run_progress import terminal_progress
 from sdy.report.similar_entries import MOST_ENTRIES, rest_text
-from sdy.report.tables.fitted_table import print_start, print_tables
+from sdy.report.tables.fitted_table import fitted_table, print_start, print_tables
 from sdy.report.tables.program_tables import (
     NO_MESH,
     collectives_table,
     errors_table,
     mesh_table,
     print_boundary,
-    rounds_table,
-    sizes_table,
     values_table,
 )
 from sdy.tools.command_line.arguments import print_json
@@ -127,7 +125,9 @@ def show_rounds(
     if found.sizes is not None:
         _show_sizes(console, found.sizes, verbose=verbose)
     if found.rounds:
-        print_start(console, rounds_table((each.name, *outcome_cells(each)) for each in found.rounds), verbose=verbose)
+        rounds = ((each.name, *outcome_cells(each)) for each in found.rounds)
+        table = fitted_table("inputs", ("inputs", "outputs that differ", ""), rounds, right=(1,))
+        print_start(console, table, verbose=verbose)
     if found.verdict is Verdict.UNDECIDED:
         console.print(f"not decided: {found.undecided}; results of floats agree within rounding", markup=False)
         return
@@ -161,7 +161,9 @@ def _show_sizes(console: Console, reduced: ReducedSizes, *, verbose: bool) -> No
     ordered = sorted(rows.items(), key=lambda row: (-row[0][1], -row[0][0]))
     shown = ordered if verbose else ordered[:MOST_SIZES]
     if reduced.changes:
-        print_tables(console, sizes_table((str(a), str(b), str(count), reason) for (a, b, reason), count in shown))
+        cells = ((str(before), str(after), str(count), reason) for (before, after, reason), count in shown)
+        columns = ("size", "reduced to", "dims", "kept because")
+        print_tables(console, fitted_table("sizes", columns, cells, right=(0, 1, 2)))
     if len(shown) < len(ordered):
         console.print(rest_text(len(ordered) - len(shown)), markup=False)
 

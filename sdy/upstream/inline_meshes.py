@@ -34,18 +34,16 @@ class InlineMeshesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all shardings, then erase the mesh ops."""
         meshes = meshes_of(op)
-        map_shardings(op, lambda sharding: with_inlined_mesh(sharding, meshes))
+
+        def inlined(sharding: TensorSharding) -> TensorSharding:
+            mesh = sharding.mesh
+            return replace(sharding, mesh=meshes.get(mesh, mesh)) if isinstance(mesh, str) else sharding
+
+        map_shardings(op, inlined)
         for inner in pre_order(op):
             _inline_in_groups(inner, meshes)
         for mesh in [inner for inner in op.ops if isinstance(inner, MeshOp)]:
             erase(mesh)
-
-
-def with_inlined_mesh(sharding: TensorSharding, meshes: MeshTable) -> TensorSharding:
-    """Return the sharding with its mesh inlined."""
-    if not isinstance(sharding.mesh, str) or sharding.mesh not in meshes:
-        return sharding
-    return replace(sharding, mesh=meshes[sharding.mesh])
 
 
 def _inline_in_groups(op: Operation, meshes: MeshTable) -> None:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
@@ -58,7 +59,7 @@ from sdy.passes.export.reshards.insert_explicit_reshards import InsertExplicitRe
 from sdy.passes.export.reshards.reshard_to_collectives import ReshardToCollectivesPass
 from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.device_counts import device_style, last_channel
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import erase, insert
 from sdy.upstream.halo.exchange import rounded_up, shard_counts
 from sdy.upstream.halo.resolve import ResolvePermutationFactorsPass
 from sdy.upstream.padding import pad_module
@@ -227,11 +228,7 @@ class InstructionPartitioner:
         if name is None:
             name = self._names.new("mesh")
             self._meshes = {**self._meshes, name: on.mesh}
-            op = MeshOp(name, on.mesh)
-            op.location = self._module.location
-            block = self._module.body.block
-            assert block.first_op is not None  # the function that holds the instruction
-            block.insert_op_before(op, block.first_op)
+            insert(MeshOp(name, on.mesh), InsertPoint.at_start(self._module.body.block), self._module.location)
         return name
 
     def _completed(self, value: SSAValue, on: CommonMesh) -> TensorSharding:

@@ -137,16 +137,6 @@ def errors_table(rows: Iterable[Cells]) -> FittedTable:
     return fitted_table("outputs", ("output", "absolute error", "relative error", ""), rows, right=(1, 2))
 
 
-def rounds_table(rows: Iterable[Cells]) -> FittedTable:
-    """Return a table of kinds of inputs with the outputs that differ."""
-    return fitted_table("inputs", ("inputs", "outputs that differ", ""), rows, right=(1,))
-
-
-def sizes_table(rows: Iterable[Cells]) -> FittedTable:
-    """Return a table of sizes before and after a reduction, and why sizes were kept."""
-    return fitted_table("sizes", ("size", "reduced to", "dims", "kept because"), rows, right=(0, 1, 2))
-
-
 def bytes_text(count: float) -> str:
     """Return a number of bytes, rounded to an integer."""
     return f"{count:,.0f}"

@@ -10,7 +10,7 @@ from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.path_rules import OPEN, REPLICATED, path_rules, tree_path
 from sdy.model.sharding import TensorSharding
-from sdy.report.boundary import BoundaryValue
+from sdy.report.boundary import BoundaryValue, by_tree
 
 Leaves = Mapping[str, str]  # the PartitionSpec of each leaf by its path; empty for a leaf without dims
 
@@ -47,7 +47,7 @@ def plan_code(mesh: Mesh, parameters: Sequence[str | None], arguments: Leaves, r
     `parameters` are its positional parameters, None for one that it does not use. Results that are sharded as an
     argument, such as new parameters, share its shardings.
     """
-    trees = _by_tree(arguments)
+    trees = by_tree(arguments)
     sizes, axes = _tuple([str(axis.size) for axis in mesh.axes]), _tuple([f'"{axis.name}"' for axis in mesh.axes])
     passed = ", ".join(f'"{name}": {name}' for name in trees)
     given = [f"    in_shardings={_tuple(['None' if name is None else _placed(name) for name in parameters])},"]
@@ -57,7 +57,7 @@ def plan_code(mesh: Mesh, parameters: Sequence[str | None], arguments: Leaves, r
         f"placed = sdy.shardings({{{passed}}}, rules, mesh)",
     ]
     if any(spec not in ("", OPEN) for spec in results.values()):
-        outputs = _outputs(_by_tree(results)["result"], trees)
+        outputs = _outputs(by_tree(results)["result"], trees)
         specs = list(rules_of(results).values())
         if outputs is None and len(specs) == 1:
             outputs = f"jax.NamedSharding(mesh, {_double_quoted(specs[0])})"
@@ -74,7 +74,7 @@ def _outputs(leaves: Leaves, trees: Mapping[str, Leaves]) -> str | None:
 
     `leaves` are those of all results by their paths: `0.layers.1.up`.
     """
-    returned, found = _by_tree(leaves), list[str]()
+    returned, found = by_tree(leaves), list[str]()
     if list(returned) != [str(number) for number in range(len(returned))]:
         return None
     for tree in returned.values():
@@ -83,15 +83,6 @@ def _outputs(leaves: Leaves, trees: Mapping[str, Leaves]) -> str | None:
             return None
         found.append(alike[0] if any(tree.values()) else "None")
     return _tuple(found)
-
-
-def _by_tree(leaves: Leaves) -> dict[str, dict[str, str]]:
-    """Return the leaves of each tree, with their paths in it."""
-    found: dict[str, dict[str, str]] = {}
-    for path, spec in leaves.items():
-        name, _, rest = path.partition(".")
-        found.setdefault(name, {})[rest] = spec
-    return found
 
 
 def rules_lines(name: str, leaves: Leaves) -> list[str]:

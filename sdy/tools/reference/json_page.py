@@ -66,14 +66,7 @@ def _type_text(kind: object) -> str:
             return _SCALARS[kind]
 
 
-_SCALARS: dict[object, str] = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    NoneType: "null",
-    object: "any value",
-}
+_SCALARS = _SCALAR_TYPES | {object: "any value"}
 
 
 def json_schema() -> Schema:

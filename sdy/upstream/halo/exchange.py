@@ -27,7 +27,7 @@ from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.device_position import device_entry, device_number
 from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
-from sdy.partitioner.emit.sharded_emitter import annotated, is_zero_constant
+from sdy.partitioner.emit.sharded_emitter import annotated
 from sdy.partitioner.emit.slices import slice_at
 
 
@@ -297,13 +297,6 @@ class Exchanger:
         start = emit.binary(elementwise.AddOp, emit.binary(elementwise.MultiplyOp, index, slope), offset)
         zero = emit.index(0)
         return emit.binary(elementwise.MaximumOp, start, zero), zero
-
-
-def make_exchanger(
-    emit: Emitter, mesh: Mesh, sharding: TensorSharding, filler: SSAValue, outer_filler: SSAValue
-) -> Exchanger:
-    """Return an exchanger whose `filler` is the block argument for `outer_filler`."""
-    return Exchanger(emit, mesh, sharding, filler, fills_ends=not is_zero_constant(outer_filler))
 
 
 def shard_index(emit: Emitter, axes: AxisList, mesh: Mesh) -> SSAValue:

@@ -23,9 +23,9 @@ from sdy.partitioner.emit.emitter import Emitter
 from sdy.partitioner.emit.sharded_emitter import annotated, padded_to, trimmed_to, zero_scalar
 from sdy.upstream.halo.exchange import (
     DimExchange,
+    Exchanger,
     ManualAxes,
     emit_manual,
-    make_exchanger,
     rounded_up,
     scalar_sharding,
     shard_counts,
@@ -161,7 +161,7 @@ class ReshapeExchange:
 
         def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:
             value, inner_filler = arguments
-            exchanger = make_exchanger(inner, self.mesh, inside, inner_filler, filler)
+            exchanger = Exchanger(inner, self.mesh, inside, inner_filler, fills_ends=False)
             for plan in plans:
                 value = exchanger.exchanged(value, plan)
             return annotated(inner.reshape(value, local_sizes), axes.inside(self.after))

@@ -14,6 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
 from sdy.dialects.ir.fast_ops import replace_uses
@@ -40,6 +41,7 @@ from sdy.partitioner.emit.collective_ops import collective_permute
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
 from sdy.partitioner.emit.sharded_emitter import (
     annotated,
+    is_zero_constant,
     padded_to,
     sliced,
     trimmed_to,
@@ -48,15 +50,16 @@ from sdy.partitioner.emit.sharded_emitter import (
 from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
 from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.device_counts import device_style
+from sdy.passes.rewriting.insertion import erase, insert, reshard
 from sdy.rules.all import sharding_rule
 from sdy.upstream.halo.exchange import (
     DimExchange,
+    Exchanger,
     ManualAxes,
     StridedPlacement,
     dim_exchange,
     emit_manual,
     is_communication_free,
-    make_exchanger,
     rounded_up,
     scalar_sharding,
     shard_counts,
@@ -82,7 +85,7 @@ def exchanged_window(op: PadOp | SliceOp, mesh: Mesh, emit: Emitter) -> SSAValue
 
     def body(inner: Emitter, arguments: Sequence[SSAValue]) -> SSAValue:
         value, inner_filler = arguments
-        exchanger = make_exchanger(inner, mesh, inside, inner_filler, filler)
+        exchanger = Exchanger(inner, mesh, inside, inner_filler, fills_ends=not is_zero_constant(filler))
         for plan in plans:
             value = exchanger.exchanged(value, plan)
         return _applied_to_unsharded_dims(op, value, inner_filler, counts, inside, inner)
@@ -403,12 +406,7 @@ def _reshard_back(result: SSAValue, required: TensorSharding, target: TensorShar
 
     Returns the reshard, which is inserted after `last`.
     """
-    back = ReshardOp.create(
-        operands=[result], result_types=[result.type], properties={"sharding": TensorShardingAttr(target)}
-    )
-    back.location = last.location
-    assert last.parent is not None
-    last.parent.insert_op_after(back, last)
+    back = insert(reshard(result, target), InsertPoint.after(last), last.location)
     result.replace_uses_with_if(back.result, lambda use: use.operation is not back)
     set_sharding(result, required)
     return back
@@ -417,8 +415,7 @@ def _reshard_back(result: SSAValue, required: TensorSharding, target: TensorShar
 def _replace(op: Operation, result: SSAValue) -> None:
     """Replace the only result of `op` by `result`, and erase `op`."""
     replace_uses(op.results[0], result)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 @dataclass(frozen=True)
@@ -468,9 +465,5 @@ class _MeshNamer:
         if name is None:
             name = self._name_of[turned] = self._names.new(f"{reference}_reversed")
             self.meshes[name] = turned
-            op = MeshOp(name, turned)
-            op.location = self._module.location
-            block = self._module.body.block
-            assert block.first_op is not None  # the mesh being reversed
-            block.insert_op_before(op, block.first_op)
+            insert(MeshOp(name, turned), InsertPoint.at_start(self._module.body.block), self._module.location)
         return name
