@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from inspect import isawaitable
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Protocol, TypeVar, cast
 
 from lsprotocol import types
@@ -73,7 +73,11 @@ class SdyLanguageServer(LanguageServer):
     def __init__(self, machine: str | None = None, prepare: Callable[[], None] | None = None) -> None:
         super().__init__("sdy", sdy.__version__)
         self.session = Session(self.publish, self.refresh_hints, machine, prepare)
-        self.local_programs = LocalPrograms()
+
+    @cached_property
+    def local_programs(self) -> TemporaryDirectory[str]:
+        """The folder of the local programs that the editor shows, which is removed at the end of the session."""
+        return TemporaryDirectory(prefix="sdy-lsp-")
 
     def converter(self, opened: OpenDocument) -> Converter:
         """Return the conversion of positions in the newest version of a document."""
@@ -110,7 +114,8 @@ class SdyLanguageServer(LanguageServer):
     def shutdown(self) -> None:
         """End the session."""
         self.session.stop()
-        self.local_programs.remove()
+        if "local_programs" in vars(self):
+            self.local_programs.cleanup()
         super().shutdown()
 
 
@@ -225,9 +230,10 @@ async def _show_local_program(ls: SdyLanguageServer, uri: str) -> dict[str, str]
     opened = ls.session.document(uri)
     if text is None or opened is None:
         return None
-    shown = ls.local_programs.write(opened.file, text)
-    ls.show(shown)
-    return {"uri": shown}
+    path = Path(ls.local_programs.name) / f"{Path(opened.file).stem}.local.mlir"
+    path.write_text(text, encoding="utf-8")
+    ls.show(path.as_uri())
+    return {"uri": path.as_uri()}
 
 
 FEATURES: dict[str, tuple[Callable[..., object], object]] = {
@@ -256,24 +262,3 @@ def make_server(machine: str | None = None, prepare: Callable[[], None] | None =
         server.feature(method, options)(handler)
     server.command(SHOW_LOCAL_PROGRAM)(_show_local_program)
     return server
-
-
-class LocalPrograms:
-    """A folder with the local programs that an editor shows; it is removed at the end of the session."""
-
-    def __init__(self) -> None:
-        self._folder: Path | None = None
-
-    def write(self, file: str, text: str) -> str:
-        """Write the local program of a file, and return the URI of the file that holds it."""
-        if self._folder is None:
-            self._folder = Path(mkdtemp(prefix="sdy-lsp-"))
-        path = self._folder / f"{Path(file).stem}.local.mlir"
-        path.write_text(text, encoding="utf-8")
-        return path.as_uri()
-
-    def remove(self) -> None:
-        """Remove the folder."""
-        if self._folder is not None:
-            rmtree(self._folder, ignore_errors=True)
-            self._folder = None

@@ -22,6 +22,7 @@ from threading import Thread
 from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from sdy.diagnostics.diagnostic import SdyError
+from sdy.program.parallel.processes import answered
 
 ServiceT = TypeVar("ServiceT")
 T = TypeVar("T")
@@ -159,13 +160,4 @@ def _serve(connection: Connection, service: Callable[[], object]) -> None:
     with suppress(EOFError, OSError):  # the process that asks has ended
         while True:
             number, name, args, kwargs = cast(Call, connection.recv())
-            connection.send((number, *_answered(getattr(served, name), args, kwargs)))
-
-
-def _answered(
-    method: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
-) -> tuple[object, SdyError | None]:
-    try:
-        return method(*args, **kwargs), None
-    except SdyError as error:
-        return None, error
+            connection.send((number, *answered(partial(getattr(served, name), *args, **kwargs))))

@@ -171,20 +171,20 @@ class MpmdWrapped(Generic[R]):
 
         Raises: SdyError if the program cannot be imported, such as SDY-M109 if it needs a transfer that nobody named.
         """
-        from sdy.jax.to_stablehlo.lowering import devices_of, rebased_call
+        from sdy.jax.to_stablehlo.lowering import devices_of, mesh_assignment, rebased_call
 
         config = self.config
         mesh = next(iter(config.topology.values()))
-        call = rebased_call(self.func, mesh, args, self.in_shardings, self.out_shardings, self.donate_argnums)
-        module, origin = read_lowered(call.lowered)
+        lowered = rebased_call(self.func, mesh, args, self.in_shardings, self.out_shardings, self.donate_argnums)
+        module, origin = read_lowered(lowered)
         name_parts(module, config.named_meshes)
         written = print_module(module)
         context = make_context()
         context.load_registered_dialect("mpmd")  # its ops are made here, and no text has them
         imported = ImportPipeline(
             config.assignment,
-            input_assignment=call.assignment(config.input_mesh_assignment, is_input=True),
-            output_assignment=call.assignment(config.output_mesh_assignment, is_input=False),
+            input_assignment=mesh_assignment(lowered.signature, config.input_mesh_assignment, is_input=True),
+            output_assignment=mesh_assignment(lowered.signature, config.output_mesh_assignment, is_input=False),
             **config.options_of("import"),
         )
         with origin.named_lines():

@@ -13,7 +13,7 @@ from sdy.advice.contract_file import read_contract, write_contract
 from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.report.similar_entries import on_one_screen
-from sdy.tools.command_line.arguments import default_machine, print_json
+from sdy.tools.command_line.arguments import add_format_argument, default_machine, print_json
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
 from sdy.tools.command_line.files import read_text, write_text
 from sdy.tools.command_line.github import annotation
@@ -38,8 +38,6 @@ Machines: {", ".join(HARDWARE)}.
 Exit status: 0 if the contract holds, 1 if it is broken, 2 if it could not be checked.
 """
 
-FORMATS = ("text", "json", "github")
-
 
 def parser() -> ArgumentParser:
     """Return the argument parser of the command."""
@@ -50,11 +48,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--on", metavar="MACHINE", help="with --update, the machine of the predicted time")
     add_compile_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print all broken bounds, however many")
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--format", choices=FORMATS, default="text", help="print the broken bounds as text, JSON or GitHub annotations"
-    )
-    group.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    add_format_argument(parser, "--format", "the broken bounds")
     return parser
 
 

@@ -11,16 +11,16 @@ from typing import TextIO
 from sdy.advice.lint.finding import Finding
 from sdy.advice.lint.linter import LintReport, one_of_similar
 from sdy.advice.lint.rules import RULES
-from sdy.advice.lint.settings import LintSettings, read_settings
+from sdy.advice.lint.settings import LintSettings, nearest_settings
 from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
-from sdy.diagnostics.toml_tables import nearest_pyproject, positive_number
+from sdy.diagnostics.toml_tables import positive_number
 from sdy.program.program import Program
 from sdy.report.similar_entries import on_one_screen
-from sdy.tools.command_line.arguments import print_json
+from sdy.tools.command_line.arguments import add_format_argument, print_json
 from sdy.tools.command_line.environment import machine
 from sdy.tools.command_line.exit_codes import NO, SUCCESS
-from sdy.tools.command_line.files import STANDARD_STREAM, read_text, write_text
+from sdy.tools.command_line.files import STANDARD_STREAM, write_text
 from sdy.tools.command_line.github import annotation
 from sdy.tools.command_line.loading import (
     add_compile_arguments,
@@ -53,7 +53,6 @@ examined.
 """
 
 CONVERTED = (".mlirbc", ".pb", ".gz", ".zst")  # files that are read by conversion to text
-FORMATS = ("text", "json", "github")
 
 
 def parser() -> ArgumentParser:
@@ -86,17 +85,7 @@ def parser() -> ArgumentParser:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="list all findings, also those that differ only in names and lines"
     )
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--output-format",
-        dest="format",
-        choices=FORMATS,
-        default="text",
-        help="print findings as text, JSON or GitHub annotations",
-    )
-    group.add_argument(
-        "--json", dest="format", action="store_const", const="json", help="the same as --output-format json"
-    )
+    add_format_argument(parser, "--output-format", "findings")
     return parser
 
 
@@ -138,10 +127,8 @@ def _output(arguments: Namespace) -> str | None:
 
 def _settings(arguments: Namespace) -> LintSettings:
     """Return the settings of pyproject.toml, overridden by the arguments."""
-    settings = LintSettings()
-    path = nearest_pyproject(Path.cwd() if arguments.file == STANDARD_STREAM else Path(arguments.file).resolve().parent)
-    if path is not None:
-        settings = read_settings(read_text(str(path)), str(path))
+    folder = Path.cwd() if arguments.file == STANDARD_STREAM else Path(arguments.file).resolve().parent
+    settings = nearest_settings(folder)
     given = {
         "select": arguments.select,
         "ignore": arguments.ignore,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
+from pathlib import Path
 from time import monotonic
 from typing import cast
 
@@ -23,6 +24,8 @@ from sdy.diagnostics.toml_tables import (
     WrongEntryError,
     boolean_value,
     count_value,
+    file_text,
+    nearest_pyproject,
     positive_number,
     read_table,
     read_toml,
@@ -66,6 +69,15 @@ def read_settings(text: str, file_name: str) -> LintSettings:
         if key in found:
             found[field] = found.pop(key)
     return LintSettings(**found)  # pyright: ignore[reportArgumentType] -- the readers return the types of the fields
+
+
+def nearest_settings(folder: Path) -> LintSettings:
+    """Return the settings of the pyproject.toml in a folder, or in the nearest one around it that has one.
+
+    Raises: SdyError SDY-T001 if it cannot be read; as `read_settings`.
+    """
+    path = nearest_pyproject(folder)
+    return LintSettings() if path is None else read_settings(file_text(str(path), "SDY-T001"), str(path))
 
 
 def _lint_table(table: Table) -> Table:

@@ -164,7 +164,8 @@ def lower(
         if problem is None:
             raise
         raise problem from error
-    lowering = _lowering(lowered)
+    private: Any = lowered
+    lowering = private._lowering  # the only source of the used arguments and the devices
     if lowering.compile_args["mut"] is not None:
         raise outside_ref_error(fn, args, kwargs)
     module: Any = lowered.compiler_ir("stablehlo")
@@ -263,12 +264,6 @@ def _simulation_hint(mesh: AnyMesh) -> str:
     flag = f"XLA_FLAGS=--xla_force_host_platform_device_count={mesh.size}"
     made = f"jax.make_mesh({mesh.axis_sizes}, {mesh.axis_names})"
     return f"simulate the devices: set {flag} before JAX starts, and use {made}"
-
-
-def _lowering(lowered: jax.stages.Lowered) -> Any:
-    """Return JAX's private lowering, the only source of the used arguments and the devices."""
-    private: Any = lowered
-    return private._lowering
 
 
 def _op_sources(op: Any) -> Iterator[tuple[str, str]]:
@@ -383,24 +378,16 @@ def _devices_text(devices: tuple[int, ...]) -> str:
     return f"device{'s' * (len(devices) > 1)} {', '.join(map(str, devices))}"
 
 
-@dataclass(frozen=True)
-class RebasedCall:
-    """A lowered call on one mesh."""
-
-    lowered: Lowered[Any]
-
-    def assignment(self, prefix: Any, *, is_input: bool) -> str:
-        """Return the option that places arguments or results, from a prefix tree of names of meshes, or None."""
-        signature = self.lowered.signature
-        if prefix == () or prefix is None:
-            return ""
-        tree = signature.in_tree if is_input else signature.out_tree
-        full = jax.tree.unflatten(tree, range(tree.num_leaves))
-        names = jax.tree.leaves(
-            jax.tree.broadcast(prefix, full[0] if is_input else full, is_leaf=_is_none), is_leaf=_is_none
-        )
-        kept = sorted(signature.used) if is_input else range(len(names))
-        return ",".join(f"{position}@{names[index]}" for position, index in enumerate(kept) if names[index] is not None)
+def mesh_assignment(signature: TreeSignature[Any], prefix: Any, *, is_input: bool) -> str:
+    """Return the option that places arguments or results, from a prefix tree of names of meshes, or None."""
+    if prefix == () or prefix is None:
+        return ""
+    tree = signature.in_tree if is_input else signature.out_tree
+    full = jax.tree.unflatten(tree, range(tree.num_leaves))
+    given = jax.tree.broadcast(prefix, full[0] if is_input else full, is_leaf=_is_none)
+    names = jax.tree.leaves(given, is_leaf=_is_none)
+    kept = sorted(signature.used) if is_input else range(len(names))
+    return ",".join(f"{position}@{names[index]}" for position, index in enumerate(kept) if names[index] is not None)
 
 
 def _is_none(each: object) -> bool:
@@ -422,7 +409,7 @@ def rebased_call(
     in_shardings: Any,
     out_shardings: Any,
     donate_argnums: int | Sequence[int],
-) -> RebasedCall:
+) -> Lowered[Any]:
     """Lower a call of `func` with all shardings on `mesh`. Raises: ValueError if one is on a mesh of another shape."""
 
     def sharding(each: Any, what: str) -> Any:
@@ -442,4 +429,4 @@ def rebased_call(
     for name, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         if given is not None:
             options[name] = jax.tree.map(partial(sharding, what=name), given)
-    return RebasedCall(lower(jax.jit(func, **options), jax.tree.map(argument, tuple(args)), {}))
+    return lower(jax.jit(func, **options), jax.tree.map(argument, tuple(args)), {})

@@ -14,9 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from sdy.advice.lint.annotated_text import Replacement, replacements
-from sdy.advice.lint.settings import LintSettings, read_settings
+from sdy.advice.lint.settings import nearest_settings
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.diagnostics.toml_tables import nearest_pyproject
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
@@ -151,9 +150,9 @@ def advice(text: str, file: str, machine: str | None) -> list[Advice]:
     `machine` overrides the machine of the settings. Raises: SdyError if the program cannot be partitioned, SDY-T240 if
     the settings are malformed, SDY-T209 if the machine is unknown.
     """
-    settings = _settings(Path(file))
+    settings = nearest_settings(Path(file).parent)
     program = Program.from_text(text, file)
-    report = program.lint(settings if machine is None else replace(settings, machine=machine))
+    report = program.lint(settings if machine is None else replace(settings, on=machine))
     found: list[Advice] = []
     for each in report.findings:
         remedy = None
@@ -162,11 +161,6 @@ def advice(text: str, file: str, machine: str | None) -> list[Advice]:
             remedy = Remedy(each.fix.fix.text, tuple(edits), each.is_fixable)
         found.append(Advice(each.diagnostic(), remedy))
     return found
-
-
-def _settings(file: Path) -> LintSettings:
-    path = nearest_pyproject(file.parent)
-    return LintSettings() if path is None else read_settings(path.read_text(encoding="utf-8"), str(path))
 
 
 def local_program(text: str, file: str) -> str:

@@ -28,6 +28,14 @@ Answer = tuple[object, SdyError | None]  # the result of a run, its error
 _WORKER = "sdy.program.parallel.worker"
 
 
+def answered(run: Run[object]) -> Answer:
+    """Return the result of a run, or its error."""
+    try:
+        return run(), None
+    except SdyError as error:
+        return None, error
+
+
 def core_count() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

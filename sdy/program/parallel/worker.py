@@ -8,8 +8,7 @@ import sys
 from contextlib import suppress
 from typing import cast
 
-from sdy.diagnostics.diagnostic import SdyError
-from sdy.program.parallel.processes import Answer, Run
+from sdy.program.parallel.processes import Run, answered
 
 
 def main() -> None:
@@ -19,15 +18,8 @@ def main() -> None:
     with suppress(EOFError, BrokenPipeError):
         while True:
             run = cast(Run[object], pickle.load(sys.stdin.buffer))
-            pickle.dump(_answer(run), answers)
+            pickle.dump(answered(run), answers)
             answers.flush()
-
-
-def _answer(run: Run[object]) -> Answer:
-    try:
-        return run(), None
-    except SdyError as error:
-        return None, error
 
 
 if __name__ == "__main__":

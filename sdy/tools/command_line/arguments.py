@@ -31,6 +31,14 @@ def add_json_argument(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help=JSON_HELP)
 
 
+def add_format_argument(parser: ArgumentParser, option: str, what: str) -> None:
+    """Add an option, and `--json`, for the format in which diagnostics are printed."""
+    group = parser.add_mutually_exclusive_group()
+    formats, meaning = ("text", "json", "github"), f"print {what} as text, JSON or GitHub annotations"
+    group.add_argument(option, dest="format", choices=formats, default="text", help=meaning)
+    group.add_argument("--json", dest="format", action="store_const", const="json", help=f"the same as {option} json")
+
+
 def check_not_given(arguments: Namespace, reason: str, *options: str) -> None:
     """Raise SdyError SDY-T204 if one of the options is given; the message is its name and the reason."""
     for option in options:
