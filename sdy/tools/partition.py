@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from sdy.compile.compiled import Compiled
 from sdy.cost.statistics import statistics_of
 from sdy.dialects.module_text import print_module
+from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, print_json
 from sdy.tools.command_line.exit_codes import SUCCESS
 from sdy.tools.command_line.files import MARKER, STANDARD_STREAM, write_text
