@@ -50,7 +50,7 @@ from sdy.partitioner.emit.sharded_emitter import (
 from sdy.partitioner.on_shards.shard_shifts import shard_shifts_of
 from sdy.passes.rewriting.call_graph import UniqueNames
 from sdy.passes.rewriting.device_counts import device_style
-from sdy.passes.rewriting.insertion import erase, insert, reshard
+from sdy.passes.rewriting.insertion import erase, insert
 from sdy.rules.all import sharding_rule
 from sdy.upstream.halo.exchange import (
     DimExchange,
@@ -406,7 +406,7 @@ def _reshard_back(result: SSAValue, required: TensorSharding, target: TensorShar
 
     Returns the reshard, which is inserted after `last`.
     """
-    back = insert(reshard(result, target), InsertPoint.after(last), last.location)
+    back = insert(ReshardOp(result, target), InsertPoint.after(last), last.location)
     result.replace_uses_with_if(back.result, lambda use: use.operation is not back)
     set_sharding(result, required)
     return back
