@@ -56,7 +56,9 @@ from sdy.dialects.stablehlo.checks.requirements import (
 from sdy.dialects.stablehlo.syntax.op_syntax import Form
 from sdy.dialects.stablehlo.syntax.type_signatures import RESULT_ONLY
 from sdy.dialects.stablehlo.tokens import check_tokens
+from sdy.model.checks.check_mesh import check_group_axes
 from sdy.model.collective import CollectiveKind
+from sdy.model.mesh import Mesh
 
 DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3  # values of the field `type` of a channel handle
 MAX_LISTED_DEVICES = 1 << 21  # pairs of more devices than the largest machines have: a larger number is a mistake
@@ -171,10 +173,9 @@ def _check_groups(op: Operation, may_leave_out: bool = False) -> None:
     """Check that every device is in exactly one group, or in at most one if the op `may_leave_out` devices."""
     groups = op.properties["replica_groups"]
     if isinstance(groups, ReplicaGroupMeshAxesAttr) and isinstance(groups.data.mesh, HloMeshAttr):
-        names = [axis.name for axis in groups.data.mesh.data.axes]
-        for ref in groups.data.axes:
-            if ref.name not in names:
-                fail(op, "SDY-D016", f'expected an axis of the mesh in replica_groups, {names}, got "{ref.name}"')
+        problem = check_group_axes(groups.data.axes, Mesh(groups.data.mesh.data.axes))
+        if problem is not None:
+            fail(op, "SDY-D016", f"replica_groups: {problem.message}")
     if not isinstance(groups, DenseElementsAttr):
         return
     if len(groups.type.get_shape()) != 2:

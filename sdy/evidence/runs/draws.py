@@ -145,7 +145,7 @@ class Draws:
         shape, dtype = self._types[index]
         is_small, has_edges = kind == SMALL_NUMBERS, kind == SHUFFLED
         if is_float(dtype) or is_complex(dtype):
-            # Two draws of one number could miss a side of zero, as of the start of a minimum: its signs are opposite.
+            # Two draws of one number could miss that it bounds others, as the start of a minimum: it is high and low.
             sign = (-1) ** (index + number) if number < LEAST_DRAWS - 1 and prod(shape) == 1 else 0
             parts = range(1 + is_complex(dtype))
             return of_parts(*(random_numbers(generator, shape, field, is_small=is_small, sign=sign) for _ in parts))
@@ -181,13 +181,13 @@ def _edge_count(size: int) -> int:
 def random_numbers(
     generator: np.random.Generator, shape: Sequence[int], field: Field, *, is_small: bool, sign: int = 0
 ) -> Residues:
-    """Return numbers of a field: any, or small ones in steps of 1 / 16; with a `sign`, none of the other one."""
-    if is_small:
-        numbers = field.of_floats(generator.integers(-SMALL, SMALL + 1, tuple(shape)) / 16.0)
-    else:
-        half = field.prime // 2
-        numbers = generator.integers(-half, half + 1, tuple(shape)).astype(np.float64)
-    return np.where(np.sign(field.key(numbers)) == -sign, -numbers, numbers) if sign else numbers
+    """Return numbers of a field: any, or small ones in steps of 1 / 16; with a `sign`, those far from 0."""
+    most = SMALL if is_small else field.prime // 2
+    if sign:
+        far = sign * generator.integers(3 * most // 4, most + 1, tuple(shape)).astype(np.float64)
+        return field.of_floats(far / 16) if is_small else field.of_key(far)
+    numbers = generator.integers(-most, most + 1, tuple(shape)).astype(np.float64)
+    return field.of_floats(numbers / 16) if is_small else numbers
 
 
 def _choices(kind: ArrayType, use: ArgumentUse) -> tuple[int, ...]:

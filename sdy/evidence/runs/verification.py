@@ -121,7 +121,8 @@ class Verification:
         }
 
 
-# Degrees of up to a thousand over primes next to 2 ** 26, and of up to a hundred over primes above 2 ** 13.
+# Degrees of up to a thousand over primes next to 2 ** 26, of up to a hundred in arguments of one number, which may be
+# from an eighth of the field, and of up to a hundred over primes above 2 ** 13.
 SHARES = {UNIFORM: 2.0**-16, EXPONENTIALS: 2.0**-6, LOGARITHMS: 2.0**-6}
 
 

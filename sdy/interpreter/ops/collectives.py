@@ -41,6 +41,7 @@ from sdy.interpreter.field.folds import FieldFold
 from sdy.interpreter.kernel import Arrays, Kernel, KernelContext, KernelTable, field_of, operand_count, uniform
 from sdy.interpreter.ops.reduction import FOLDS, Reducer
 from sdy.model.axis_on_mesh import replica_groups
+from sdy.model.checks.check_mesh import check_group_axes
 from sdy.model.mesh import Mesh
 
 
@@ -86,9 +87,9 @@ def _strategy_of(op: ops.GroupedOp) -> GroupingStrategy:
 def _rows_of_axes(op: Operation, groups: ReplicaGroupMeshAxes) -> Rows:
     """Return groups of devices that differ along these axes only, in the order of the axes."""
     mesh = _mesh_of(op, groups)
-    missing = [ref.name for ref in groups.axes if not mesh.has_axis(ref.name)]
-    if missing:
-        raise failure("SDY-X009", f'the mesh of the replica groups has no axis "{missing[0]}"')
+    problem = check_group_axes(groups.axes, mesh)
+    if problem is not None:
+        raise failure("SDY-X009", f"replica_groups: {problem.message}")
     return replica_groups(groups.axes, mesh)
 
 

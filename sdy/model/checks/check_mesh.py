@@ -101,6 +101,14 @@ class AxisUse:
                 end = sub_axis.end
 
 
+@first_problem
+def check_group_axes(axes: AxisList, mesh: Mesh) -> Problems:
+    """Check that groups of devices differ along axes of the mesh that do not overlap; they may be adjacent."""
+    use = AxisUse(mesh)
+    yield from (each for each in use.add(axes) if each.code != "SDY-S203")
+    yield from use.check_sub_axes()
+
+
 def _in_both(first: str, second: str) -> str:
     """Return where the two uses of an axis are, as the end of a message."""
     if not first or not second:

@@ -85,7 +85,8 @@ CASES = [
         )
     ),
     ('"stablehlo.all_gather"(%none) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<0xf32>) -> tensor<0xf32>', "D016", "the size of dim 0, all_gather_dim, must not be 0"),
-    ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes=[<name = "z", size = 2>]>, axes = [#stablehlo.axis_ref<name = "x">]>}> : (tensor<4xf32>) -> tensor<8xf32>', "D016", "got \"x\""),
+    ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes=[<name = "z", size = 2>]>, axes = [#stablehlo.axis_ref<name = "x">]>}> : (tensor<4xf32>) -> tensor<8xf32>', "D016", "the mesh has no axis \"x\""),
+    ('"stablehlo.all_gather"(%v) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes=[<name = "z", size = 2>]>, axes = [#stablehlo.axis_ref<name = "z">, #stablehlo.axis_ref<name = "z">]>}> : (tensor<4xf32>) -> tensor<8xf32>', "D016", "axis \"z\" is used twice"),
     ("stablehlo.slice %v [1:5] : (tensor<4xf32>) -> tensor<4xf32>", "D016", "slice 1:5 of dim 0 must lie within its size 4"),
     ("stablehlo.slice %v [0:4:0] : (tensor<4xf32>) -> tensor<4xf32>", "D016", "stride of dim 0 must be at least 1, got 0"),
     ("stablehlo.slice %v [0:4:2] : (tensor<4xf32>) -> tensor<4xf32>", "D012", "shape 2"),
