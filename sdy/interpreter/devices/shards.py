@@ -88,11 +88,14 @@ def unshard_each(
     refs = tuple(AxisRef(axis.name) for axis in mesh.axes if axis.name in axis_names)
     for axis in set(_axes(grid, refs, mesh)) - sharded:
         array = array[(slice(None),) * axis + (slice(1),)]
-    for dim, axes in enumerate(dim_axes, start=grid.rank):
-        for axis in reversed(axes):
-            array = _concatenated(array, axis, dim, grid.sizes[axis])
-        array = array[(slice(None),) * dim + (slice(shape[dim - grid.rank]),)]
-    return DeviceArray(array, grid)
+    leading = (grid.sizes[axis] if axis in sharded else array.shape[axis] for axis in range(grid.rank))
+    array = np.broadcast_to(array, (*leading, *value.local_shape))
+    kept = [axis for axis in range(grid.rank) if axis not in sharded]
+    order = [*kept, *(each for dim, axes in enumerate(dim_axes, start=grid.rank) for each in (*axes, dim))]
+    padded = [prod(array.shape[each] for each in (*axes, dim)) for dim, axes in enumerate(dim_axes, start=grid.rank)]
+    joined = array.transpose(order).reshape((*(array.shape[axis] for axis in kept), *padded))
+    joined = joined[(..., *map(slice, shape))]
+    return DeviceArray(np.expand_dims(joined, tuple(sorted(sharded))), grid)
 
 
 def _own_block(array: Array, axis: int, dim: int, count: int) -> Array:
@@ -102,16 +105,6 @@ def _own_block(array: Array, axis: int, dim: int, count: int) -> Array:
     if shape[axis] == 1:
         return np.moveaxis(blocks, dim, axis).squeeze(axis + 1)
     return np.moveaxis(np.diagonal(blocks, axis1=axis, axis2=dim), -1, axis)
-
-
-def _concatenated(array: Array, axis: int, dim: int, count: int) -> Array:
-    """Concatenate the positions of the batch dim `axis` along `dim`; all positions get the result."""
-    sizes = list(array.shape)
-    sizes[axis] = count
-    blocks = np.moveaxis(np.broadcast_to(array, sizes), axis, dim - 1)
-    shape = blocks.shape
-    merged = blocks.reshape((*shape[: dim - 1], shape[dim - 1] * shape[dim], *shape[dim + 1 :]))
-    return np.expand_dims(merged, axis)
 
 
 def _axes(grid: Grid, refs: AxisList, mesh: Mesh) -> tuple[int, ...]:
