@@ -8,6 +8,7 @@ func.func @main(%a: tensor<8x4xcomplex<f32>> {sdy.sharding = #sdy.sharding<@m, [
   // CHECK-NEXT: %[[COLUMNS:.*]] = stablehlo.fft %[[SWAPPED]], type = FFT, length = [8] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>}
   // CHECK-NEXT: %[[BOTH:.*]] = stablehlo.transpose %[[COLUMNS]], dims = [1, 0] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>} : (tensor<4x8xcomplex<f32>>) -> tensor<8x4xcomplex<f32>>
   // CHECK-NEXT: return %[[BOTH]]
-  %0 = stablehlo.fft %a, type = FFT, length = [8, 4] {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<8x4xcomplex<f32>>) -> tensor<8x4xcomplex<f32>>
+  %0 = stablehlo.fft %a, type = FFT, length = [8, 4]
+      {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}, {}]>]>} : (tensor<8x4xcomplex<f32>>) -> tensor<8x4xcomplex<f32>>
   return %0 : tensor<8x4xcomplex<f32>>
 }
