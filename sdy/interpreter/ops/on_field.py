@@ -271,9 +271,9 @@ def _of_all_elements(op: Operation, batch_rank: int) -> Kernel:
                 digests = mixed(digests ^ _digest(column, rank))
         found: list[Array] = []
         for index, (sizes, dtype) in enumerate(results):
-            count = prod(sizes) * (2 if dtype == COMPLEX else 1)
-            places = np.arange(count, dtype=np.uint64) + np.uint64((index + 1) << 40)
-            bits = mixed(digests[..., np.newaxis] + places).reshape((*digests.shape, -1, *sizes))
+            parts = 2 if dtype == COMPLEX else 1
+            places = np.arange(parts * prod(sizes), dtype=np.uint64) + np.uint64((index + 1) << 40)
+            bits = mixed(digests[..., np.newaxis] + places).reshape((*digests.shape, parts, *sizes))
             found.append(_numbers_of(field, np.moveaxis(bits, len(digests.shape), 0), dtype, sizes))
         return tuple(found)
 
@@ -282,7 +282,7 @@ def _of_all_elements(op: Operation, batch_rank: int) -> Kernel:
 
 def _digest(column: Residues, rank: int) -> Bits:
     """Return bits that depend on all elements of the tensors whose dims come after `rank` dims."""
-    flat = np.add(column, 0.0).reshape((*column.shape[:rank], -1)).view(np.uint64)
+    flat = np.add(column, 0.0).reshape((*column.shape[:rank], prod(column.shape[rank:]))).view(np.uint64)
     places = np.arange(flat.shape[-1], dtype=np.uint64)
     return np.add.reduce(mixed(flat + mixed(places)), axis=-1, dtype=np.uint64)
 

@@ -242,6 +242,14 @@ def test_factorizations_depend_on_all_elements_of_their_matrix_only() -> None:
     assert not same[0].any()
 
 
+@pytest.mark.parametrize("shape", [(2, 0, 0), (0, 3, 3)])
+def test_factorizations_of_matrices_without_elements_have_none(shape: tuple[int, int, int]) -> None:
+    kind = f"tensor<{'x'.join(map(str, shape))}xf32>"
+    text = f"func.func @main(%a: {kind}) -> {kind} {{ %0 = stablehlo.cholesky %a : {kind} return %0 : {kind} }}"
+    (found,) = run(text, drawn(*shape))
+    assert found.shape == shape
+
+
 def test_triangular_solve_is_exact() -> None:
     text = """
     func.func @main(%a: tensor<3x3xf32>, %x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
