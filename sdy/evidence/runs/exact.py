@@ -200,13 +200,17 @@ def _not_reached(program: Compiled[Any], runs: ExactRuns, draws: Draws, count: i
 
 def _roundings(program: Compiled[Any]) -> Iterator[str]:
     """Yield what the local program rounds to a type that the original program does not have: exact numbers stay."""
+    conversions = [op for op in pre_order(program.local) if isinstance(op, ConvertOp)]
+    types = ((op, _float_type(op.operand), _float_type(op.result)) for op in conversions)
+    narrowing = [(op, to) for op, source, to in types if source and to and to.bitwidth < source.bitwidth]
+    if not narrowing:
+        return  # without a walk through the original program
     known = {_float_type(each) for op in pre_order(program.written) for each in (*op.operands, *op.results)}
-    for op in pre_order(program.local):
-        if isinstance(op, ConvertOp):
-            source, target, line = _float_type(op.operand), _float_type(op.result), span_of(op)
-            if source is not None and target not in known and target is not None and target.bitwidth < source.bitwidth:
-                where = "" if line is None else f" at line {line.line}"
-                yield f"the rounding to {target}{where}, a type that the original program does not have"
+    for op, target in narrowing:
+        if target not in known:
+            line = span_of(op)
+            where = "" if line is None else f" at line {line.line}"
+            yield f"the rounding to {target}{where}, a type that the original program does not have"
 
 
 def _float_type(value: SSAValue) -> AnyFloat | None:

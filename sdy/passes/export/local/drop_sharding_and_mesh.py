@@ -24,7 +24,6 @@ from sdy.dialects.sdy.ops import MeshOp
 from sdy.dialects.shardings import SHARDING
 from sdy.dialects.stablehlo.attributes.replica_groups import ReplicaGroupMeshAxesAttr
 from sdy.dialects.stablehlo.collectives import AllGatherOp, AllReduceOp, ReduceScatterOp, is_grouped
-from sdy.model.axis import AxisRef, SubAxis
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.checks.check_mesh import check_group_axes
 from sdy.model.mesh_table import MeshTable
@@ -59,10 +58,9 @@ def _list_groups(op: Operation, meshes: MeshTable) -> None:
     mesh = meshes.get(groups.data.mesh.string_value())
     if mesh is None:
         return
-    axes = tuple(AxisRef(ref.name, ref.sub_axis and SubAxis(*ref.sub_axis)) for ref in groups.data.axes)
-    problem = check_group_axes(axes, mesh)
+    problem = check_group_axes(groups.data.axes, mesh)
     if problem is not None:
         raise SdyError(Diagnostic("SDY-D016", f"replica_groups: {problem.message}", span_of(op), problem.hint))
-    op.properties["replica_groups"] = device_table(replica_groups(axes, mesh))
+    op.properties["replica_groups"] = device_table(replica_groups(groups.data.axes, mesh))
     if isinstance(op, AllGatherOp | AllReduceOp | ReduceScatterOp):
         op.use_global_device_ids = UnitAttr()  # groups of mesh axes consist of devices, whether the flag is set or not
