@@ -5,7 +5,7 @@ A value lives from the step that produces it to the last one that reads it; a va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
@@ -76,10 +76,18 @@ def last_reads(steps: Sequence[LifetimeStep[V]]) -> dict[V, int]:
     return last
 
 
-def lifetimes(arguments: Iterable[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]) -> Lifetimes[V]:
-    """Return the ends of the lives of all values. An argument is overwritten only if its step names it."""
+def lifetimes(
+    arguments: Iterable[V],
+    steps: Sequence[LifetimeStep[V]],
+    bytes_of: Callable[[V], int],
+    last: Mapping[V, int] | None = None,
+) -> Lifetimes[V]:
+    """Return the ends of the lives of all values. An argument is overwritten only if its step names it.
+
+    `last` are the last reads of the steps, if they are known.
+    """
     dying: list[list[V]] = [[] for _ in steps]
-    for value, number in last_reads(steps).items():
+    for value, number in (last_reads(steps) if last is None else last).items():
         dying[number].append(value)
     kept, ends = {*arguments}, list(zip(steps, dying, strict=True))
     reused = [

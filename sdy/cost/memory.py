@@ -7,7 +7,7 @@ counts as one trip in the curve over time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -17,8 +17,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.cost.allocation.buffers import Buffers, stored_in_results
-from sdy.cost.allocation.copies import copies
-from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, inside_regions, lifetimes, memory_uses
+from sdy.cost.allocation.copies import NO_COPIES, Copies, copies
+from sdy.cost.lifetimes import Lifetimes, LifetimeStep, MemoryUse, inside_regions, last_reads, lifetimes, memory_uses
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.ir.symbols import functions_of, main_block, main_function
 from sdy.dialects.ir.walk import blocks_of, ops_in
@@ -51,11 +51,11 @@ def peak_bytes(local: ModuleOp) -> int:
 
 def peaks(local: ModuleOp, unstored: Values) -> tuple[int, int]:
     """Return the peak of a local program, and the one that it has if some of its values are not stored."""
-    buffers, main = Buffers(local), main_function(local)
-    most = PeakFinder(local, bytes_of_tensor, buffers).of_function(main)
+    finder, main = PeakFinder(local, bytes_of_tensor), main_function(local)
+    most = finder.of_function(main)
     if not unstored:
         return most, most
-    stored = PeakFinder(local, lambda value: 0 if value in unstored else bytes_of_tensor(value), buffers)
+    stored = finder.with_sizes(lambda value: 0 if value in unstored else bytes_of_tensor(value))
     return most, stored.of_function(main)
 
 
@@ -72,6 +72,14 @@ def peak(module: ModuleOp, bytes_of: Callable[[SSAValue], int], *, is_compiled: 
     return PeakFinder(module, bytes_of, Buffers(module, is_compiled=is_compiled)).of_function(main_function(module))
 
 
+class _BlockSteps(NamedTuple):
+    """The steps of a block without the sizes of regions and copies, the copies of each, and the last reads."""
+
+    steps: Sequence[LifetimeStep[SSAValue]]
+    copies: Sequence[Copies]
+    last: Mapping[SSAValue, int]
+
+
 class PeakFinder:
     """The memory peaks of the functions and blocks of a module, computed when first requested and then cached.
 
@@ -80,13 +88,20 @@ class PeakFinder:
     """
 
     def __init__(self, module: ModuleOp, bytes_of: Callable[[SSAValue], int], buffers: Buffers | None = None) -> None:
-        self._functions = functions_of(module)
+        self._module, self._functions = module, functions_of(module)
         self.buffers = buffers or Buffers(module)
         self._bytes_of = bytes_of
+        self._steps: dict[Block, _BlockSteps] = {}
         self._lives: dict[tuple[Block, Values], BlockLives] = {}
         self._pending: set[tuple[Block, Values]] = set()
         self._elsewhere: dict[tuple[Block, Values], Values] = {}
         self._sizes: dict[SSAValue, int] = {}
+
+    def with_sizes(self, bytes_of: Callable[[SSAValue], int]) -> PeakFinder:
+        """Return a finder for other sizes of the values of the same module, with which it shares all but the sizes."""
+        found = PeakFinder(self._module, bytes_of, self.buffers)
+        found._steps = self._steps
+        return found
 
     def of_function(self, func: FuncOp, elsewhere: Values = frozenset()) -> int:
         """Return the peak of a function, including its arguments, but without values that have memory elsewhere."""
@@ -111,10 +126,16 @@ class PeakFinder:
             return 0 if value in elsewhere else self.bytes_of(value)
 
         bytes_of = bytes_elsewhere if elsewhere else self.bytes_of
-        kept = elsewhere.union(self.buffers.allocated_results(block))
-        steps = [self._step(op, block, self._inside(op, kept)) for op in ops_in(block)]
-        allocated = self._allocated_before(block, steps)
-        ends = lifetimes(allocated, steps, bytes_of)
+        results = self.buffers.allocated_results(block)
+        kept = elsewhere.union(results)
+        unsized = self._steps.get(block) or self._unsized(block)
+        pairs = zip(ops_in(block), unsized.steps, unsized.copies, strict=True)
+        steps = [self._sized(step, copied, self._inside(op, kept)) for op, step, copied in pairs]
+        if results:
+            stored = stored_in_results(results, steps, unsized.last, self.bytes_of)
+            self._sizes.update(dict.fromkeys(stored, 0))
+        allocated = [*block.args, *results]
+        ends = lifetimes(allocated, steps, bytes_of, unsized.last)
         uses = memory_uses(allocated, steps, bytes_of, ends)
         return BlockLives(
             allocated, steps, ends, uses, max([sum(map(bytes_of, allocated)), *(use.most for use in uses)])
@@ -134,14 +155,9 @@ class PeakFinder:
         if key not in self._elsewhere:
             self._elsewhere[key] = key[1]  # ends the recursion for a function that calls itself
             computed = [value for value in key[1] if value.owner is not block]
-            self._elsewhere[key] = key[1].union(stored_in_results(computed, self.lives(block).steps, self.bytes_of))
+            steps, last = self.lives(block).steps, self._steps[block].last
+            self._elsewhere[key] = key[1].union(stored_in_results(computed, steps, last, self.bytes_of))
         return self._elsewhere[key]
-
-    def _allocated_before(self, block: Block, steps: Sequence[LifetimeStep[SSAValue]]) -> Sequence[SSAValue]:
-        results = self.buffers.allocated_results(block)
-        if results:
-            self._sizes.update(dict.fromkeys(stored_in_results(results, steps, self.bytes_of), 0))
-        return [*block.args, *results]
 
     def bytes_of(self, value: SSAValue) -> int:
         """Return the size of a value, computed once; 0 for a value in the memory of another one."""
@@ -150,21 +166,31 @@ class PeakFinder:
             size = self._sizes[value] = 0 if self.buffers.is_shared(value) else self._bytes_of(value)
         return size
 
-    def _step(self, op: Operation, block: Block, inside: int) -> LifetimeStep[SSAValue]:
-        buffers, copied = self.buffers, copies(op, self.buffers.fusion)
-        return LifetimeStep(
-            buffers.reads(op, block),
-            op.results,
-            inside,
-            buffers.region_inputs(op),
-            buffers.overwritten(op),
-            buffers.fusion.is_fused(op),
-            buffers.fusion.is_in_place(op),
-            copied.operands,
-            sum(map(self._bytes_of, copied.operands)),
-            sum(map(self._bytes_of, op.results)) if copied.has_results else 0,
-            copied.scratch,
-        )
+    def _unsized(self, block: Block) -> _BlockSteps:
+        buffers, fusion = self.buffers, self.buffers.fusion
+        copied = [copies(op, fusion) for op in ops_in(block)]
+        steps = [
+            LifetimeStep(
+                buffers.reads(op, block),
+                op.results,
+                region_inputs=buffers.region_inputs(op),
+                overwritten=buffers.overwritten(op),
+                is_fused=fusion.is_fused(op),
+                is_in_place=fusion.is_in_place(op),
+                copied=each.operands,
+                scratch=each.scratch,
+            )
+            for op, each in zip(ops_in(block), copied, strict=True)
+        ]
+        found = self._steps[block] = _BlockSteps(steps, copied, last_reads(steps))
+        return found
+
+    def _sized(self, step: LifetimeStep[SSAValue], copied: Copies, inside: int) -> LifetimeStep[SSAValue]:
+        if copied is NO_COPIES and not inside:
+            return step  # almost always
+        results = sum(map(self._bytes_of, step.produces)) if copied.has_results else 0
+        operands = sum(map(self._bytes_of, copied.operands))
+        return step._replace(inside=inside, copied_bytes=operands, uncopied_bytes=results)
 
     def _inside(self, op: Operation, elsewhere: Values) -> int:
         if not self.buffers.stores_inside(op):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from json import dumps
+from typing import TYPE_CHECKING
 
 from sdy.cost.hardware import machine_json
 from sdy.cost.machines.file import resolve_hardware
@@ -11,7 +12,6 @@ from sdy.cost.machines.table import HARDWARE
 from sdy.cost.quantities import parse_bytes
 from sdy.cost.schedule import Overlap
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
-from sdy.program.pipeline import Pipeline
 from sdy.program.program import Program
 from sdy.report.tables.cost_tables import cost_tables, machines_table
 from sdy.report.tables.fitted_table import print_tables
@@ -27,6 +27,9 @@ from sdy.tools.command_line.loading import (
 )
 from sdy.tools.command_line.several_files import SEVERAL_FILES, add_files_argument, run_files
 from sdy.tools.command_line.subcommand_parser import SubcommandParser
+
+if TYPE_CHECKING:
+    from sdy.program.pipeline import Pipeline
 
 DESCRIPTION = f"""\
 Partition a program and estimate its cost on each device of a machine: the time of the collectives by mesh axis, the

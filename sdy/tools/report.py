@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import sdy
 from sdy.cost.machines.file import resolve_hardware
 from sdy.cost.machines.table import HARDWARE
-from sdy.program.pipeline import Pipeline
 from sdy.program.program import Program
 from sdy.tools.command_line.arguments import JSON_HELP, add_machine_argument, check_not_given, print_json
 from sdy.tools.command_line.exit_codes import NO, NOT_RUN, SUCCESS
@@ -22,6 +21,7 @@ from sdy.tools.command_line.subcommand_parser import SubcommandParser
 if TYPE_CHECKING:
     from sdy.cost.hardware import Hardware
     from sdy.evidence.partitioners.table import PartitionerResult, PartitionerResults
+    from sdy.program.pipeline import Pipeline
 
 DESCRIPTION = f"""\
 Partition a program, and print its mesh, the shardings of its arguments and results, its collectives with bytes and

@@ -322,8 +322,10 @@ V = TypeVar("V")
 MOST_LARGER = 2  # times the size of a value, the size of the result in whose memory it is stored
 
 
-def stored_in_results(results: Sequence[V], steps: Sequence[LifetimeStep[V]], bytes_of: Callable[[V], int]) -> list[V]:
-    """Return the values that are stored in idle memory of results.
+def stored_in_results(
+    results: Sequence[V], steps: Sequence[LifetimeStep[V]], last: Mapping[V, int], bytes_of: Callable[[V], int]
+) -> list[V]:
+    """Return the values that are stored in idle memory of results. `last` are the last reads of the steps.
 
     What enters or leaves regions is not among them, because the regions count its memory.
 
@@ -331,7 +333,6 @@ def stored_in_results(results: Sequence[V], steps: Sequence[LifetimeStep[V]], by
     value takes the smallest idle result that is large enough, for its entire life. It must fill at least half of that,
     so that small values do not take the memory that a large one needs.
     """
-    last = last_reads(steps)
     excluded = {value for step in steps for value in (*step.region_inputs, *step.overwritten)}.union(results)
     first = {value: number for number, step in enumerate(steps) for value in step.produces}
     # The size of each idle result, and the last step before it is needed. A step in place may write over what it reads

@@ -25,6 +25,7 @@ from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, SelectAndScatterOp
 
 INDEX_BYTES = 4
+_COPYING = frozenset((DotGeneralOp, ConvolutionOp, AllToAllOp, AllGatherOp, ReduceScatterOp, SelectAndScatterOp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ NO_COPIES = Copies()
 
 def copies(op: Operation, fusion: Fusion) -> Copies:
     """Return the copies that a compiler makes for an op; none if ops run one by one."""
-    if not fusion.is_compiled:
+    if not fusion.is_compiled or type(op) not in _COPYING:  # almost always
         return NO_COPIES
     operands = operands_of(op)
     match op:

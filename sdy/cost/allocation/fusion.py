@@ -71,9 +71,10 @@ def is_expensive(op_class: type[Operation]) -> bool:
 
 def is_shape_change(op: Operation) -> bool:
     """Return whether an op changes only the shape, so that the result has the memory of the operand."""
-    if isinstance(op, BroadcastInDimOp | BroadcastOp):
+    # Classes are compared with `is`: `isinstance` is slow for these.
+    if type(op) is BroadcastInDimOp or type(op) is BroadcastOp:
         return tensor_bytes(op.operand.type) == tensor_bytes(op.result.type)
-    return isinstance(op, ReshapeOp)
+    return type(op) is ReshapeOp
 
 
 @dataclass(frozen=True, slots=True)

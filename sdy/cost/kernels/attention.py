@@ -303,10 +303,7 @@ def _scores_with(flow: ValueFlow, start: int, free: set[int]) -> set[int] | None
 
 def _readers(flow: ValueFlow, value: int) -> list[Step]:
     """Return the steps that read a value, with those that only change its shape."""
-    views = [
-        flow.producers[view] for view, memory in flow.memory_of.items() if memory == value and view in flow.producers
-    ]
-    return [*flow.readers.get(flow.memory(value), ()), *views]
+    return [*flow.readers.get(flow.memory(value), ()), *flow.views.get(value, ())]
 
 
 def _kernel(

@@ -47,6 +47,7 @@ class ValueFlow:
     """The steps of a program in order, and for each value its type, its producer and its readers.
 
     A value in `memory_of` is stored in the memory of another one, of another shape; its readers are those of that one.
+    `views` has the steps that only give the memory of a value another shape.
     """
 
     steps: list[Step] = field(default_factory=list[Step])
@@ -54,6 +55,7 @@ class ValueFlow:
     producers: dict[int, Step] = field(default_factory=dict[int, Step])
     readers: dict[int, list[Step]] = field(default_factory=dict[int, list[Step]])
     memory_of: dict[int, int] = field(default_factory=dict[int, int])
+    views: dict[int, list[Step]] = field(default_factory=dict[int, list[Step]])
     visit_count: int = 0
     _numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
 
@@ -95,7 +97,8 @@ class ValueFlow:
         for value in step.results:
             self.producers[value] = step
         if is_view(step.op):
-            self.memory_of[step.results[0]] = self.memory(step.operands[0])
+            memory = self.memory_of[step.results[0]] = self.memory(step.operands[0])
+            self.views.setdefault(memory, []).append(step)
             return
         for value in dict.fromkeys(map(self.memory, step.operands)):
             self.readers.setdefault(value, []).append(step)
