@@ -38,9 +38,6 @@ TOOLS: dict[str, Code] = {
         "A module does not have a function @main, and does not have exactly one function; or the function has no body.",
         "Name the entry function @main.",
     ),
-    "SDY-T102": Code(
-        "A sharding has an inline mesh where a pass requires a mesh name.", "Run -sdy-lift-inlined-meshes first."
-    ),
     "SDY-T103": Code(
         "The type of a result is not supported by propagation.",
         "Refine dynamic shapes and extract tuple elements first: propagation requires statically shaped tensors.",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import ceil, prod
+from math import ceil, floor, inf, prod
 
 import ml_dtypes
 import numpy as np
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from sdy.dialects.facts.traits import has_region_on_elements
 from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.elementwise import ClampOp, MaximumOp, MinimumOp
 from sdy.evidence.runs.argument_uses import ArgumentUse, argument_uses
@@ -36,8 +37,8 @@ EXPONENTIALS, LOGARITHMS = LAWS = ("laws of exponentials", "laws of logarithms")
 
 LEAST_DRAWS, LEAST_LAWFUL, MOST_DRAWS = 3, 8, 24
 ENDS = 4  # values of an index at or next to the ends of a dim: -2, -1, the last one, and the one after it
-# Of a maximum, a draw shows one operand only: so many results of each are drawn. Only short runs have more draws.
-LEAST_SELECTED, MOST_FOR_SELECTIONS, SECONDS_FOR_FEW = 24, 12, 0.02
+# Of a maximum, a draw shows one operand of one device only: results are drawn for all devices, as many as time allows.
+LEAST_SELECTED, MOST_SELECTED, SELECTED_BY_DEVICE, SECONDS_FOR_SELECTIONS = 24, 48, 4, 0.24
 FAR = 3
 ALL_PLACES = 12  # sizes up to which an index takes each value
 TRIPS = (0, 1, 2, 5)  # values of an argument by which a loop ends
@@ -84,7 +85,7 @@ class Draws:
     @cached_property
     def count(self) -> int:
         """The number of draws in which all enumerated values occur, or the most that are made."""
-        return min(MOST_DRAWS, max(self.least, len(self._enumerated), self._chosen_by_few))
+        return max(min(MOST_DRAWS, len(self._enumerated)), self.least, self._chosen_by_few)
 
     @cached_property
     def _chosen_by_few(self) -> int:
@@ -92,9 +93,10 @@ class Draws:
         indices = [prod(shape) for (shape, _), use in zip(self._types, self._uses, strict=True) if use.indexed_sizes]
         rounds = max((ceil(ENDS / _edge_count(size)) for size in indices if size > 1), default=1)
         draws = max(len(KINDS) * rounds, _draws_of_selections(self._written))
-        if draws > LEAST_DRAWS and estimate_of_run(self._written, is_freed=False).seconds > SECONDS_FOR_FEW:
-            return LEAST_DRAWS
-        return draws
+        if draws <= LEAST_DRAWS:
+            return draws
+        seconds = estimate_of_run(self._written, is_freed=False).seconds
+        return max(LEAST_DRAWS, min(draws, floor(SECONDS_FOR_SELECTIONS / seconds)))
 
     @property
     def least(self) -> int:
@@ -169,8 +171,9 @@ def _draws_of_selections(written: ModuleOp) -> int:
     ops = [op for op in pre_order(written) if type(op) in (MaximumOp, MinimumOp, ClampOp)]
     selections = [above if has_region_on_elements(above := op.parent_op()) else op for op in ops]
     shapes = (static_shape(op.results[0].type) for op in selections if op is not None and op.results)
-    fewest = min((prod(shape) for shape in shapes if shape is not None), default=LEAST_SELECTED)
-    return min(MOST_FOR_SELECTIONS, ceil(LEAST_SELECTED / max(fewest, 1)))
+    fewest = min((prod(shape) for shape in shapes if shape is not None), default=inf)
+    devices = max((mesh.device_count for mesh in meshes_of(written).values()), default=1)
+    return ceil(min(max(LEAST_SELECTED, SELECTED_BY_DEVICE * devices), MOST_SELECTED) / max(fewest, 1))
 
 
 def _edge_count(size: int) -> int:

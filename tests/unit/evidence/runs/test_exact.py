@@ -171,6 +171,29 @@ def test_a_number_is_on_both_sides_of_zero_in_each_seed() -> None:
         assert set(found) == {Verdict.DIFFERS}, op
 
 
+def test_a_maximum_over_the_rows_of_all_devices_shows_those_of_each() -> None:
+    text = """sdy.mesh @m = <["x"=12]>
+func.func @main(%x: tensor<24x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) -> tensor<f32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [0, 1]
+      : (tensor<24x8xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}"""
+    program = sdy.Program.from_text(text).partition()
+    other_rows = """%device = stablehlo.partition_id : tensor<ui32>
+    %five = stablehlo.constant dense<5> : tensor<ui32>
+    %is_five = stablehlo.compare EQ, %device, %five : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %negated = stablehlo.negate %arg0 : tensor<2x8xf32>
+    %rows = stablehlo.select %is_five, %negated, %arg0 : tensor<i1>, tensor<2x8xf32>
+    %cst ="""
+    local = str(program)
+    assert "%cst =" in local and "stablehlo.reduce(%arg0 init" in local
+    changed = local.replace("stablehlo.reduce(%arg0 init", "stablehlo.reduce(%rows init").replace("%cst =", other_rows)
+    wrong = replace(program, local=parse_module(changed))
+    found = [verify_sizes_as_they_are(wrong, seed).verdict for seed in range(8)]
+    assert set(found) == {Verdict.DIFFERS}
+
+
 def test_a_rounding_that_the_program_does_not_have_is_named() -> None:
     text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
