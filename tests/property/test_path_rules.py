@@ -24,7 +24,7 @@ class State(NamedTuple):
 
 
 KEYS = st.sampled_from(
-    ["up", "down", "w1", "layer_0", "layer_1", "10", "it's", 'a"b', "x[0]", "*", "a?", "~/mlp", "é\n"]
+    ["up", "up.scale", "down", "w1", "layer_0", "layer_1", "10", "it's", 'a"b', "x[0]", "*", "a?", "~/mlp", "é\n"]
 )
 LEAVES = st.integers(0, 2).map(lambda rank: jax.ShapeDtypeStruct((8,) * rank, jnp.float32))
 TREES: st.SearchStrategy[Any] = st.recursive(
