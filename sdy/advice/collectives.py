@@ -16,6 +16,7 @@ from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, main_function
 from sdy.dialects.ir.walk import op_and_nested_ops
 from sdy.dialects.stablehlo.control import WhileOp
+from sdy.documents.document import document
 from sdy.model.axis import AxisList
 from sdy.report.explanation.causes import resharded_arguments
 from sdy.report.explanation.value_names import line_of
@@ -54,19 +55,7 @@ class Collective:
 
     def to_json(self) -> dict[str, object]:
         """Return the collective as plain data, with bytes rounded to integers."""
-        return {
-            "kind": self.kind.value,
-            "axes": [str(axis) for axis in self.axes],
-            "runs": self.runs,
-            "bytes_sent": round(self.bytes_sent),
-            "seconds": self.seconds,
-            "in_loop": self.is_in_loop,
-            "function": self.function,
-            "line": self.line,
-            "source": self.source,
-            "scope": self.scope,
-            "arguments": list(self.argument_names),
-        }
+        return document("Collective", self, in_loop=self.is_in_loop, arguments=self.argument_names)
 
     @property
     def named(self) -> str:

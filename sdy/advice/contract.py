@@ -14,6 +14,7 @@ from sdy.diagnostics.wording import counted, first_names, similar_name_hint
 from sdy.dialects.ir.symbols import functions_of
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.meshes import meshes_of
+from sdy.documents.document import document
 from sdy.report.explanation.trace_descriptions import dims_text
 from sdy.report.explanation.value_names import line_of
 
@@ -122,14 +123,8 @@ class Breach:
 
     def to_json(self) -> dict[str, object]:
         """Return the breach as plain data."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "details": list(self.details),
-            "collectives": [
-                {**each.to_json(), "causes": list(self.facts.causes_of(each))} for each in self.collectives
-            ],
-        }
+        found = [{**each.to_json(), "causes": list(self.facts.causes_of(each))} for each in self.collectives]
+        return document("Breach", self, collectives=found)
 
 
 def _set_fields(value: CollectiveBound | Contract) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -18,6 +18,7 @@ from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sdy.ops import ShardingConstraintOp
 from sdy.dialects.shardings import function_result_sharding, sharding_of
+from sdy.documents.document import document
 from sdy.model.axis import AxisList
 from sdy.model.html_repr import HtmlRepr
 from sdy.model.sharding import TensorSharding
@@ -124,22 +125,7 @@ class ProgramDiff(HtmlRepr):
 
     def to_json(self) -> dict[str, object]:
         """Return the differences as plain data."""
-        return {
-            "machine": self.machine,
-            "old": asdict(self.old),
-            "new": asdict(self.new),
-            "ops": {"added": self.added_ops, "removed": self.removed_ops},
-            "annotations": [asdict(each) for each in self.annotations],
-            "shardings": [asdict(each) for each in self.shardings],
-            "collectives": [
-                {
-                    "old": None if each.old is None else each.old.to_json(),
-                    "new": None if each.new is None else each.new.to_json(),
-                    "causes": list(each.causes),
-                }
-                for each in self.collectives
-            ],
-        }
+        return document("Difference", self, ops={"added": self.added_ops, "removed": self.removed_ops})
 
 
 def diff(old: PartitionSummary, new: PartitionSummary) -> ProgramDiff:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from sdy.cost.memory import peak_bytes, values_at_peak
 from sdy.cost.schedule import ScheduledOp, schedule_of
 from sdy.dialects.data_flow import op_of
 from sdy.dialects.meshes import meshes_of
+from sdy.documents.document import document
 from sdy.grammar.parse import TENSOR_SHARDING
 from sdy.model.axis import AxisList
 from sdy.model.html_repr import HtmlRepr
@@ -130,22 +131,21 @@ def _value_name(facts: PartitionSummary, value: SSAValue, written: SSAValue | No
     return facts.explainer.names[written] + at
 
 
-def report_json(facts: PartitionSummary) -> dict[str, object]:
+def report_json(facts: PartitionSummary, partitioners: Sequence[object] = ()) -> dict[str, object]:
     """Return meshes, shardings of arguments and results, collectives with causes, conflicts, remarks and totals."""
     program = facts.compiled
-    return {
-        "machine": facts.hardware.name,
-        "meshes": meshes_json(meshes_of(program.global_module)),
-        "values": [asdict(row) for row in boundary_rows(program.global_module, program.origin.argument_names)],
-        "collectives": collectives_json(facts),
-        "conflicts": [site.to_json() for site in facts.explainer.conflict_sites()],
-        "remarks": [remark.to_json() for remark in (*program.origin.warnings, *program.remarks)],
-        "totals": {
-            "bytes_sent": round(facts.bytes_sent),
-            "seconds": facts.seconds,
-            "peak_bytes": facts.peak_bytes,
-        },
-    }
+    return document(
+        "Report",
+        facts,
+        machine=facts.hardware.name,
+        meshes=meshes_json(meshes_of(program.global_module)),
+        values=boundary_rows(program.global_module, program.origin.argument_names),
+        collectives=collectives_json(facts),
+        conflicts=facts.explainer.conflict_sites(),
+        remarks=(*program.origin.warnings, *program.remarks),
+        totals=facts,
+        partitioners=partitioners,
+    )
 
 
 def collectives_json(facts: PartitionSummary) -> list[dict[str, object]]:

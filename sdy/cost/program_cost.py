@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import isclose
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +15,7 @@ from sdy.cost.quantities import seconds_text
 from sdy.cost.roofline import OpTime
 from sdy.cost.schedule import CollectiveRun, HostTransfer, Overlap, Schedule, overlapped_seconds, schedule_of
 from sdy.diagnostics.wording import counted
+from sdy.documents.document import document
 from sdy.grammar.write import write_axis_list
 from sdy.model.html_repr import TextRepr
 from sdy.model.mesh import Mesh
@@ -114,24 +115,7 @@ class ProgramCost(TextRepr):
 
     def to_json(self) -> dict[str, object]:
         """Return the cost as plain data, with bytes rounded to integers."""
-        own: dict[str, object] = {
-            "hardware": self.hardware.name,
-            "free_bytes": round(self.free_bytes),
-            "error": self.hardware.error,
-            "unpriced": list(self.unpriced),
-            "collectives": [
-                {**asdict(each), "kind": each.kind.value, "bytes_sent": round(each.bytes_sent)}
-                for each in self.collectives
-            ],
-        }
-        return {name: own[name] if name in own else getattr(self, name) for name in _IN_JSON}
-
-
-_IN_JSON = (
-    "hardware", "fits", "peak_bytes", "attention_bytes", "free_bytes", "compute_seconds", "memory_seconds",
-    "op_seconds", "attention_seconds", "host_seconds", "communication_seconds", "seconds", "exposed_seconds", "error",
-    "unpriced", "seconds_overlapped", "seconds_in_turn", "collectives",
-)  # fmt: skip
+        return document("Cost", self, hardware=self.hardware.name, error=self.hardware.error)
 
 
 def cost_of(

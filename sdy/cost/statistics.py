@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -19,6 +19,7 @@ from sdy.cost.collectives import CollectiveKind, bytes_sent
 from sdy.cost.flops import flops_of
 from sdy.cost.memory import peak_bytes
 from sdy.cost.traffic import traffic_of
+from sdy.documents.document import document
 from sdy.model.html_repr import TextRepr
 
 
@@ -54,12 +55,7 @@ class Statistics(TextRepr):
 
     def to_json(self) -> dict[str, object]:
         """Return the statistics as plain data, with bytes rounded to integers."""
-        collectives = {
-            kind.value: {**asdict(each), "bytes_sent": round(each.bytes_sent)}
-            for kind, each in self.collectives.items()
-        }
-        totals = {"bytes_sent": round(self.bytes_sent), "flops": self.flops, "peak_bytes": self.peak_bytes}
-        return {**totals, "collectives": collectives}
+        return document("Statistics", self)
 
 
 def statistics_of(local: ModuleOp) -> Statistics:

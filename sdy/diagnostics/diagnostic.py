@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
+from sdy.documents.document import document
+
 MOST_SHOWN = 240  # characters of a line
 
 
@@ -53,18 +55,13 @@ class Diagnostic:
 
     def to_json(self) -> dict[str, object]:
         """Return the diagnostic as plain data."""
-        span = self.span
-        return {
-            "code": self.code,
-            "severity": self.severity.value,
-            "message": self.message,
-            "file": None if span is None else span.file,
-            "line": None if span is None else span.line,
-            "column": None if span is None else span.column,
-            "source": None if span is None else span.source or None,
-            "hint": self.hint,
-            "notes": [note.message for note in self.notes],
-        }
+        notes = [note.message for note in self.notes]
+        return document("ReportedDiagnostic", self, **place_json(self.span), notes=notes)
+
+
+def place_json(span: Span | None) -> dict[str, object]:
+    """Return the file, the line, the column and the source line of a span as plain data."""
+    return {name: getattr(span, name, None) for name in ("file", "line", "column", "source")}
 
 
 class SdyError(Exception):

@@ -50,7 +50,7 @@ def read_placements(text: str, mesh: Mesh, rank: int | None) -> TensorSharding:
     if any(not -count <= dim < count for dim in sharded):
         raise _error(text, f"expected dims of a tensor of rank {count}, got {', '.join(map(str, sharded))}")
     dims: list[list[AxisRef]] = [[] for _ in range(count)]
-    sizes = {axis.name: axis.size for axis in mesh.axes}
+    sizes = mesh.sizes
     for axis, match in reversed(list(zip(mesh.axes, found, strict=True))):  # the axes after it are in order
         if match["dim"]:
             axes, factor = dims[int(match["dim"])], int(match["factor"] or 1)

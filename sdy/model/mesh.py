@@ -68,6 +68,11 @@ class Mesh(CachedHash, HtmlRepr):
         ids = ", ".join(map(str, self.device_ids[:SHOWN_IDS]))
         return f"<[{', '.join(map(str, self.axes))}], device_ids=[{ids}, and {more:,} more]>"
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The size of each axis, major first."""
+        return {axis.name: axis.size for axis in self.axes}
+
     def axes_text(self, separator: str = " ") -> str:
         """Return the axes with their sizes: `data=4 model=2`."""
         return separator.join(f"{axis.name}={axis.size}" for axis in self.axes)

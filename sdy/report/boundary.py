@@ -18,6 +18,7 @@ from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sharded_types import local_type
 from sdy.dialects.shardings import argument_sharding, function_result_sharding, sharding_of
 from sdy.dialects.text.ssa_names import name_values
+from sdy.documents.document import document
 from sdy.grammar.write import write_sharding
 from sdy.model.mesh import Mesh
 from sdy.model.mesh_table import MeshTable, resolve_mesh
@@ -170,11 +171,5 @@ def _dims_text(sharding: TensorSharding) -> str:
 def meshes_json(meshes: Mapping[str, Mesh]) -> list[dict[str, object]]:
     """Return the meshes of a module as plain data."""
     return [
-        {
-            "name": name,
-            "axes": {axis.name: axis.size for axis in mesh.axes},
-            "devices": mesh.device_count,
-            "device_ids": list(mesh.device_ids),
-        }
-        for name, mesh in meshes.items()
+        document("Mesh", mesh, name=name, axes=mesh.sizes, devices=mesh.device_count) for name, mesh in meshes.items()
     ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.diagnostics.wording import counted
+from sdy.documents.document import document
 from sdy.model.html_repr import HtmlRepr
 from sdy.report.tables.fitted_table import WIDTH, fitted_table, tables_text
 from sdy.report.tables.program_tables import bytes_text
@@ -51,12 +52,6 @@ class SweepPoint:
     def __repr__(self) -> str:
         outcome = self.problem if self.cost is None else seconds_text(self.cost.seconds)
         return f"SweepPoint({self.machine}, {self.mesh}, {self.shardings.value}: {outcome})"
-
-    def to_json(self) -> dict[str, object]:
-        """Return the point as plain data."""
-        cost = None if self.cost is None else {**asdict(self.cost), "fits": self.cost.fits}
-        point = {"machine": self.machine, "mesh": self.mesh, "shardings": self.shardings.value}
-        return {**point, "cost": cost, "problem": self.problem or None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +98,8 @@ class Sweep(HtmlRepr):
     def to_json(self) -> dict[str, object]:
         """Return the points as plain data."""
         best = self.pareto
-        points = [{**point.to_json(), "is_pareto": point in best} for point in self.ranked()]
-        limit = None if self.limit is None else self.limit.message
-        return {"points": points, "is_complete": self.is_complete, "limit": limit}
+        points = [document("SweepPoint", each, is_pareto=each in best) for each in self.ranked()]
+        return document("Sweep", self, points=points, limit=None if self.limit is None else self.limit.message)
 
     def _is_best(self, point: SweepPoint) -> bool:
         own = point.cost

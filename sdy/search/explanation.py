@@ -17,6 +17,7 @@ from xdsl.ir import BlockArgument
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.wording import counted, first_names
 from sdy.dialects.sharded_types import tensor_bytes
+from sdy.documents.document import document
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -90,22 +91,8 @@ class PlanExplanation(Reported):
 
     def to_json(self) -> dict[str, object]:
         """Return the explanation as plain data."""
-        return {
-            "minimized": self.goal.value,
-            "cost": self.cost,
-            "choices": [
-                {
-                    "values": list(each.names),
-                    "spec": each.spec,
-                    "dim": each.dim,
-                    "axis": each.axis,
-                    "alternative": each.alternative or None,
-                    "extra": each.extra,
-                }
-                for each in self.choices
-            ],
-            "untried": self.untried,
-        }
+        choices = [document("AxisChoice", each, values=each.names) for each in self.choices]
+        return document("PlanExplanation", self, minimized=self.goal, choices=choices)
 
     def _extra_text(self, choice: AxisChoice) -> str:
         if choice.extra is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError
+from sdy.documents.document import document
 from sdy.evidence.audit.audit_rule import RuleAudit
 from sdy.evidence.audit.catalogue.all import programs
 from sdy.evidence.audit.program_audit import OpAudit, audit_program
@@ -119,24 +120,15 @@ def _print_catalogue(summaries: list[OpSummary], *, verbose: bool) -> None:
 
 
 def _op_to_json(found: OpAudit) -> dict[str, object]:
-    return {
-        "op": found.name,
-        "line": None if found.span is None else found.span.line,
-        "reason": found.reason,
-        "audit": None if found.audit is None else _audit_to_json(found.audit),
-        "proposal": None if found.proposal is None else write_rule(found.proposal),
-    }
+    audit, proposal = found.audit and _audit_to_json(found.audit), found.proposal and write_rule(found.proposal)
+    line = found.span and found.span.line
+    return document("AuditedOp", found, op=found.name, line=line, audit=audit, proposal=proposal)
 
 
 def _audit_to_json(audit: RuleAudit) -> dict[str, object]:
-    return {"rule": write_rule(audit.rule), "problems": list(audit.problems), "could_be_tied": list(audit.missing)}
+    return document("RuleFindings", audit, rule=write_rule(audit.rule), could_be_tied=audit.missing)
 
 
 def _summary_to_json(summary: OpSummary) -> dict[str, object]:
-    return {
-        "op": summary.op,
-        "programs": summary.programs,
-        "not_sound": [_audit_to_json(each) for each in summary.unsound],
-        "incomplete": [_audit_to_json(each) for each in summary.incomplete],
-        "reasons": summary.reasons,
-    }
+    not_sound, incomplete = map(_audit_to_json, summary.unsound), map(_audit_to_json, summary.incomplete)
+    return document("AuditedRules", summary, not_sound=not_sound, incomplete=incomplete)

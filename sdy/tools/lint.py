@@ -15,6 +15,7 @@ from sdy.advice.lint.settings import LintSettings, nearest_settings
 from sdy.cost.machines.table import HARDWARE
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.toml_tables import positive_number
+from sdy.documents.document import document
 from sdy.program.program import Program
 from sdy.report.similar_entries import on_one_screen
 from sdy.tools.command_line.arguments import add_format_argument, print_json
@@ -149,7 +150,7 @@ def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text:
     diagnostics = [with_lines(each.diagnostic(), arguments.file, lines) for each in shown]
     match arguments.format:
         case "json":
-            print_json(_as_json(report, fixed), stream)
+            print_json(document("Lint", report, fixed=fixed, totals=report.price.as_cost), stream)
         case "github":
             print("\n".join(map(annotation, diagnostics)), end="\n" if diagnostics else "", file=stream)
         case _:
@@ -158,15 +159,6 @@ def _print(report: LintReport, fixed: list[Finding], arguments: Namespace, text:
             for shown_text in on_one_screen(list(map(render, diagnostics)), verbose=arguments.verbose):
                 print(shown_text, file=stream)
             print(report.summary(len(fixed)), file=stream)
-
-
-def _as_json(report: LintReport, fixed: list[Finding]) -> dict[str, object]:
-    return {
-        "fixed": [each.to_json() for each in fixed],
-        "findings": [each.to_json() for each in report.findings],
-        "untried": report.untried,
-        "totals": report.price.as_cost.to_json(),
-    }
 
 
 def _codes(text: str) -> tuple[str, ...]:

@@ -115,12 +115,10 @@ def _print_json(
 ) -> None:
     from sdy.advice.partition_summary import report_json  # the HTML page does not need it
 
-    compared = [each.to_json() for each in results]
-    print_json(
-        compared
-        if arguments.compare
-        else {**report_json(program.partition_summary(hardware)), "partitioners": compared}
-    )
+    if arguments.compare:
+        print_json([each.to_json() for each in results])
+    else:
+        print_json(report_json(program.partition_summary(hardware), results))
 
 
 def _print(program: Program, arguments: Namespace, results: PartitionerResults | None) -> None:

@@ -6,7 +6,6 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from rich.console import Console
 
@@ -16,6 +15,7 @@ from sdy.cost.traffic import collectives_of
 from sdy.diagnostics.diagnostic import render
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.meshes import meshes_of
+from sdy.documents.document import document
 from sdy.evidence.runs.against import verify_against
 from sdy.evidence.runs.arrays import arrays_of_file
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound
@@ -90,14 +90,16 @@ def _document(partitioned: Compiled, found: Verification, reference: str, *, ver
     """Return the outcome as plain data."""
     module = partitioned.global_module
     rows = [*boundary_rows(module, partitioned.origin.argument_names), *(value_rows(module) if verbose else ())]
-    return {
-        **found.to_json(),
-        "reference": reference,
-        "outputs": [each.to_json() for each in found.comparisons],
-        "meshes": meshes_json(meshes_of(module)),
-        "values": [asdict(row) for row in rows],
-        "statistics": statistics_of(partitioned.local).to_json(),
-    }
+    return document(
+        "Verification",
+        found,
+        reason=found.undecided,
+        reference=reference,
+        outputs=found.comparisons,
+        meshes=meshes_json(meshes_of(module)),
+        values=rows,
+        statistics=statistics_of(partitioned.local),
+    )
 
 
 def _show(console: Console, partitioned: Compiled, *, verbose: bool) -> None:

@@ -28,6 +28,7 @@ WORDS = {
     "cost": "bytes, seconds",
     "diagnostics": "codes, carets, hints",
     "dialects": "ops, text, checks of modules",
+    "documents": "what --json prints",
     "downscale": "smaller sizes",
     "evidence": "is it right?",
     "extend": "for your ops and passes",

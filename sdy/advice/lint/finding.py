@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sdy.advice.collectives import Collective
 from sdy.advice.edits import Change
 from sdy.advice.lint.price import Cost, Price
-from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity, Span
+from sdy.diagnostics.diagnostic import Diagnostic, Note, Severity, Span, place_json
+from sdy.documents.document import document
 from sdy.report.similar_entries import groups_of_similar, without_names
 
 NO_COST = Cost()
@@ -139,17 +140,7 @@ class Finding:
 
     def to_json(self) -> dict[str, object]:
         """Return the finding as plain data."""
-        span, fix = self.span, self.fix
-        return {
-            "code": self.code,
-            "message": self.message,
-            "file": None if span is None else span.file,
-            "line": None if span is None else span.line,
-            "column": None if span is None else span.column,
-            "source": self.source,
-            "cost": self.cost.to_json(),
-            "fix": None
-            if fix is None
-            else {"text": fix.fix.text, "saves": fix.saved.to_json(), "is_applied_by_fix": fix.is_free},
-            "notes": list(self.notes),
-        }
+        fix = self.fix and document(
+            "Fix", self.fix, text=self.fix.fix.text, saves=self.fix.saved, is_applied_by_fix=self.fix.is_free
+        )
+        return document("Finding", self, **place_json(self.span) | {"source": self.source}, fix=fix)

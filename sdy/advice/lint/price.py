@@ -49,10 +49,6 @@ class Cost(NamedTuple):
         ]
         return ", ".join(filter(None, texts)) or "nothing"
 
-    def to_json(self) -> dict[str, object]:
-        """Return the cost as plain data, with bytes rounded to integers."""
-        return {"bytes_sent": round(self.bytes_sent), "seconds": self.seconds, "memory": round(self.memory)}
-
 
 class Price(NamedTuple):
     """The totals of one device in one run of a program.

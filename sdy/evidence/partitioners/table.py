@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.statistics import Statistics
+from sdy.documents.document import document
 from sdy.evidence.runs.comparison import OutputComparison, verdict
 from sdy.report.reported import Reported
 from sdy.report.tables.fitted_table import FittedTable, fitted_table
@@ -33,12 +34,7 @@ class PartitionerResult:
 
     def to_json(self) -> dict[str, object]:
         """Return the result as plain data."""
-        return {
-            "partitioner": self.partitioner,
-            "problem": self.problem or None,
-            "statistics": None if self.statistics is None else self.statistics.to_json(),
-            "outputs": [each.to_json() for each in self.comparisons],
-        }
+        return document("ComparedPartitioner", self, outputs=self.comparisons)
 
 
 class PartitionerResults(Reported, list[PartitionerResult]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sdy.diagnostics.diagnostic import Diagnostic
+from sdy.documents.document import document
 from sdy.model.html_repr import HtmlRepr
 
 
@@ -47,24 +48,18 @@ class Proof(HtmlRepr):
 
     def to_json(self) -> dict[str, object]:
         """Return the outcome as plain values."""
-        return {
-            "proved": self.is_proved,
-            "differs": self.differs,
-            "ops": self.ops,
-            "ops_proved": self.proved,
-            "ops_checked": self.checked,
-            "check": self.check or None,
-            "borders": self.borders,
-            "lemmas": dict(self.lemmas),
-            "failures": list(map(_to_json, self.failures)),
-            "gaps": list(map(_to_json, self.gaps)),
-        }
+        return document(
+            "ProofOutcome",
+            self,
+            proved=self.is_proved,
+            ops_proved=self.proved,
+            ops_checked=self.checked,
+            lemmas=dict(self.lemmas),
+            failures=map(_to_json, self.failures),
+            gaps=map(_to_json, self.gaps),
+        )
 
 
 def _to_json(diagnostic: Diagnostic) -> dict[str, object]:
-    return {"code": diagnostic.code, "message": diagnostic.message, "location": _location(diagnostic)}
-
-
-def _location(diagnostic: Diagnostic) -> str | None:
     span = diagnostic.span
-    return None if span is None else f"{span.file}:{span.line}:{span.column}"
+    return document("Failure", diagnostic, location=span and f"{span.file}:{span.line}:{span.column}")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sdy.diagnostics.wording import counted
+from sdy.documents.document import document
 from sdy.interpreter.arrays.element_types import Array, compute_dtype
 from sdy.interpreter.arrays.field_types import equal_elements, is_field, parts_of
 from sdy.interpreter.arrays.rounding_errors import allowed_error, errors, first_difference, largest, tolerances
@@ -44,15 +45,8 @@ class OutputComparison:
         return self.problem or "agrees"
 
     def to_json(self) -> dict[str, object]:
-        """Return the comparison as plain data; an infinite error, which JSON cannot express, is None."""
-        return {
-            "index": self.index,
-            "agrees": self.agrees,
-            "absolute_error": self.absolute_error if isfinite(self.absolute_error) else None,
-            "relative_error": self.relative_error if isfinite(self.relative_error) else None,
-            "problem": self.problem or None,
-            "undefined": self.undefined,
-        }
+        """Return the comparison as plain data."""
+        return document("Output", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +63,7 @@ class VerifiedRound:
 
     def to_json(self) -> dict[str, object]:
         """Return the outcome as plain data."""
-        outputs = [output.to_json() for output in self.comparisons]
-        return {"inputs": self.name, "agrees": self.agrees, "outputs": outputs}
+        return document("VerifiedRound", self, inputs=self.name, outputs=self.comparisons)
 
 
 def verdict(comparisons: Sequence[OutputComparison]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import log2, prod
 from typing import Any
@@ -13,6 +13,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError, render
 from sdy.diagnostics.wording import counted
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.ir.walk import pre_order
+from sdy.documents.document import document
 from sdy.evidence.runs.arrays import random_inputs
 from sdy.evidence.runs.both_programs import BothPrograms, Watch, unwatched
 from sdy.evidence.runs.comparison import OutputComparison, VerifiedRound, compare
@@ -46,15 +47,6 @@ class ReducedSizes:
     devices: tuple[int, int]
     ops: int
     local_ops: int
-
-    def to_json(self) -> dict[str, object]:
-        """Return the sizes as plain data."""
-        return {
-            "sizes": [asdict(each) for each in self.changes],
-            "devices": {"before": self.devices[0], "after": self.devices[1]},
-            "ops": self.ops,
-            "local_ops": self.local_ops,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +102,19 @@ class Verification:
 
     def to_json(self) -> dict[str, object]:
         """Return the outcome as plain data."""
-        return {
-            "agrees": self.agrees,
-            "verdict": self.verdict.value,
-            "reason": self.undecided or None,
-            "not_reached": list(self.not_reached),
-            "parting": None if self.parting is None else self.parting.to_json(),
-            "rounds": [each.to_json() for each in self.rounds],
-            **({} if self.sizes is None else self.sizes.to_json()),
-        }
+        reduced = self.sizes
+        if reduced is None:
+            return document("Verdict", self, reason=self.undecided)
+        before, after = reduced.devices
+        return document(
+            "ReducedVerification",
+            self,
+            reason=self.undecided,
+            sizes=reduced.changes,
+            devices={"before": before, "after": after},
+            ops=reduced.ops,
+            local_ops=reduced.local_ops,
+        )
 
 
 # Degrees of up to a thousand over primes next to 2 ** 26, of up to a hundred in arguments of one number, which may be

@@ -32,6 +32,7 @@ from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.ops import DataFlowEdgeOp, ShardingConstraintOp
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import sharding_of
+from sdy.documents.document import document
 from sdy.model.axis import AxisRef
 from sdy.model.sharding import TensorSharding
 from sdy.passes.manager.traced_propagation import TracedPropagation, trace_propagation
@@ -131,14 +132,10 @@ class CopyExplanation:
     def to_json(self) -> dict[str, object]:
         """Return the copy as plain data."""
         axes = [
-            {
-                "dim": each.dim,
-                "axis": str(each.axis),
-                "steps": [{"line": line, "text": text} for line, text in each.steps],
-            }
+            document("AxisOrigin", each, steps=[{"line": line, "text": text} for line, text in each.steps])
             for each in self.origins
         ]
-        return {"sharding": None if self.sharding is None else dims_text(self.sharding), "axes": axes}
+        return document("Copy", self, sharding=self.sharding and dims_text(self.sharding), axes=axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +159,7 @@ class ValueExplanation:
 
     def to_json(self) -> dict[str, object]:
         """Return the explanation as plain data."""
-        return {
-            "name": self.name,
-            "op": self.op,
-            "line": self.line or None,
-            "copies": [each.to_json() for each in self.copies],
-        }
+        return document("ExplainedValue", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +183,8 @@ class ConflictSite:
 
     def to_json(self) -> dict[str, object]:
         """Return the conflicts as plain data."""
-        return {
-            "line": self.line,
-            "source": self.line_text,
-            "op": self.op,
-            "axes": sorted(map(str, self.axes)),
-            "sentences": [each.strip() for each in self.sentences],
-        }
+        sentences = map(str.strip, self.sentences)
+        return document("Conflict", self, source=self.line_text, axes=sorted(map(str, self.axes)), sentences=sentences)
 
 
 class Explainer:

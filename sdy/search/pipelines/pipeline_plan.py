@@ -11,6 +11,7 @@ from sdy.compile.pipeline_cost import PipelineCost
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.wording import counted
+from sdy.documents.document import document
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.mesh import Mesh
 from sdy.report.boundary import BoundaryValue
@@ -192,25 +193,17 @@ class PipelinePlan(Reported):
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""
-        return {
-            "mesh": {axis.name: axis.size for axis in self.mesh.axes},
-            "meshes": self.result.best.meshes,
-            "layers": list(self.layers),
-            "mesh_of_stage": list(self.mesh_of_stage),
-            "microbatches": self.microbatches,
-            "schedule": self.schedule,
-            "recomputing": list(self.recomputing),
-            "in_shardings": self.in_shardings,
-            "rules": self.rules,
-            "bound": self.bound,
-            "free_bytes": round(self.request.free_bytes),
-            "fits": self.fits,
-            "cost": self.cost.to_json(),
-            "compared": self.result.compared,
-            "undivided": list(self.result.undivided),
-            "is_complete": self.is_complete,
-            "end": self.result.end.value,
-        }
+        return document(
+            "PipelinePlan",
+            self,
+            mesh=self.mesh.sizes,
+            meshes=self.result.best.meshes,
+            free_bytes=self.request.free_bytes,
+            cost=self.cost.to_json(),
+            compared=self.result.compared,
+            undivided=self.result.undivided,
+            end=self.result.end,
+        )
 
 
 def pipeline_plan(program: WrittenProgram[Any], request: PipelineRequest) -> PipelinePlan:

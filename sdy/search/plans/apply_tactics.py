@@ -19,6 +19,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.wording import counted, similar_name_hint
 from sdy.dialects.ir.symbols import main_function
 from sdy.dialects.sharded_types import static_shape
+from sdy.documents.document import document
 from sdy.model.mesh import Mesh
 from sdy.model.path_rules import matches_path, tree_path
 from sdy.model.sharding_update import fully_open
@@ -125,8 +126,7 @@ class AppliedTactics(Reported, Generic[P_co]):
 
     def to_json(self) -> dict[str, object]:
         """Return the steps as plain data."""
-        steps = [{"tactics": each.tactics, "values": each.values, "cost": each.cost.to_json()} for each in self.steps]
-        return {"mesh": {axis.name: axis.size for axis in self.mesh.axes}, "steps": steps}
+        return document("AppliedTactics", self, mesh=self.mesh.sizes)
 
     def _notes(self) -> Iterator[str]:
         yield from (f"{number}. {step.tactics}" for number, step in enumerate(self.steps))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -11,6 +11,7 @@ from sdy.compile.written_program import WrittenProgram
 from sdy.cost.program_cost import ProgramCost
 from sdy.cost.quantities import seconds_text
 from sdy.diagnostics.wording import first_names
+from sdy.documents.document import document
 from sdy.evidence.partitioners.runs import SECONDS as XLA_SECONDS
 from sdy.grammar.partition_spec import write_partition_spec
 from sdy.jax.tree_shardings import parameter_names
@@ -262,28 +263,14 @@ class ShardingPlan(Reported, Generic[P_co]):
 
     def to_json(self) -> dict[str, object]:
         """Return the plan as plain data."""
-        return {
-            "mesh": {axis.name: axis.size for axis in self.mesh.axes},
-            "minimized": self.goal.value,
-            "rules": self.rules,
-            "in_shardings": self.in_shardings,
-            "out_shardings": self.out_shardings,
-            "constraints": [
-                {"source": each.source, "type": each.type, "spec": each.spec, "values": list(each.values)}
-                for each in self.constraints
-            ],
-            "fixed": [each._asdict() for each in self.fixed],
-            "before": self.before.to_json(),
-            "after": self.cost.to_json(),
-            "after_without_constraints": self.rules_cost.to_json(),
-            "xla": None if self.xla is None else self.xla.to_json(),
-            "gap": self.gap,
-            "least_memory": None if self.least_memory is None else asdict(self.least_memory),
-            "tried": self.tried,
-            "untried_meshes": self.untried_meshes,
-            "is_complete": self.is_complete,
-            "end": self.end.value,
-        }
+        return document(
+            "Plan",
+            self,
+            mesh=self.mesh.sizes,
+            minimized=self.goal,
+            after=self.cost,
+            after_without_constraints=self.rules_cost,
+        )
 
 
 def _costs(plan: ShardingPlan[WrittenProgram[Any]]) -> FittedTable:

@@ -9,6 +9,7 @@ from typing import Any
 from sdy.compile.written_program import WrittenProgram
 from sdy.cost.collectives import CollectiveKind
 from sdy.cost.program_cost import ProgramCost
+from sdy.documents.document import document
 from sdy.evidence.partitioners.runs import partitioner_results
 from sdy.evidence.partitioners.table import PartitionerResult, results_table
 from sdy.evidence.runs.arrays import random_inputs
@@ -83,8 +84,7 @@ class XlaCheck(Reported):
 
     def to_json(self) -> dict[str, object]:
         """Return the results as plain data."""
-        names = ("before", "xla_before", "rules", "xla_rules", "plan", "xla_plan")
-        return {name: getattr(self, name).to_json() for name in names}
+        return document("XlaCheck", self)
 
     def _results(self) -> dict[str, PartitionerResult]:
         """Return the results by title; those without constraints only if there are some."""

@@ -231,7 +231,7 @@ def _analysis(program: Program, machine: str) -> Json:
     statistics = statistics_of(partitioned.local)
     rows = ProgramRows(program.module, partitioned.global_module, facts.explainer, program.origin.argument_names)
     return {
-        "report": {**report_json(facts), "partitioners": []},
+        "report": report_json(facts),
         "cost": partitioned.cost(hardware).to_json(),
         "partition": {"program": str(partitioned), "output": None, "statistics": statistics.to_json()},
         "rows": rows.to_json(),

@@ -8,7 +8,7 @@ from json import dumps
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from sdy.tools.command_line.documents import DOCUMENTS, OLD_DOCUMENTS
+from sdy.documents.kinds import DOCUMENTS, OLD_DOCUMENTS
 from sdy.tools.markdown import page, table
 
 Schema = dict[str, object]

@@ -107,7 +107,7 @@ def test_the_plan_says_what_is_fixed() -> None:
     plan = program(AROUND).search(on="tpu_v5e", time_limit=20)
     spec = "P('x', None)"
     assert [(each.in_specs, each.out_specs) for each in plan.fixed] == [((spec,), (spec,))]
-    assert plan.to_json()["fixed"] == [{"source": "line 4", "in_specs": (spec,), "out_specs": (spec,)}]
+    assert plan.to_json()["fixed"] == [{"source": "line 4", "in_specs": [spec], "out_specs": [spec]}]
     assert re.search(r"manual computations, which stay as they are", plan.report())
 
 

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 from support.examples import EXAMPLE_NAMES, EXAMPLES
 
-from sdy.tools.command_line.documents import DOCUMENTS, OLD_DOCUMENTS
+from sdy.documents.kinds import DOCUMENTS, OLD_DOCUMENTS
 from sdy.tools.main import COMMANDS, OLD_NAMES, main
 from sdy.tools.reference.json_page import json_schema, type_schema
 

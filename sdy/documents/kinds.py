@@ -1,7 +1,8 @@
 """The JSON documents that the commands print with `--json`: their fields, types and meanings.
 
-`DOCUMENTS` has the documents of each command. The page of the reference and docs/reference/schema.json are
-generated from this module. No field is removed or given another meaning; fields may be added.
+`DOCUMENTS` has the documents of each command. Records become documents by these types (`sdy.documents.document`); the
+page of the reference and docs/reference/schema.json are generated from them. No field is removed or given another
+meaning; fields may be added.
 """
 
 from __future__ import annotations
