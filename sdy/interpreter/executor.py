@@ -12,14 +12,15 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
 from sdy.dialects.ir.op_location import located
-from sdy.dialects.ir.symbols import functions_of
+from sdy.dialects.ir.symbols import called_functions, functions_of
+from sdy.dialects.ir.walk import reached
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import CombinableOp
@@ -298,14 +299,8 @@ class Executor:
 
     def groups_within(self, root: Operation) -> Iterator[ReplicaGroups]:
         """Yield the replica groups of all collectives in `root` and in the functions that it calls."""
-        pending: list[Operation] = [root]
-        seen: set[str] = set()
-        while pending:
-            op = pending.pop()
+        for op in reached([root], lambda caller: called_functions(caller, self.functions)):
             yield from groups_in(op)
-            called = {call.callee.string_value() for call in op.walk() if isinstance(call, CallOp)} - seen
-            pending += [self.functions[name] for name in sorted(called) if name in self.functions]
-            seen |= called
 
     def run(self, context: KernelContext, function: str, arguments: Arrays) -> Arrays:
         """Call the outermost function; invalid floating-point operations give NaN or infinity without a warning."""

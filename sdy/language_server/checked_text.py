@@ -26,7 +26,7 @@ from xdsl.utils.lexer import Span
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.fast_ops import make_location
 from sdy.dialects.ir.gc_pause import garbage_collection_paused
-from sdy.dialects.ir.walk import block_of, op_and_nested_ops, pre_order
+from sdy.dialects.ir.walk import block_of, op_and_nested_ops, ops_around, pre_order
 from sdy.dialects.module_text import make_context
 from sdy.dialects.text.locating_parser import LocatingParser, located_errors, parse_text
 from sdy.dialects.verification.recheck import VerifiedModule
@@ -280,13 +280,8 @@ def _visible(definitions: Sequence[Sequence[SSAValue]], blocks: Sequence[Block],
 
 def _enclosing(op: Operation, document: Document) -> list[tuple[type[Operation], int]]:
     """Return the classes of the ops around an op, outermost first, with the offsets of their names."""
-    found: list[tuple[type[Operation], int]] = []
-    around = op.parent_op()
-    while around is not None:
-        position = _position(around)
-        found.insert(0, (type(around), 0 if position is None else document.offset(position)))
-        around = around.parent_op()
-    return found
+    places = [(type(around), _position(around)) for around in ops_around(op)]
+    return [(kind, 0 if position is None else document.offset(position)) for kind, position in reversed(places)]
 
 
 def _position(op: Operation) -> Position | None:

@@ -24,6 +24,7 @@ from sdy.cost.executions import Visit
 from sdy.cost.schedule import CollectiveRun
 from sdy.dialects.facts.traits import collective_kind, is_elementwise, passes_through
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import enclosing
 from sdy.dialects.sdy.collectives import AllGatherOp, AllReduceOp, AllSliceOp, CollectiveOp
 from sdy.dialects.stablehlo.control import WhileOp
 from sdy.dialects.stablehlo.elementwise import ConvertOp
@@ -225,7 +226,7 @@ def _constrained(linted: LintedProgram, value: SSAValue, sharding: TensorShardin
 def unchanged_in_loops(linted: LintedProgram) -> Iterator[Candidate]:
     """Yield the collectives in loops whose operand is the same in every trip."""
     for op in linted.final_ops:
-        loop = _loop_around(op) if collective_kind(type(op)) else None
+        loop = enclosing(op, WhileOp) if collective_kind(type(op)) else None
         if loop is None or not is_unchanged(op.operands[0], loop):
             continue
         collectives = linted.collectives_of(op)
@@ -242,13 +243,6 @@ def unchanged_in_loops(linted: LintedProgram) -> Iterator[Candidate]:
             collectives=collectives,
             notes=tuple(line for each in collectives for line in linted.facts.causes_of(each)),
         )
-
-
-def _loop_around(op: Operation) -> WhileOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, WhileOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def is_unchanged(value: SSAValue, loop: WhileOp) -> bool:

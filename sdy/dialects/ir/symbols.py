@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.op_location import error_at
-from sdy.dialects.ir.walk import enclosing
+from sdy.dialects.ir.walk import enclosing, ops_of
 
 MAIN = "main"
 
@@ -46,6 +46,12 @@ def main_block(module: ModuleOp) -> Block:
         message = f"expected a body of the entry function @{func.sym_name.data}, got a declaration"
         raise error_at(func, "SDY-T101", message, "write the ops of the function in braces")
     return func.body.block
+
+
+def called_functions(op: Operation, functions: Mapping[str, FuncOp]) -> list[FuncOp]:
+    """Return those of some functions, by name, that the calls inside an op call, in textual order."""
+    names = (call.callee.root_reference.data for call in ops_of(op, CallOp))
+    return [functions[name] for name in names if name in functions]
 
 
 def calls_of(module: ModuleOp, func: FuncOp) -> Sequence[CallOp]:

@@ -8,7 +8,7 @@ an abstract base. The links between ops are read from private fields, because pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import compress, repeat
 from operator import is_
 from typing import TypeVar, cast
@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 OpT = TypeVar("OpT", bound=Operation)
+T = TypeVar("T", bound=Hashable)
 
 
 def pre_order(root: Operation, opaque: type[Operation] | None = None) -> list[Operation]:
@@ -75,9 +76,22 @@ def ops_around(op: Operation) -> Iterator[Operation]:
         parent = parent.parent_op()
 
 
-def enclosing(op: Operation, op_class: type[OpT]) -> OpT | None:
-    """Return the innermost op of a class around an op, or None."""
-    return next((around for around in ops_around(op) if isinstance(around, op_class)), None)
+def enclosing(op: Operation, *op_classes: type[OpT]) -> OpT | None:
+    """Return the innermost op of one of the classes around an op, or None."""
+    return next((around for around in ops_around(op) if isinstance(around, op_classes)), None)
+
+
+def reached(starts: Iterable[T], following: Callable[[T], Iterable[T]]) -> Iterator[T]:
+    """Yield the starts and what follows from them, directly or through others: each once, as it is found."""
+    pending = list(dict.fromkeys(starts))
+    found = set(pending)
+    yield from list(pending)
+    while pending:
+        for each in following(pending.pop()):
+            if each not in found:
+                found.add(each)
+                pending.append(each)
+                yield each
 
 
 def ancestor_in(block: Block, op: Operation) -> Operation:

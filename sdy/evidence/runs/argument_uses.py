@@ -12,7 +12,7 @@ from xdsl.ir import Operation, OpResult, SSAValue, Use
 from sdy.dialects.data_flow import index_of, op_of
 from sdy.dialects.facts.traits import Contraction, has_fact, is_terminator, moves_elements, terminator_of
 from sdy.dialects.ir.symbols import functions_of, main_block
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import pre_order, reached
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo import elementwise as ops
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -90,14 +90,12 @@ class _Flow:
 
     def sources_of(self, values: set[SSAValue]) -> set[SSAValue]:
         """Return the values, and all on which they depend."""
-        seen, pending = set(values), list(values)
-        while pending:
-            for use in filter(self._is_followed, self._uses_for(pending.pop())):
-                source = use.operation.operands[use.index]
-                if source not in seen:
-                    seen.add(source)
-                    pending.append(source)
-        return seen
+
+        def sources(value: SSAValue) -> Iterator[SSAValue]:
+            uses = filter(self._is_followed, self._uses_for(value))
+            return (use.operation.operands[use.index] for use in uses)
+
+        return set(reached(values, sources))
 
     def _uses_for(self, value: SSAValue) -> Iterator[Use]:
         """Yield the uses of operands on which a value depends directly."""

@@ -22,6 +22,7 @@ from sdy.diagnostics.diagnostic import Diagnostic
 from sdy.dialects.facts.traits import is_terminator, moves_elements, terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
+from sdy.dialects.ir.walk import reached
 from sdy.dialects.stablehlo.collectives import is_grouped
 from sdy.dialects.stablehlo.elementwise import DivideOp
 from sdy.evidence.runs.lockstep import MOST_ELEMENTS, RunValues
@@ -166,16 +167,14 @@ def _leads_to(value: SSAValue, strange: Collection[SSAValue], outputs: set[SSAVa
 
 def _followed(value: SSAValue, strange: Collection[SSAValue]) -> Iterator[SSAValue]:
     """Yield a strange value and those that follow from it by strange values."""
-    pending, seen = [value], {value}
-    while pending:
-        current = pending.pop()
-        yield current
+
+    def following(current: SSAValue) -> Iterator[SSAValue]:
         for use in current.uses:
             above = use.operation.parent_op() if is_terminator(use.operation) else use.operation
             results = () if above is None or isinstance(above, FuncOp) else above.results
-            fresh = [each for each in results if each in strange and each not in seen]
-            seen.update(fresh)
-            pending += fresh
+            yield from (each for each in results if each in strange)
+
+    return reached([value], following)
 
 
 def _is_returned(value: SSAValue, main: FuncOp) -> bool:

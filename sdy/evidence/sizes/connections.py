@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+from sdy.dialects.ir.walk import reached
 from sdy.evidence.sizes.size_classes import Product, SizeClasses, Sum, Variable, variables_of
 
 ALL_PROGRAMS = {0, 1}  # the program and its local program
@@ -60,11 +61,7 @@ def parts_of_wholes(classes: SizeClasses, related: Mapping[Variable, set[Variabl
                 wholes.setdefault(classes.root(shard), set()).add(classes.root(equation.right[0]))
     found: dict[Variable, set[Variable]] = {}
     for shard in wholes:
-        above, pending = set[Variable](), [shard]
-        while pending:  # a dim may be a shard of one that is itself a shard
-            new = wholes.get(pending.pop(), set()) - above
-            above |= new
-            pending += new
+        above = reached(wholes[shard], lambda each: wholes.get(each, ()))  # a whole may be a shard itself
         found[shard] = {part for whole in above for part in related.get(whole, ())}
     return found
 

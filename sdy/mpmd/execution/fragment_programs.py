@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from sdy.diagnostics.diagnostic import SdyError
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import located
-from sdy.dialects.ir.symbols import MAIN, functions_of, main_block, main_function
-from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.ir.symbols import MAIN, called_functions, functions_of, main_block, main_function
+from sdy.dialects.ir.walk import ops_of, reached
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.module_text import make_context
 from sdy.dialects.sdy.attrs import TensorShardingAttr
@@ -213,13 +212,6 @@ def _closed(func: FuncOp, name: str, types: Sequence[Attribute], mesh: str) -> A
 
 
 def _called_by(module: ModuleOp, func: FuncOp) -> list[FuncOp]:
-    functions = functions_of(module)
-    found: dict[str, FuncOp] = {}
-    pending: list[FuncOp] = [func]
-    while pending:
-        for call in ops_of(pending.pop(), FuncCallOp):
-            name = call.callee.root_reference.data
-            if name not in found and name in functions and not is_distributed(functions[name]):
-                found[name] = functions[name]
-                pending.append(functions[name])
-    return list(found.values())
+    functions = {name: func for name, func in functions_of(module).items() if not is_distributed(func)}
+    _, *called = reached([func], lambda caller: called_functions(caller, functions))
+    return called

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from sdy.diagnostics.diagnostic import Diagnostic, Note, SdyError, Severity
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
-from sdy.dialects.ir.walk import ancestor_in, ops_of
+from sdy.dialects.ir.walk import ancestor_in, ops_of, reached
 from sdy.mpmd.dialect.functions import is_mpmd
 from sdy.mpmd.dialect.ops import CALL_COUNTER
 from sdy.mpmd.dialect.regions import FragmentOp
@@ -67,15 +67,9 @@ class _Paths:
     def exists(self, source: Operation, target: Operation) -> bool:
         """Return whether there is a path, no op of which is after the target."""
         limit = self._positions[target]
-        seen, pending = {source}, [source]
-        while pending:
-            for successor in self._successors[pending.pop()]:
-                if successor is target:
-                    return True
-                if successor not in seen and self._positions[successor] <= limit:
-                    seen.add(successor)
-                    pending.append(successor)
-        return False
+        return target in reached(
+            [source], lambda op: [each for each in self._successors[op] if self._positions[each] <= limit]
+        )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from xdsl.ir import Block, Operation
 
 from sdy.dialects.facts.traits import is_terminator
 from sdy.dialects.ir.fast_ops import operands_of, type_of
+from sdy.dialects.ir.walk import ops_around
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.sdy.regions import NamedComputationOp
 from sdy.dialects.sharded_types import static_shape
@@ -51,16 +52,14 @@ class ConstantClassifier:
         if block is None or block in self._non_constant_blocks or is_terminator(op) or self.preserves_constants(op):
             return
         self._non_constant_blocks.add(block)
-        parent = block.parent_op()
         is_computation_found = False
-        while parent is not None:
+        for parent in ops_around(op):
             if isinstance(parent, NamedComputationOp) and not is_computation_found:
                 self._non_constant_computations.add(parent.computation_name.data)
                 is_computation_found = True
             if isinstance(parent, FuncOp):
                 self._non_constant_functions.add(original_name(parent))
                 return
-            parent = parent.parent_op()
 
 
 def is_scalar_broadcast(op: Operation) -> bool:

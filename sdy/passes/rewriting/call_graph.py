@@ -12,7 +12,7 @@ from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.dialects.ir.fast_ops import copy_with_regions
 from sdy.dialects.ir.op_location import span_of
 from sdy.dialects.ir.symbols import functions_of, recursion_error
-from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.ir.walk import ops_around, ops_of
 from sdy.passes.rewriting.op_order import op_order
 
 ORIGINAL_NAME = "sdy.original_func_name"
@@ -42,11 +42,9 @@ def call_sites(module: ModuleOp) -> dict[str, list[CallOp]]:
     """Return for each function name the calls inside the function, in textual order."""
     sites: dict[str, list[CallOp]] = {name: [] for name in functions_of(module)}
     for call in op_order(module).of(CallOp):
-        block = call.parent
-        while block is not None and (around := block.parent_op()) is not None:
+        for around in ops_around(call):
             if isinstance(around, FuncOp) and around.parent_op() is module:
                 sites[around.sym_name.data].append(call)
-            block = around.parent
     return sites
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 
 from sdy.dialects.ir.fast_ops import operands_of, type_of
-from sdy.dialects.ir.walk import blocks_of, pre_order
+from sdy.dialects.ir.walk import blocks_of, pre_order, reached
 
 
 class StructuralHash:
@@ -91,13 +91,11 @@ def used_from_outside(op: Operation) -> Sequence[SSAValue]:
 
 def producers(values: Iterable[SSAValue], is_among: Callable[[Operation], bool]) -> set[Operation]:
     """Return the ops that compute values, and those that compute their operands, as long as they are among some."""
-    found, pending = set[Operation](), [value.owner for value in values]
-    while pending:
-        op = pending.pop()
-        if isinstance(op, Operation) and op not in found and is_among(op):
-            found.add(op)
-            pending += [value.owner for value in used_from_outside(op)]
-    return found
+
+    def among(owned: Iterable[SSAValue]) -> Iterator[Operation]:
+        return (op for value in owned if isinstance(op := value.owner, Operation) and is_among(op))
+
+    return set(reached(among(values), lambda op: among(used_from_outside(op))))
 
 
 def uses_inside(op: Operation) -> list[Use]:

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from sdy.dialects.ir.walk import reached
 from sdy.dialects.meshes import visible_meshes
 from sdy.dialects.sdy.attrs import TensorShardingPerValueAttr
 from sdy.dialects.sdy.collectives import (
@@ -279,17 +280,12 @@ def _before_steps(sharding: TensorSharding, steps: list[ReshapeOp | TransposeOp]
 
 def _reshards_of(root: SSAValue) -> list[ReshardOp]:
     """Return the reshards of `root` and of reshapes of it."""
-    found: list[ReshardOp] = []
-    pending, seen = [root], {root}
-    while pending:
-        for use in pending.pop().uses:
-            user: Operation = use.operation
-            if isinstance(user, ReshardOp):
-                found.append(user)
-            elif isinstance(user, ReshapeOp) and user.result not in seen:
-                seen.add(user.result)
-                pending.append(user.result)
-    return found
+
+    def reshapes(value: SSAValue) -> list[SSAValue]:
+        return [use.operation.result for use in value.uses if isinstance(use.operation, ReshapeOp)]
+
+    values = reached([root], reshapes)
+    return [use.operation for value in values for use in value.uses if isinstance(use.operation, ReshardOp)]
 
 
 def _is_same_layout(other: ReshardOp, target: TensorSharding, shape: tuple[int, ...], mesh: Mesh) -> bool:

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from sdy.dialects.ir.symbols import functions_of
-from sdy.dialects.ir.walk import of_class, op_and_nested_ops
+from sdy.dialects.ir.walk import of_class, op_and_nested_ops, reached
 from sdy.dialects.sdy.ops import ConstantOp
 from sdy.dialects.stablehlo.shape import ConstantOp as StablehloConstantOp
 from sdy.passes.rewriting.call_graph import call_sites, callee_name
@@ -53,29 +53,16 @@ def _has_only_functions(module: ModuleOp) -> bool:
 
 
 def _called(functions: dict[str, FuncOp], calls: dict[str, list[CallOp]]) -> set[str]:
-    """Return the functions reachable by calls from public ones: nearly always all live functions."""
-    alive: set[str] = set()
-    pending = [name for name, func in functions.items() if not _is_private(func)]
-    while pending:
-        for call in calls[pending.pop()]:
-            name = callee_name(call)
-            if name in functions and name not in alive:
-                alive.add(name)
-                pending.append(name)
-    return alive
+    """Return public functions and those reachable by calls from them: nearly always all live functions."""
+    public = [name for name, func in functions.items() if not _is_private(func)]
+    return set(reached(public, lambda name: filter(functions.__contains__, map(callee_name, calls[name]))))
 
 
 def _reachable(module: ModuleOp, functions: dict[str, FuncOp]) -> set[str]:
-    """Return the functions that live ops refer to, in attributes too."""
-    alive: set[str] = set()
-    pending = [inner for inner in module.ops if not _is_private(inner)]
-    while pending:
-        for name in _referenced(pending.pop()):
-            if name in functions and name not in alive:
-                alive.add(name)
-                if _is_private(functions[name]):
-                    pending.append(functions[name])
-    return alive
+    """Return the functions that live ops are or refer to, in attributes too."""
+    live = [inner for inner in module.ops if not _is_private(inner)]
+    found = reached(live, lambda op: [functions[name] for name in _referenced(op) if name in functions])
+    return {op.sym_name.data for op in found if isinstance(op, FuncOp)}
 
 
 def _is_private(op: Operation) -> bool:

@@ -13,14 +13,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.fast_ops import copy_with_regions, replace_uses
-from sdy.dialects.ir.walk import ops_in, ops_of
+from sdy.dialects.ir.walk import ops_in, ops_of, reached
 from sdy.mpmd.dialect.ops import TransferOp
 from sdy.mpmd.dialect.regions import FragmentOp
 from sdy.mpmd.dialect.syntax import ReturnOp
 from sdy.mpmd.dialect.types import MeshTensorType
 from sdy.mpmd.passes.tools.fragments import SPLIT_MARKS, fragments_of, is_backward, split_type
 from sdy.mpmd.passes.tools.frame import Findings, FunctionPass, any_function
-from sdy.mpmd.passes.tools.uses import distinct, users_of
+from sdy.mpmd.passes.tools.uses import distinct, users_of, users_of_op
 from sdy.mpmd.schedules.fragment_info import SplitType
 from sdy.passes.rewriting.insertion import erase, insert_before
 from sdy.passes.rewriting.structural_hash import producers, used_from_outside
@@ -75,14 +75,8 @@ class SplitAndPrioritizeTransferIndependentComputationsPass(FunctionPass):
 
 def _ops_after(values: Iterable[SSAValue]) -> set[Operation]:
     """Return the ops that use values, themselves or through other ops."""
-    found: set[Operation] = set()
-    pending = list(values)
-    while pending:
-        for user in users_of(pending.pop()):
-            if user not in found:
-                found.add(user)
-                pending += user.results
-    return found
+    users = [user for value in values for user in users_of(value)]
+    return set(reached(users, users_of_op))
 
 
 def _split(fragment: FragmentOp, later: set[int], kept: set[Operation]) -> None:

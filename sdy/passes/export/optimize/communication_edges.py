@@ -14,8 +14,8 @@ from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.data_flow import EdgeSource, other_targets_of, sources_of
 from sdy.dialects.facts.traits import terminator_of
-from sdy.dialects.ir.symbols import functions_of, main_function
-from sdy.dialects.ir.walk import blocks_of, ops_in, ops_of, pre_order
+from sdy.dialects.ir.symbols import called_functions, functions_of, main_function
+from sdy.dialects.ir.walk import blocks_of, ops_in, pre_order, reached
 from sdy.dialects.sdy.regions import ManualComputationOp
 from sdy.dialects.shardings import set_function_result_sharding, set_sharding
 from sdy.dialects.stablehlo.control import CaseOp, ControlFlowOp, IfOp, OptimizationBarrierOp, WhileOp
@@ -50,15 +50,9 @@ WITH_GLOBAL_TENSORS = ModuleOp | FuncOp | ControlFlowOp
 def functions_on_global_tensors(module: ModuleOp) -> dict[str, FuncOp]:
     """Return the functions that are called with global tensors only."""
     functions = functions_of(module)
-    pending = [op for op in pre_order(module) if op.regions and not isinstance(op, WITH_GLOBAL_TENSORS)]
-    local: set[str] = set()
-    while pending:
-        for call in ops_of(pending.pop(), CallOp):
-            name = call.callee.root_reference.data
-            if name not in local and name in functions:
-                local.add(name)
-                pending.append(functions[name])
-    return {name: func for name, func in functions.items() if name not in local}
+    on_shards = [op for op in pre_order(module) if op.regions and not isinstance(op, WITH_GLOBAL_TENSORS)]
+    local = set(reached(on_shards, lambda caller: called_functions(caller, functions)))
+    return {name: func for name, func in functions.items() if func not in local}
 
 
 def edges_of(module: ModuleOp, functions: Mapping[str, FuncOp]) -> Iterator[ValueEdge]:

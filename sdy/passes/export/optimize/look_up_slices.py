@@ -32,7 +32,7 @@ from xdsl.passes import ModulePass
 from sdy.dialects.constants.elements import codec_of
 from sdy.dialects.facts.traits import terminator_of
 from sdy.dialects.ir.symbols import calls_of
-from sdy.dialects.ir.walk import pre_order
+from sdy.dialects.ir.walk import enclosing, pre_order
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.ops import ReshardOp
 from sdy.dialects.sharded_types import static_shape
@@ -111,9 +111,7 @@ def _looked_up_dim(op: Slice, dims: Sequence[int], shardings: ValueShardings) ->
 
 def _is_sliced_again(op: Operation, value: SSAValue, module: ModuleOp) -> bool:
     """Return whether a loop around an op does not change a value: also a loop that calls the function of the op."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, WhileOp | FuncOp):
-        parent = parent.parent_op()
+    parent = enclosing(op, WhileOp, FuncOp)
     if isinstance(parent, WhileOp):
         return not _is_changed_by(parent, value)
     if not isinstance(parent, FuncOp) or not isinstance(value, BlockArgument) or value.block.parent_op() is not parent:

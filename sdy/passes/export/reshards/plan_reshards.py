@@ -15,7 +15,6 @@ with other axes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -25,7 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from sdy.dialects.ir.walk import ops_of
+from sdy.dialects.ir.walk import ops_around, ops_of
 from sdy.dialects.meshes import meshes_of
 from sdy.dialects.sdy.collectives import AllReduceOp, AllSliceOp, ReduceScatterOp
 from sdy.dialects.sdy.ops import ReshardOp
@@ -174,7 +173,7 @@ class ManualScopes:
     def around(self, op: Operation) -> frozenset[str]:
         """Return the names of the axes, over all callers of the function."""
         own = {
-            name for parent in _parents(op) if type(parent) is ManualComputationOp for name in parent.manual_axes.data
+            name for parent in ops_around(op) if type(parent) is ManualComputationOp for name in parent.manual_axes.data
         }
         return self._of_function.get(_function_around(op), frozenset()) | own
 
@@ -187,11 +186,4 @@ class ManualScopes:
 
 
 def _function_around(op: Operation) -> str:
-    return next((parent.sym_name.data for parent in _parents(op) if type(parent) is FuncOp), "")
-
-
-def _parents(op: Operation) -> Iterator[Operation]:
-    parent = op.parent_op()
-    while parent is not None:
-        yield parent
-        parent = parent.parent_op()
+    return next((parent.sym_name.data for parent in ops_around(op) if type(parent) is FuncOp), "")
