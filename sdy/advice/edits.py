@@ -17,7 +17,7 @@ from sdy.grammar.partition_spec import write_partition_spec
 from sdy.model.axis import AxisRef, overlaps
 from sdy.model.sharding import DimSharding, TensorSharding
 from sdy.model.sharding_update import with_dim
-from sdy.passes.rewriting.insertion import after_definition, erase, insert, redirect_other_uses
+from sdy.passes.rewriting.insertion import after_definition, insert, redirect_other_uses, replace_by
 from sdy.report.explanation.trace_descriptions import dims_text
 
 
@@ -110,8 +110,7 @@ def _constrain(value: SSAValue, sharding: TensorSharding) -> None:
 def _remove(target: SSAValue) -> None:
     constraint = target.owner
     assert isinstance(constraint, ShardingConstraintOp)
-    constraint.result.replace_all_uses_with(constraint.input)
-    erase(constraint)
+    replace_by(constraint, constraint.input)
 
 
 def sharding_text(sharding: TensorSharding) -> str:

@@ -35,7 +35,7 @@ from sdy.passes.export.optimize.communication_graph import GraphReader, ModuleGr
 from sdy.passes.export.reshards.prepare_for_shards import PrepareForShardsPass
 from sdy.passes.manager.pipelines import Propagation
 from sdy.passes.propagation.propagate import UserPriorityPropagatePass
-from sdy.passes.rewriting.insertion import erase, insert
+from sdy.passes.rewriting.insertion import erase, insert, replace_by
 from sdy.passes.rewriting.sharding_walk import map_shardings
 from sdy.passes.run import run_passes
 
@@ -137,8 +137,7 @@ def without_shardings(module: ModuleOp, mesh: Mesh) -> ModuleOp:
     copy = copy_with_regions(module)
     for op in ops_outside_manual_computations(copy):
         if isinstance(op, ShardingConstraintOp | ReshardOp | DataFlowEdgeOp):
-            op.result.replace_all_uses_with(op.input)
-            erase(op)
+            replace_by(op, op.input)
         elif isinstance(op, FuncOp):
             op.arg_attrs = without_attributes(op.arg_attrs, (SHARDING,))
             op.res_attrs = without_attributes(op.res_attrs, (SHARDING,))

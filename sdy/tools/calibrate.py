@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from sdy.cost.hardware import Hardware
 from sdy.cost.machines.calibration import Measurement, calibrated, errors_of, read_measurements
 from sdy.cost.machines.file import machine_toml, resolve_hardware
 from sdy.diagnostics.diagnostic import Diagnostic, SdyError
 from sdy.diagnostics.toml_tables import file_text
+from sdy.documents.document import document
 from sdy.report.tables.fitted_table import FittedTable, fitted_table, print_tables
 from sdy.tools.command_line.arguments import add_json_argument, print_json
 from sdy.tools.command_line.console import console_of
@@ -51,12 +51,8 @@ def run(arguments: Namespace) -> int:
     rows = _chosen(rows, arguments.machine or hardware.name)
     found = calibrated(hardware, rows)
     if arguments.json:
-        print_json(
-            {
-                name: [asdict(each) for each in errors_of(of, rows)]
-                for name, of in (("before", hardware), ("after", found))
-            }
-        )
+        errors = {"before": errors_of(hardware, rows), "after": errors_of(found, rows)}
+        print_json(document("Calibration", found, **errors))
     else:
         print_tables(console_of(arguments), _errors_table(hardware, found, rows))
     if arguments.output is not None:

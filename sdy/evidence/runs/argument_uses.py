@@ -11,7 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue, Use
 
 from sdy.dialects.data_flow import index_of, op_of
 from sdy.dialects.facts.traits import Contraction, has_fact, is_terminator, moves_elements, terminator_of
-from sdy.dialects.ir.symbols import functions_of, main_block
+from sdy.dialects.ir.symbols import calls_by_callee, functions_of, main_block
 from sdy.dialects.ir.walk import pre_order, reached
 from sdy.dialects.sharded_types import static_shape
 from sdy.dialects.stablehlo import elementwise as ops
@@ -83,10 +83,7 @@ class _Flow:
         self.ops = pre_order(module)
         self._is_followed = is_followed
         self._functions = functions_of(module)
-        self._calls: dict[str, list[CallOp]] = {}
-        for op in self.ops:
-            if type(op) is CallOp:
-                self._calls.setdefault(op.callee.string_value(), []).append(op)
+        self._calls = calls_by_callee(module)
 
     def sources_of(self, values: set[SSAValue]) -> set[SSAValue]:
         """Return the values, and all on which they depend."""

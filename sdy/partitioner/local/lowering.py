@@ -131,9 +131,7 @@ class Lowering:
             sharding = self._shardings.pop(result, None)
             if sharding is not None:
                 self._shardings[value] = sharding
-            result.replace_all_uses_with(value)
-        op.detach()
-        op.erase()
+        Rewriter.replace_op(op, [], values)
 
     def inline_when_finished(self, op: ManualComputationOp) -> None:
         """Inline the body of `op` in `finish`: until then, the values in the body have shardings of their own."""
@@ -144,12 +142,8 @@ class Lowering:
         for op in reversed(self._to_inline):
             terminator = terminator_of(op.body)
             Rewriter.inline_block(op.body.block, InsertPoint.before(op), op.operands)
-            for result, value in zip(op.results, terminator.operands, strict=True):
-                result.replace_all_uses_with(value)
-            terminator.detach()
-            terminator.erase()
-            op.detach()
-            op.erase()
+            Rewriter.replace_op(op, [], terminator.operands)
+            Rewriter.erase_op(terminator)
 
 
 def of_shards(form: Callable[[OpT, Lowering], None]) -> Callable[[OpT], LocalForm]:

@@ -69,10 +69,7 @@ class Padder:
 
     def replace(self, op: Operation, *values: SSAValue) -> None:
         """Replace the results of `op` by `values`, and erase it."""
-        for result, value in zip(op.results, values, strict=True):
-            result.replace_all_uses_with(value)
-        op.detach()
-        op.erase()
+        Rewriter.replace_op(op, [], values)
 
     def pad_uses(self, value: SSAValue) -> None:
         """Replace `value` in all users by a padded copy, which is unsharded along the dims that get padding."""

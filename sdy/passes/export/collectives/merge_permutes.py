@@ -45,7 +45,7 @@ from sdy.partitioner.emit.collective_ops import device_table
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of
 from sdy.partitioner.emit.slices import slice_along, sliced_dim
-from sdy.passes.rewriting.insertion import erase
+from sdy.passes.rewriting.insertion import erase, replace_by
 from sdy.passes.rewriting.op_order import forget_order, op_order
 
 _GROWTH = 20  # the peak may grow by one part of these for what is sent once
@@ -221,9 +221,8 @@ def _send_once(run: _Run, sent: Sequence[_Sent]) -> CollectivePermuteOp:
         if not run.is_sent_by(each):
             emit, start = Emitter(each.permute, Style()), each.start - run.start
             part = slice_along(emit, part, each.dim, start, each.limit - run.start)
-        each.permute.result.replace_all_uses_with(part)
         operand = each.permute.operand.owner
-        erase(each.permute)
+        replace_by(each.permute, part)
         if isinstance(operand, SliceOp) and operand.result.first_use is None:
             erase(operand)
     return received
