@@ -10,7 +10,7 @@ Source: docs/spec/04, 4.12.
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.passes import ModulePass
@@ -50,12 +50,8 @@ def _export(op: NamedComputationOp, module: ModuleOp, names: UniqueNames) -> Non
     for index, sharding in enumerate(in_shardings):
         set_argument_sharding(func, index, sharding)
     module.body.block.add_op(func)
-    call = CallOp.create(
-        operands=op.tensors,
-        result_types=op.result_types,
-        properties={"callee": SymbolRefAttr(func.sym_name.data)},
-        attributes={name: value for name, value in op.attributes.items() if name != EXECUTION_THREAD},
-    )
+    call = CallOp(func.sym_name.data, op.tensors, op.result_types)
+    call.attributes |= {name: value for name, value in op.attributes.items() if name != EXECUTION_THREAD}
     set_result_shardings(call, out_shardings)
     replace_op(op, call)
 
@@ -68,15 +64,8 @@ def _function_of(op: NamedComputationOp, names: UniqueNames) -> FuncOp:
     if isinstance(terminator, ReturnOp):
         replace_op(terminator, FuncReturnOp.create(operands=terminator.operands))
     inputs = [argument.type for argument in body.block.args]
-    func = FuncOp.create(
-        properties={
-            "sym_name": StringAttr(names.new(name.data)),
-            "function_type": FunctionType.from_lists(inputs, list(op.result_types)),
-            "sym_visibility": StringAttr("private"),
-        },
-        attributes={ORIGINAL_NAME: name},
-        regions=[body],
-    )
+    func = FuncOp(names.new(name.data), (inputs, list(op.result_types)), body, visibility="private")
+    func.attributes[ORIGINAL_NAME] = name
     func.location = op.location
     if EXECUTION_THREAD in op.attributes:
         func.attributes[EXECUTION_THREAD] = op.attributes[EXECUTION_THREAD]

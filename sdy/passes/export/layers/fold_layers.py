@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, LocationAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
@@ -193,12 +193,9 @@ def _returned(layers: RepeatedLayers, run: Sequence[Operation]) -> list[OpResult
 def _call(layers: RepeatedLayers, number: int, name: str) -> CallOp:
     """Insert the call of one layer, right before its first op."""
     run = layers.runs[number]
-    call = CallOp.create(
-        operands=[parameter[number] for parameter in layers.parameters],
-        result_types=[result.type for result in _returned(layers, run)],
-        properties={"callee": SymbolRefAttr(name)},
-        attributes={LOCATIONS: _locations(run)},
-    )
+    arguments = [parameter[number] for parameter in layers.parameters]
+    call = CallOp(name, arguments, [result.type for result in _returned(layers, run)])
+    call.attributes[LOCATIONS] = _locations(run)
     insert_before(run[0], call)
     return call
 
@@ -218,15 +215,9 @@ def _function(layers: RepeatedLayers, name: str) -> FuncOp:
         use.operation.operands[use.index] = block.args[index]
     end = ReturnOp.create(operands=results)
     block.add_op(end)
-    func = FuncOp.create(
-        properties={
-            "sym_name": StringAttr(name),
-            "function_type": FunctionType.from_lists([each.type for each in values], [each.type for each in results]),
-            "sym_visibility": StringAttr("private"),
-        },
-        attributes={LAYER: UnitAttr(), LOCATIONS: _locations(first)},
-        regions=[Region(block)],
-    )
+    types = [each.type for each in values], [each.type for each in results]
+    func = FuncOp(name, types, Region(block), visibility="private")
+    func.attributes |= {LAYER: UnitAttr(), LOCATIONS: _locations(first)}
     func.location = end.location = first[0].location
     for index, value in enumerate(values):
         sharding = sharding_of(value)
