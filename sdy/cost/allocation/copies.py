@@ -15,7 +15,7 @@ from math import prod
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from sdy.cost.allocation.dim_order import computes_in_order, reads_in_order, reads_in_place
-from sdy.cost.allocation.fusion import Fusion
+from sdy.cost.allocation.fusion import Fusion, is_fusible
 from sdy.dialects.ir.fast_ops import operands_of
 from sdy.dialects.sharded_types import tensor_bytes
 from sdy.dialects.stablehlo.attributes.types import shape_of
@@ -25,7 +25,6 @@ from sdy.dialects.stablehlo.shape import ReshapeOp, TransposeOp
 from sdy.dialects.stablehlo.window import ConvolutionOp, SelectAndScatterOp
 
 INDEX_BYTES = 4
-_COPYING = frozenset((DotGeneralOp, ConvolutionOp, AllToAllOp, AllGatherOp, ReduceScatterOp, SelectAndScatterOp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ NO_COPIES = Copies()
 
 def copies(op: Operation, fusion: Fusion) -> Copies:
     """Return the copies that a compiler makes for an op; none if ops run one by one."""
-    if not fusion.is_compiled or type(op) not in _COPYING:  # almost always
+    if not fusion.is_compiled or is_fusible(type(op)):  # most ops
         return NO_COPIES
     operands = operands_of(op)
     match op:
