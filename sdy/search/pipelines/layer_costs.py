@@ -66,6 +66,10 @@ class LayerCost:
     sent: tuple[int, ...]
     sent_back: tuple[int, ...]
 
+    def seconds(self, microbatches: int) -> float:
+        """Return the seconds of a microbatch with its part of the update."""
+        return self.forward.seconds + self.backward.seconds + self.update.seconds / microbatches
+
 
 @dataclass(frozen=True)
 class Layout:

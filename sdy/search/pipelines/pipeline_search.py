@@ -1,7 +1,8 @@
 """Search for the pipeline of a program: its stages, their mesh and shardings, microbatches, schedule and recomputation.
 
 1. The equal layers of the program are found, and a program of three of them on one microbatch stands for all.
-2. The sharding search chooses its shardings on each mesh of a stage; the phases of its layers are priced.
+2. The sharding search chooses its shardings on each mesh of a stage, for each way to divide microbatches along its
+   axes; the phases of its layers are priced.
 3. Each schedule is simulated for each number of stages and of microbatches, the most promising ones first: with all
    divisions into stages if there are few, or with stages of balanced time, between which layers then move while that is
    better. A mesh that would hold too much recomputes the forward phases of its stages. If the best pipeline needs that,
@@ -10,10 +11,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from heapq import nsmallest
 from itertools import combinations, pairwise
-from math import comb, inf
+from math import comb, gcd, inf, prod
+from operator import add, attrgetter, itemgetter
 from time import monotonic
 
 from xdsl.dialects.builtin import ModuleOp
@@ -39,8 +44,10 @@ from sdy.search.pipelines.pipeline_request import PipelineRequest
 from sdy.search.pipelines.stage_timeline import SCHEDULES, Stage, StageTimeline
 from sdy.search.search_end import SearchEnd
 
+_Place = tuple[Mesh, tuple[int, ...]]  # where shardings are chosen: a mesh, and numbers of microbatches
+
 SHARE_OF_SHARDINGS = 0.5  # of the time
-PRICED_MESHES = 2  # of each number of stages, those with the best shardings
+PRICED_LAYOUTS = 3  # of each number of stages, those that are likely to be best
 ALL_CUTS = 64  # up to so many divisions into stages, all are tried
 MOST_LAYOUTS = 3  # on a mesh, each with half the memory of the one before, while memory is what limits
 REFINED = 6  # candidates whose layers move from stage to stage
@@ -66,8 +73,7 @@ class PricedLayers:
 
         All meshes together have this work, and each waits until those before it have computed a layer at least.
         """
-        step = sum(each.forward.seconds + each.backward.seconds for each in self.layers)
-        work = self.microbatches * step + sum(each.update.seconds for each in self.layers)
+        work = self.microbatches * sum(each.seconds(self.microbatches) for each in self.layers)
         fill = min(each.forward.seconds for each in self.layers) * meshes * (meshes - 1) / 2
         return (work + fill) / meshes
 
@@ -93,16 +99,31 @@ class PipelineCandidate:
         size = float(f"{self.seconds:.5g}") if fits else max(self.peak_bytes)
         return not fits, size, len(self.priced.layout.mesh.axes)
 
-    def timeline(self, hardware: Hardware) -> StageTimeline:
-        """Return when each mesh works on which microbatch."""
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages in order."""
         priced, start = self.priced, 0
         stages: list[Stage] = []
         for number, count in enumerate(self.layers):
             mesh = mesh_of_stage(self.schedule, number, self.meshes)
             stages.append(Stage(priced.layers[start : start + count], mesh, mesh in self.recomputing))
             start += count
-        devices = priced.layout.mesh.device_count
-        return StageTimeline(stages, self.meshes, devices, priced.microbatches, self.schedule, hardware, priced.trains)
+        return stages
+
+    @cached_property
+    def floor(self) -> float:
+        """A lower bound of the time: each mesh waits for the first microbatch, and then works on all of them."""
+        work, arrival, arrivals = [0.0] * self.meshes, 0.0, [inf] * self.meshes
+        for stage in self.stages:
+            work[stage.mesh] += self.priced.microbatches * (stage.forward + stage.backward)
+            arrivals[stage.mesh] = min(arrivals[stage.mesh], arrival)
+            arrival += stage.forward
+        return max(map(add, arrivals, work))
+
+    def timeline(self, hardware: Hardware) -> StageTimeline:
+        """Return when each mesh works on which microbatch."""
+        counts = self.meshes, self.priced.layout.mesh.device_count, self.priced.microbatches
+        return StageTimeline(self.stages, *counts, self.schedule, hardware, self.priced.trains)
 
 
 @dataclass(frozen=True)
@@ -185,17 +206,11 @@ class _PipelineSearch:
 
     def _compare(self, meshes: Mapping[int, Sequence[Mesh]], end: float) -> None:
         """Price the layers and simulate them, the most promising ones first, until nothing is left or time is up."""
-        layouts: dict[Mesh, Layout] = {}
+        layouts: dict[_Place, Layout] = {}
         with stopping_at(end):
             for turn in range(MOST_LAYOUTS):
                 layouts = dict(self._layouts(meshes, layouts, end))
-                costs = {mesh: layout.solution.cost for mesh, layout in layouts.items()}
-                pending = [
-                    (stages, layouts[mesh], count)
-                    for stages, on in meshes.items()
-                    for mesh in sorted(costs.keys() & set(on), key=costs.__getitem__)[:PRICED_MESHES]
-                    for count in self._programs
-                ]
+                pending = list(self._pending(meshes, layouts))
                 while pending:
                     chosen = min(pending, key=self._promise)
                     # If nothing fits on any mesh, shardings that need less memory come first.
@@ -210,20 +225,26 @@ class _PipelineSearch:
             for candidate in sorted(self._candidates, key=self._rank)[:REFINED]:
                 self._move_layers(candidate)
 
+    def _pending(
+        self, meshes: Mapping[int, Sequence[Mesh]], layouts: Mapping[_Place, Layout]
+    ) -> list[tuple[int, Layout, int]]:
+        """Return what is priced: numbers of meshes, with shardings that are likely to be best, and of microbatches."""
+        found: list[tuple[float, int, _Place]] = []
+        for stages, on in meshes.items():
+            own = ((_estimate(stages, place, layout), stages, place) for place, layout in layouts.items())
+            found += nsmallest(PRICED_LAYOUTS, (each for each in own if each[2][0] in on), key=itemgetter(0))
+        found.sort(key=itemgetter(0))
+        return [(stages, layouts[place], count) for _, stages, place in found for count in reversed(place[1])]
+
     def _promise(self, item: tuple[int, Layout, int]) -> tuple[float, float]:
         """Return a key that is smaller for what is likely to be better.
 
-        A middle number of microbatches comes first on each mesh; then those close to the best one so far.
+        One number of microbatches comes first for all shardings; then those close to the best one so far.
         """
         stages, layout, count = item
-        middle = sorted(self._programs)[len(self._programs) // 2]
-        alike = [
-            candidate
-            for candidate in self._candidates
-            if candidate.priced.layout is layout and candidate.meshes == stages
-        ]
+        alike = [each for each in self._candidates if each.priced.layout is layout and each.meshes == stages]
         if not alike:
-            return 0.0, abs(count - middle) + layout.solution.cost
+            return 0.0, 0.0
         best = min(alike, key=self._rank)
         return best.seconds, abs(count - best.priced.microbatches)
 
@@ -233,70 +254,81 @@ class _PipelineSearch:
         if found is None:
             note_step(f"price the layers with {count} microbatches")
             program = self._programs[count]
-            module = with_shardings_of(layout, program)
-            costs = layer_costs(module, program, layout.mesh, self.request.hardware)
+            costs = layer_costs(with_shardings_of(layout, program), program, layout.mesh, self.request.hardware)
             found = PricedLayers(layout, count, costs, self.found.count, self.found.trains)
         self._priced.append((stages, found))
         return stages, found
 
     def _layouts(
-        self, meshes: Mapping[int, Sequence[Mesh]], looser: Mapping[Mesh, Layout], end: float
-    ) -> Iterator[tuple[Mesh, Layout]]:
+        self, meshes: Mapping[int, Sequence[Mesh]], looser: Mapping[_Place, Layout], end: float
+    ) -> Iterator[tuple[_Place, Layout]]:
         """Yield the shardings on each mesh until a share of the time is over; more axes have what fewer leave.
 
-        They are those of the smallest microbatch: what its batch can be divided by, those of larger ones can. Where
-        `looser` has shardings, they need half as much memory.
+        Of as many axes, those come first for whose number of stages the best ones were found so far. Where `looser`
+        has shardings, they need half as much memory.
         """
-        different = sorted({mesh for on in meshes.values() for mesh in on}, key=lambda mesh: len(mesh.axes))
-        seconds = SHARE_OF_SHARDINGS * max(0.0, end - monotonic())
-        limit, has_any = monotonic() + seconds, False
-        program = self._programs[max(self._programs)]
-        for number, mesh in enumerate(different):
-            if has_any and monotonic() > limit:
-                break
+        left = {(mesh, counts): stages for stages, on in meshes.items() for mesh in on for counts in self._groups(mesh)}
+        limit = monotonic() + SHARE_OF_SHARDINGS * max(0.0, end - monotonic())
+        best: dict[int, float] = {}
+        while left and not (best and monotonic() > limit):
+            place = mesh, counts = min(left, key=lambda each: (len(each[0].axes), best.get(left[each], 0.0)))
             note_step(f"choose shardings on the mesh {mesh}")
-            alike = sum(len(each.axes) == len(mesh.axes) for each in different[number:])
+            alike = sum(len(each.axes) == len(mesh.axes) for each, _ in left)
             share = max(0.0, limit - monotonic()) / alike
-            free = looser[mesh].solution.peak_bytes / 2 if mesh in looser else inf
-            layout = layout_on(program, mesh, self.request.hardware, free, share)
+            free = looser[place].solution.peak_bytes / 2 if place in looser else inf
+            layout = layout_on(self._programs[max(counts)], mesh, self.request.hardware, free, share)
+            stages = left.pop(place)
             if layout is not None:
-                has_any = True
-                yield mesh, layout
+                best[stages] = min(best.get(stages, inf), _estimate(stages, place, layout))
+                yield place, layout
+
+    def _groups(self, mesh: Mesh) -> list[tuple[int, ...]]:
+        """Return the numbers of microbatches in groups with the same shardings: the same axes divide the batch."""
+        sizes = [axis.size for axis in mesh.axes]
+        products = {prod(some) for count in range(len(sizes)) for some in combinations(sizes, count + 1)}
+        groups: dict[frozenset[int], tuple[int, ...]] = defaultdict(tuple)
+        for count in self._programs:
+            rows = gcd(*(batch // count for batch in self._three.batches))
+            groups[frozenset(each for each in products if rows % each == 0)] += (count,)
+        return list(groups.values())
 
     def _simulate(self, stages: int, priced: PricedLayers) -> None:
-        """Simulate the schedules: with all divisions into stages if they are few, or else with balanced stages."""
-        pairs = [(schedule, chunks) for schedule, numbers in SCHEDULES.items() for chunks in numbers]
-        for schedule, chunks in pairs:
-            count = stages * chunks
-            if count > self.found.count or self._is_beaten(priced.bound(stages)):
-                continue
-            if not self.found.trains and schedule not in ("GPipe", "Interleaved1F1B"):
-                continue  # without a backward pass, the others are the same
-            has_few = comb(self.found.count - 1, count - 1) <= ALL_CUTS
-            for cut in _all_cuts(self.found.count, count) if has_few else [balanced_cut(priced, count)]:
-                self._try(stages, priced, schedule, cut)
+        """Simulate the schedules: with all divisions into stages if they are few, or else with balanced stages.
 
-    def _is_beaten(self, bound: float) -> bool:
-        """Return whether a candidate that fits takes at most as long as a bound."""
-        return any(self._rank(each) <= (False, bound, 0) for each in self._candidates)
+        Those that would take least if nothing waited come first; those that would take too long even so are left out.
+        """
+        found: list[PipelineCandidate] = []
+        for schedule, chunks in ((schedule, chunks) for schedule, numbers in SCHEDULES.items() for chunks in numbers):
+            count, is_other = stages * chunks, self.found.trains or schedule in ("GPipe", "Interleaved1F1B")
+            if count > self.found.count or not is_other:  # without a backward pass, the others are the same
+                continue
+            has_few = comb(self.found.count - 1, count - 1) <= ALL_CUTS
+            cuts = _all_cuts(self.found.count, count) if has_few else [balanced_cut(priced, stages, schedule, chunks)]
+            found += (PipelineCandidate(priced, stages, schedule, cut, frozenset()) for cut in cuts)
+        for number, candidate in enumerate(sorted(found, key=attrgetter("floor"))):
+            if number and self._is_beaten(candidate.floor, REFINED):
+                break
+            self._try(candidate)
+
+    def _is_beaten(self, bound: float, times: int = 1) -> bool:
+        """Return whether so many candidates that fit take at most as long as a bound."""
+        return sum(self._rank(each) <= (False, bound, 0) for each in self._candidates) >= times
 
     def _move_layers(self, candidate: PipelineCandidate) -> None:
         """Move one layer from a stage to another one, after the other, while that is better."""
-        is_better = True
-        while is_better:
-            is_better = False
-            for cut in _neighbours(candidate.layers):
-                found = self._try(candidate.meshes, candidate.priced, candidate.schedule, cut)
-                if self._rank(found) < self._rank(candidate):
-                    candidate, is_better = found, True
-                    break
+        better: PipelineCandidate | None = candidate
+        while better is not None:
+            candidate = better
+            moved = (replace(candidate, layers=cut, recomputing=frozenset()) for cut in _neighbours(candidate.layers))
+            tried = (self._try(each) for each in moved if (False, each.floor, 0) <= self._rank(candidate))
+            better = next((each for each in tried if self._rank(each) < self._rank(candidate)), None)
 
-    def _try(self, stages: int, priced: PricedLayers, schedule: str, cut: tuple[int, ...]) -> PipelineCandidate:
+    def _try(self, candidate: PipelineCandidate) -> PipelineCandidate:
         """Simulate a pipeline, in which the meshes that would hold too much recompute the forward phases."""
-        note_step(f"simulate {schedule} with {stages} stages")
-        candidate = self._simulated(PipelineCandidate(priced, stages, schedule, cut, frozenset()))
+        note_step(f"simulate {candidate.schedule} with {candidate.meshes} stages")
+        candidate = self._simulated(candidate)
         over = frozenset(mesh for mesh, peak in enumerate(candidate.peak_bytes) if peak > self.request.free_bytes)
-        if over and priced.trains:
+        if over and candidate.priced.trains:
             candidate = min(candidate, self._simulated(replace(candidate, recomputing=over)), key=self._rank)
         self._candidates.append(candidate)
         return candidate
@@ -307,25 +339,28 @@ class _PipelineSearch:
         return replace(candidate, seconds=timeline.seconds, peak_bytes=tuple(timeline.peak_bytes))
 
 
-def balanced_cut(priced: PricedLayers, count: int) -> tuple[int, ...]:
-    """Return the numbers of layers of `count` stages such that the longest stage is as short as possible."""
-    ends = [0.0]
-    for each in priced.layers:
-        ends.append(ends[-1] + each.forward.seconds + each.backward.seconds + each.update.seconds / priced.microbatches)
-    total = len(ends) - 1
-    best: list[tuple[float, tuple[int, ...]]] = [(ends[last], (last,)) for last in range(total + 1)]
-    for done in range(1, count):
-        best = [
-            min(
-                (
-                    (max(best[first][0], ends[last] - ends[first]), (*best[first][1], last - first))
-                    for first in range(done, last)
-                ),
-                default=(inf, ()),
-            )
-            for last in range(total + 1)
-        ]
-    return best[total][1]
+def balanced_cut(priced: PricedLayers, meshes: int, schedule: str, chunks: int) -> tuple[int, ...]:
+    """Return the numbers of layers of `chunks` stages on each mesh such that the longest stage is as short as possible.
+
+    Of equal stages, those of the mesh with the least work have one more layer.
+    """
+    count = meshes * chunks
+    places = [mesh_of_stage(schedule, stage, meshes) for stage in range(count)]
+    first, middle, last = (each.seconds(priced.microbatches) for each in priced.costs)
+    times, layers, work = [first, *[middle] * (count - 2), last], [1] * count, [0.0] * meshes
+    for stage, mesh in enumerate(places):
+        work[mesh] += times[stage]
+    for _ in range(priced.count - count):
+        stage = min(range(count), key=lambda stage: (times[stage], work[places[stage]], -stage))
+        layers[stage] += 1
+        times[stage] += middle
+        work[places[stage]] += middle
+    return tuple(layers)
+
+
+def _estimate(stages: int, place: _Place, layout: Layout) -> float:
+    """Return a number that is smaller for what is likely to take less time: the seconds of three layers."""
+    return (max(place[1]) + stages - 1) / stages * layout.solution.cost
 
 
 def _all_cuts(total: int, count: int) -> Iterator[tuple[int, ...]]:
