@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import nsmallest
-from itertools import combinations, pairwise
+from itertools import combinations, groupby, islice, pairwise, product
 from math import comb, gcd, inf, prod
 from operator import add, attrgetter, itemgetter
 from time import monotonic
@@ -47,7 +47,7 @@ from sdy.search.search_end import SearchEnd
 _Place = tuple[Mesh, tuple[int, ...]]  # where shardings are chosen: a mesh, and numbers of microbatches
 
 SHARE_OF_SHARDINGS = 0.5  # of the time
-PRICED_LAYOUTS = 3  # of each number of stages, those that are likely to be best
+PRICED_LAYOUTS = 2  # for each number of stages and of microbatches, those that are likely to be best
 ALL_CUTS = 64  # up to so many divisions into stages, all are tried
 MOST_LAYOUTS = 3  # on a mesh, each with half the memory of the one before, while memory is what limits
 REFINED = 6  # candidates whose layers move from stage to stage
@@ -102,13 +102,10 @@ class PipelineCandidate:
     @property
     def stages(self) -> list[Stage]:
         """The stages in order."""
-        priced, start = self.priced, 0
-        stages: list[Stage] = []
-        for number, count in enumerate(self.layers):
-            mesh = mesh_of_stage(self.schedule, number, self.meshes)
-            stages.append(Stage(priced.layers[start : start + count], mesh, mesh in self.recomputing))
-            start += count
-        return stages
+        layers = iter(self.priced.layers)
+        places = (mesh_of_stage(self.schedule, number, self.meshes) for number in range(len(self.layers)))
+        own = zip(self.layers, places, strict=True)
+        return [Stage(tuple(islice(layers, count)), mesh, mesh in self.recomputing) for count, mesh in own]
 
     @cached_property
     def floor(self) -> float:
@@ -207,10 +204,15 @@ class _PipelineSearch:
     def _compare(self, meshes: Mapping[int, Sequence[Mesh]], end: float) -> None:
         """Price the layers and simulate them, the most promising ones first, until nothing is left or time is up."""
         layouts: dict[_Place, Layout] = {}
+        tried: list[tuple[int, Layout, int]] = []
         with stopping_at(end):
             for turn in range(MOST_LAYOUTS):
-                layouts = dict(self._layouts(meshes, layouts, end))
-                pending = list(self._pending(meshes, layouts))
+                found, layouts, tried = self._layouts(meshes, layouts, end), {}, []
+                for _, group in groupby(found, lambda each: len(each[0][0].axes)):
+                    layouts.update(group)  # before shardings on more axes, which take longer, one has a price
+                    tried.append(next(each for each in self._pending(meshes, layouts) if each not in tried))
+                    self._simulate(*self._price(*tried[-1]))
+                pending = [each for each in self._pending(meshes, layouts) if each not in tried]
                 while pending:
                     chosen = min(pending, key=self._promise)
                     # If nothing fits on any mesh, shardings that need less memory come first.
@@ -229,12 +231,12 @@ class _PipelineSearch:
         self, meshes: Mapping[int, Sequence[Mesh]], layouts: Mapping[_Place, Layout]
     ) -> list[tuple[int, Layout, int]]:
         """Return what is priced: numbers of meshes, with shardings that are likely to be best, and of microbatches."""
-        found: list[tuple[float, int, _Place]] = []
-        for stages, on in meshes.items():
-            own = ((_estimate(stages, place, layout), stages, place) for place, layout in layouts.items())
-            found += nsmallest(PRICED_LAYOUTS, (each for each in own if each[2][0] in on), key=itemgetter(0))
-        found.sort(key=itemgetter(0))
-        return [(stages, layouts[place], count) for _, stages, place in found for count in reversed(place[1])]
+        found: list[tuple[float, int, Layout, int]] = []
+        for (stages, on), count in product(meshes.items(), self._programs):
+            own = [(place, layout) for place, layout in layouts.items() if place[0] in on and count in place[1]]
+            priced = ((_estimate(stages, place, layout, count), stages, layout, count) for place, layout in own)
+            found += nsmallest(PRICED_LAYOUTS, priced, key=itemgetter(0))
+        return [(stages, layout, count) for _, stages, layout, count in sorted(found, key=itemgetter(0))]
 
     def _promise(self, item: tuple[int, Layout, int]) -> tuple[float, float]:
         """Return a key that is smaller for what is likely to be better.
@@ -243,10 +245,8 @@ class _PipelineSearch:
         """
         stages, layout, count = item
         alike = [each for each in self._candidates if each.priced.layout is layout and each.meshes == stages]
-        if not alike:
-            return 0.0, 0.0
-        best = min(alike, key=self._rank)
-        return best.seconds, abs(count - best.priced.microbatches)
+        best = min(alike, key=self._rank, default=None)
+        return (0.0, 0.0) if best is None else (best.seconds, abs(count - best.priced.microbatches))
 
     def _price(self, stages: int, layout: Layout, count: int) -> tuple[int, PricedLayers]:
         """Return the layers on a mesh for a number of microbatches, which are priced once."""
@@ -279,7 +279,7 @@ class _PipelineSearch:
             layout = layout_on(self._programs[max(counts)], mesh, self.request.hardware, free, share)
             stages = left.pop(place)
             if layout is not None:
-                best[stages] = min(best.get(stages, inf), _estimate(stages, place, layout))
+                best[stages] = min(best.get(stages, inf), _estimate(stages, place, layout, max(counts)))
                 yield place, layout
 
     def _groups(self, mesh: Mesh) -> list[tuple[int, ...]]:
@@ -347,9 +347,8 @@ def balanced_cut(priced: PricedLayers, meshes: int, schedule: str, chunks: int) 
     count = meshes * chunks
     places = [mesh_of_stage(schedule, stage, meshes) for stage in range(count)]
     first, middle, last = (each.seconds(priced.microbatches) for each in priced.costs)
-    times, layers, work = [first, *[middle] * (count - 2), last], [1] * count, [0.0] * meshes
-    for stage, mesh in enumerate(places):
-        work[mesh] += times[stage]
+    times, layers = [first, *[middle] * (count - 2), last], [1] * count
+    work = [sum(time for time, at in zip(times, places, strict=True) if at == mesh) for mesh in range(meshes)]
     for _ in range(priced.count - count):
         stage = min(range(count), key=lambda stage: (times[stage], work[places[stage]], -stage))
         layers[stage] += 1
@@ -358,9 +357,9 @@ def balanced_cut(priced: PricedLayers, meshes: int, schedule: str, chunks: int) 
     return tuple(layers)
 
 
-def _estimate(stages: int, place: _Place, layout: Layout) -> float:
+def _estimate(stages: int, place: _Place, layout: Layout, microbatches: int) -> float:
     """Return a number that is smaller for what is likely to take less time: the seconds of three layers."""
-    return (max(place[1]) + stages - 1) / stages * layout.solution.cost
+    return (1 + (stages - 1) / microbatches) / stages * layout.solution.cost * max(place[1])
 
 
 def _all_cuts(total: int, count: int) -> Iterator[tuple[int, ...]]:

@@ -16,11 +16,12 @@ from jax.sharding import AbstractMesh
 import sdy
 from sdy import mpmd
 from sdy.cost.machines.table import HARDWARE
+from sdy.dialects.sharded_types import static_shape
 from sdy.search.pipelines import pipeline_search
 from sdy.search.pipelines.equal_layers import EqualLayers, equal_layers
 from sdy.search.pipelines.pipeline_plan import PipelinePlan
 from sdy.search.pipelines.pipeline_request import pipeline_request
-from sdy.search.pipelines.pipeline_search import PipelineCandidate
+from sdy.search.pipelines.pipeline_search import PipelineCandidate, balanced_cut
 from sdy.search.pipelines.stage_timeline import SCHEDULES
 
 LAYERS, WIDTH, ROWS = 4, 256, 1024
@@ -80,6 +81,7 @@ def all_pipelines(plan: PipelinePlan) -> list[tuple[float, int]]:
             for cut in all_cuts(LAYERS, meshes * chunks):
                 candidate = PipelineCandidate(priced, meshes, schedule, cut, frozenset())
                 timeline = candidate.timeline(plan.request.hardware)
+                assert candidate.floor <= timeline.seconds
                 found.append((timeline.seconds, max(timeline.peak_bytes)))
     return found
 
@@ -103,6 +105,27 @@ def test_memory_changes_the_choice(program: sdy.Program[Any], plan: PipelinePlan
     fitting = [seconds for seconds, peak in all_pipelines(other) if peak <= free]
     assert other.cost.seconds <= min(fitting, default=other.cost.seconds)
     assert other.bound <= other.cost.seconds
+
+
+def test_large_microbatches_are_sharded_although_small_ones_cannot_be() -> None:
+    program = sdy.from_jax(jax.jit(step), *shapes(rows=3 << 14, width=1024))
+    plan = program.search(stages=2, microbatches=[3, 4, 8], mesh="x=3", on="h100")
+    layouts = {each.microbatches: each.layout for _, each in plan.result.priced}
+    batch = [static_shape(each[0].type) for each in plan.result.three.originals].index((3 << 14, 1024))
+    batches = {count: str(layout.planned.arguments[batch]) for count, layout in layouts.items()}
+    assert batches == {3: "<@mesh, [{}, {}]>", 4: '<@mesh, [{"x"}, {}]>', 8: '<@mesh, [{"x"}, {}]>'}
+    assert layouts[4] is layouts[8]
+
+
+def test_all_meshes_of_an_interleaved_schedule_have_the_same_work() -> None:
+    program = sdy.from_jax(jax.jit(step), *shapes(layers=10))
+    plan = program.search(stages=2, microbatches=4, mesh="x=2", on="h100")
+    (_, priced), *_ = plan.result.priced
+    assert balanced_cut(priced, 2, "1F1B", 1) == (5, 5)
+    for chunks in (2, 4):
+        layers = balanced_cut(priced, 2, "Interleaved1F1B", chunks)
+        assert sum(layers[::2]) == sum(layers[1::2]) == 5
+        assert max(layers) - min(layers) == 1
 
 
 def test_weights_are_sharded_if_memory_is_short() -> None:
