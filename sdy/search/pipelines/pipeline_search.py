@@ -210,8 +210,9 @@ class _PipelineSearch:
                 found, layouts, tried = self._layouts(meshes, layouts, end), {}, []
                 for _, group in groupby(found, lambda each: len(each[0][0].axes)):
                     layouts.update(group)  # before shardings on more axes, which take longer, one has a price
-                    tried.append(next(each for each in self._pending(meshes, layouts) if each not in tried))
-                    self._simulate(*self._price(*tried[-1]))
+                    for each in [each for each in self._pending(meshes, layouts) if each not in tried][:1]:
+                        tried.append(each)
+                        self._simulate(*self._price(*each))
                 pending = [each for each in self._pending(meshes, layouts) if each not in tried]
                 while pending:
                     chosen = min(pending, key=self._promise)

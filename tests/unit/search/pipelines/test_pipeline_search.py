@@ -117,6 +117,13 @@ def test_large_microbatches_are_sharded_although_small_ones_cannot_be() -> None:
     assert layouts[4] is layouts[8]
 
 
+def test_meshes_of_more_axes_may_promise_nothing(program: sdy.Program[Any]) -> None:
+    plan = program.search(stages=2, microbatches=4, devices=16, on="h100")
+    priced = [len(each.layout.mesh.axes) for _, each in plan.result.priced]
+    assert 0 < len(priced) <= pipeline_search.PRICED_LAYOUTS
+    assert 1 in priced
+
+
 def test_all_meshes_of_an_interleaved_schedule_have_the_same_work() -> None:
     program = sdy.from_jax(jax.jit(step), *shapes(layers=10))
     plan = program.search(stages=2, microbatches=4, mesh="x=2", on="h100")
