@@ -187,7 +187,8 @@ func.func @main(%x: tensor<24x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {
     %rows = stablehlo.select %is_five, %negated, %arg0 : tensor<i1>, tensor<2x8xf32>
     %cst ="""
     local = str(program)
-    assert "%cst =" in local and "stablehlo.reduce(%arg0 init" in local
+    assert "%cst =" in local
+    assert "stablehlo.reduce(%arg0 init" in local
     changed = local.replace("stablehlo.reduce(%arg0 init", "stablehlo.reduce(%rows init").replace("%cst =", other_rows)
     wrong = replace(program, local=parse_module(changed))
     found = [verify_sizes_as_they_are(wrong, seed).verdict for seed in range(8)]
