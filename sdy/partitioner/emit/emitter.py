@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -107,6 +108,10 @@ class Emitter(OpInserter):
         """Return a constant of type `tensor<i64>`."""
         return self.constant(INDEX, [value])
 
+    def iota(self, tensor: AnyTensor, dim: int = 0) -> SSAValue:
+        """Return the index of each element along `dim`."""
+        return self.value(shape.IotaOp, [], tensor, {"iota_dimension": IntegerAttr(dim, i64)})
+
     def reshape(self, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
         """Reshape `value` to `sizes`."""
         return self.value(shape.ReshapeOp, [value], with_shape(value, sizes))
@@ -122,7 +127,9 @@ class Emitter(OpInserter):
         return self.value(shape.BroadcastInDimOp, [value], result, {"broadcast_dimensions": ints(dims)})
 
     def concatenate(self, values: Sequence[SSAValue], dim: int) -> SSAValue:
-        """Concatenate `values` along `dim`."""
+        """Concatenate `values` along `dim`; return a single one itself."""
+        if len(values) == 1:
+            return values[0]
         sizes = list(shape_of(values[0]))
         sizes[dim] = sum(shape_of(value)[dim] for value in values)
         properties: Properties = {"dimension": IntegerAttr(dim, i64)}
@@ -166,6 +173,10 @@ class Emitter(OpInserter):
     def binary(self, op_class: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Emit an elementwise op whose result has the type of its operands."""
         return self.value(op_class, [lhs, rhs], lhs.type)
+
+    def all_of(self, masks: Sequence[SSAValue]) -> SSAValue:
+        """Return the conjunction of masks."""
+        return reduce(partial(self.binary, elementwise.AndOp), masks)
 
     def convert(self, value: SSAValue, element_type: Attribute) -> SSAValue:
         """Convert the elements of `value` to another element type."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Operation, SSAValue
 
 from sdy.dialects.constants.dense import DenseElementsAttr
@@ -15,7 +15,7 @@ from sdy.dialects.sdy.ops import ConstantOp as SdyConstantOp
 from sdy.dialects.shardings import set_result_shardings, sharding_of
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import AnyTensor, shape_of
-from sdy.dialects.stablehlo.shape import ConstantOp, IotaOp
+from sdy.dialects.stablehlo.shape import ConstantOp
 from sdy.model.sharding import TensorSharding
 from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
 
@@ -82,7 +82,7 @@ def first_elements_mask(
     if sharding is not None and sharding.dims:
         dim_sharding = TensorSharding(sharding.mesh, (sharding.dims[dim],))
     numbers = TensorType(i32, [shape_of(like)[dim]])
-    index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(0, i64)}), dim_sharding)
+    index = annotated(emit.iota(numbers), dim_sharding)
     end = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [count]), numbers), dim_sharding)
     is_first = annotated(emit.compare(ComparisonDirection.LT, index, end), dim_sharding)
     return annotated(emit.broadcast(is_first, tensor_of(like), [dim]), sharding)

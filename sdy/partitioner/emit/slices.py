@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo import slicing
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
-from sdy.partitioner.emit.emitter import Emitter, Properties, ints, with_shape
+from sdy.partitioner.emit.emitter import Emitter, Properties, ints, tensor_of, with_shape
+from sdy.partitioner.on_shards.combiners import index_bounds
 
 
 def slice_at(emit: Emitter, value: SSAValue, starts: Sequence[SSAValue], sizes: Sequence[int]) -> SSAValue:
     """Slice `sizes` elements of `value`, starting at the values `starts`."""
     properties: Properties = {"slice_sizes": ints(sizes)}
     return emit.value(slicing.DynamicSliceOp, [value, *starts], with_shape(value, sizes), properties)
+
+
+def clamped_start(emit: Emitter, start: SSAValue, last: int) -> SSAValue:
+    """Clamp a start index to 0 and `last`, as StableHLO does so that a slice fits, and convert it to `tensor<i64>`."""
+    if last == 0:
+        return emit.index(0)
+    _, largest = index_bounds(tensor_of(start).element_type)
+    low, high = (emit.constant(tensor_of(start), [limit]) for limit in (0, min(last, largest)))
+    return emit.convert(emit.clamp(low, start, high), i64)
 
 
 def slice_along(emit: Emitter, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:

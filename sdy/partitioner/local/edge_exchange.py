@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.elementwise import AddOp, AndOp
-from sdy.dialects.stablehlo.shape import IotaOp
+from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.model.axis import AxisList
 from sdy.model.axis_on_mesh import replica_groups
 from sdy.model.devices.tiling import shard_coordinates
@@ -78,13 +77,10 @@ def _received(emit: Emitter, value: SSAValue, sharded: ShardedDim, part: ShardSl
 def _filled(emit: Emitter, value: SSAValue, sharded: ShardedDim, span: ExchangeSpan, filler: SSAValue) -> SSAValue:
     shard = shape_of(value)[sharded.dim]
     index_type = TensorType(i64, [shard])
-    local_index = emit.value(IotaOp, [], index_type, {"iota_dimension": IntegerAttr(0, i64)})
-    global_index = emit.binary(
-        AddOp, local_index, emit.broadcast(shard_offset(emit, sharded.axes, sharded.mesh, shard), index_type)
-    )
-    is_after_first = emit.compare(
-        ComparisonDirection.GE, global_index, emit.broadcast(emit.index(span.first), index_type)
-    )
-    is_before_end = emit.compare(ComparisonDirection.LT, global_index, emit.broadcast(emit.index(span.end), index_type))
-    inside = emit.broadcast(emit.binary(AndOp, is_after_first, is_before_end), tensor_of(value), [sharded.dim])
+    offset = shard_offset(emit, sharded.axes, sharded.mesh, shard)
+    global_index = emit.binary(AddOp, emit.iota(index_type), emit.broadcast(offset, index_type))
+    first = [(ComparisonDirection.GE, span.first)] if span.first > 0 else []
+    end = [(ComparisonDirection.LT, span.end)] if span.end < span.length * len(span.starts) else []
+    masks = [emit.compare(one, global_index, emit.broadcast(emit.index(at), index_type)) for one, at in first + end]
+    inside = emit.broadcast(emit.all_of(masks), tensor_of(value), [sharded.dim])
     return emit.select(inside, value, emit.broadcast(filler, tensor_of(value)))

@@ -1,5 +1,6 @@
 """Local form of `dynamic_update_slice`: of an unsharded update, each device writes what is in its shard.
 
+It writes its own elements elsewhere, so that the shard is updated in place.
 Source: docs/spec/06, 8.1 (G4).
 """
 
@@ -7,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from sdy.dialects.ir.op_table import OpTable
 from sdy.dialects.stablehlo import elementwise, slicing
+from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.partitioner.emit.device_position import shard_offset
 from sdy.partitioner.emit.emitter import Emitter, tensor_of
 from sdy.partitioner.emit.sharded_emitter import zero_scalar
+from sdy.partitioner.emit.slices import clamped_start, slice_at
 from sdy.partitioner.local.lowering import LocalForm, Lowering, of_shards
-from sdy.partitioner.on_shards.combiners import index_bounds
 
 FORMS = OpTable[LocalForm]()
 
@@ -25,51 +27,61 @@ FORMS = OpTable[LocalForm]()
 @FORMS.of(slicing.DynamicUpdateSliceOp)
 @of_shards
 def dynamic_update_slice(op: slicing.DynamicUpdateSliceOp, lowering: Lowering) -> None:
-    """Update the shard; along sharded dims that are updated partially, pad it by the update's size on both sides."""
+    """Update the shard; along sharded dims that are updated partially, write the part of the update that is in it."""
     global_shape, update = lowering.global_shape(op.operand), lowering.global_shape(op.update)
     counts = lowering.shardings.shard_counts(op.operand)
     partial_dims = [dim for dim, count in enumerate(counts) if count > 1 and update[dim] != global_shape[dim]]
     if partial_dims:
-        lowering.replace(op, _update_with_margin(lowering, op, global_shape, partial_dims))
+        lowering.replace(op, _updated(lowering, op, global_shape, partial_dims))
     else:
         lowering.make_local(op.result, op)
 
 
-def _update_with_margin(
+def _updated(
     lowering: Lowering, op: slicing.DynamicUpdateSliceOp, global_shape: Sequence[int], partial_dims: Sequence[int]
 ) -> SSAValue:
+    """Update a window of the shard by the elements of the update that are in it, and by its own others."""
     emit = lowering.emitter(op)
     local, update = shape_of(op.operand), shape_of(op.update)
-    margin = [size if dim in partial_dims else 0 for dim, size in enumerate(update)]
-    filler = zero_scalar(emit, op.operand)
-    padded = emit.pad(op.operand, filler, margin, margin)
+    window = [min(sizes) for sizes in zip(local, update, strict=True)]
     starts: list[SSAValue] = []
+    firsts: dict[int, SSAValue] = {}
     for dim, start in enumerate(op.start_indices):
         # An update that covers a sharded dim is sharded as well, so its local size does not limit the start.
         last = 0 if lowering.shardings.shard_count(op.update, dim) > 1 else global_shape[dim] - update[dim]
-        global_start = _clamped(emit, start, last)
+        own_start = clamped_start(emit, start, last)
         if dim in partial_dims:
-            global_start = _start_in_padded_shard(emit, lowering, op.operand, dim, global_start, margin[dim])
-        starts.append(global_start)
-    result = emit.value(slicing.DynamicUpdateSliceOp, [padded, op.update, *starts], padded.type)
-    limits = [size + before for size, before in zip(local, margin, strict=True)]
-    return emit.slice(result, margin, limits)
+            axes, mesh = lowering.shardings.dim_axes(op.operand, dim), lowering.shardings.mesh_of(op.operand).mesh
+            wanted = emit.binary(elementwise.SubtractOp, own_start, shard_offset(emit, axes, mesh, local[dim]))
+            own_start = emit.clamp(emit.index(0), wanted, emit.index(local[dim] - window[dim]))
+            firsts[dim] = emit.binary(elementwise.SubtractOp, own_start, wanted)
+        starts.append(own_start)
+    own = slice_at(emit, op.operand, starts, window)
+    written = emit.select(_is_updated(emit, own, update, firsts), _update_at(emit, op.update, window, firsts), own)
+    return emit.value(slicing.DynamicUpdateSliceOp, [op.operand, written, *starts], op.operand.type)
 
 
-def _clamped(emit: Emitter, start: SSAValue, last: int) -> SSAValue:
-    """Clamp a start index as StableHLO does, so that the update fits, and convert it to `tensor<i64>`."""
-    _, largest = index_bounds(tensor_of(start).element_type)
-    low = emit.constant(tensor_of(start), [0])
-    high = emit.constant(tensor_of(start), [min(last, largest)])
-    return emit.convert(emit.clamp(low, start, high), i64)
+def _update_at(emit: Emitter, update: SSAValue, window: Sequence[int], firsts: dict[int, SSAValue]) -> SSAValue:
+    """Return the elements of an update from `firsts` on, which may be outside of it by the size of the window."""
+    margin = [size if dim in firsts else 0 for dim, size in enumerate(window)]
+    if all(shape_of(update)[dim] == 1 for dim in firsts):
+        return update
+    starts = [emit.index(0)] * len(window)
+    for dim, first in firsts.items():
+        starts[dim] = emit.binary(elementwise.AddOp, first, emit.index(window[dim]))
+    return slice_at(emit, emit.pad(update, zero_scalar(emit, update), margin, margin), starts, window)
 
 
-def _start_in_padded_shard(
-    emit: Emitter, lowering: Lowering, operand: SSAValue, dim: int, start: SSAValue, margin: int
-) -> SSAValue:
-    """Return the start of the update in the padded shard; an update of another shard is clamped into the padding."""
-    local = shape_of(operand)[dim]
-    axes, mesh = lowering.shardings.dim_axes(operand, dim), lowering.shardings.mesh_of(operand).mesh
-    offset = shard_offset(emit, axes, mesh, local)
-    local_start = emit.binary(elementwise.AddOp, emit.binary(elementwise.SubtractOp, start, offset), emit.index(margin))
-    return emit.clamp(emit.index(0), local_start, emit.index(local + margin))
+def _is_updated(emit: Emitter, own: SSAValue, update: Sequence[int], firsts: dict[int, SSAValue]) -> SSAValue:
+    """Return a mask of the elements of a window whose positions, from `firsts` on, are in the update."""
+    masks: list[SSAValue] = []
+    for dim, first in firsts.items():
+        numbers = TensorType(i64, [shape_of(own)[dim]])
+        position = emit.broadcast(first, numbers)
+        if shape_of(own)[dim] > 1:
+            position = emit.binary(elementwise.AddOp, emit.iota(numbers), position)
+        zero, last = emit.constant(numbers, [0]), update[dim] - 1
+        nearest = emit.clamp(zero, position, emit.constant(numbers, [last])) if last else zero
+        is_in_update = emit.compare(ComparisonDirection.EQ, position, nearest)
+        masks.append(emit.broadcast(is_in_update, tensor_of(own), [dim]))
+    return emit.all_of(masks)

@@ -203,7 +203,7 @@ def with_halos(
             edge = slice_along(emit, value, dim, 0, halo.right)
             received = collective_permute(emit, edge, shift_pairs(axes, mesh, -1))
             parts.append(_filled(emit, received, filler, is_last_device, axes, mesh))
-        value = emit.concatenate(parts, dim) if len(parts) > 1 else parts[0]
+        value = emit.concatenate(parts, dim)
     return value
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
+from xdsl.dialects.builtin import ModuleOp, TensorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -21,7 +21,6 @@ from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo import elementwise
 from sdy.dialects.stablehlo.attributes.enums import ComparisonDirection
 from sdy.dialects.stablehlo.attributes.types import shape_of
-from sdy.dialects.stablehlo.shape import IotaOp
 from sdy.grammar.write import write_sharding
 from sdy.model.shape import StaticShape
 from sdy.model.sharding import DimSharding, TensorSharding
@@ -171,7 +170,7 @@ def _true_elements_mask(emit: Emitter, value: SSAValue, dim: int, facts: Padding
     if facts.is_before_reshards:
         return first_elements_mask(emit, value, dim, end, sharding)
     numbers = with_element(value, i32)
-    index = annotated(emit.value(IotaOp, [], numbers, {"iota_dimension": IntegerAttr(dim, i64)}), sharding)
+    index = annotated(emit.iota(numbers, dim), sharding)
     ends = annotated(emit.broadcast(emit.constant(TensorType(i32, []), [end]), numbers), sharding)
     return annotated(emit.compare(ComparisonDirection.LT, index, ends), sharding)
 

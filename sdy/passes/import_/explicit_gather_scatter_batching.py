@@ -279,7 +279,7 @@ def _without_component(user: Operation, indices: SSAValue, component: int, vecto
     else:
         ranges = [(start, limit) for start, limit in ((0, component), (component + 1, size)) if start < limit]
         slices = [slice_along(emit, indices, vector_dim, *bounds) for bounds in ranges]
-    return slices[0] if len(slices) == 1 else emit.concatenate(slices, vector_dim)
+    return emit.concatenate(slices, vector_dim)
 
 
 def _size(value: SSAValue, dim: int) -> int:

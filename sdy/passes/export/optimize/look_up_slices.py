@@ -40,14 +40,15 @@ from sdy.dialects.shardings import sharding_of
 from sdy.dialects.stablehlo.attributes.attrs import GatherDimensionNumbers, GatherDimensionNumbersAttr
 from sdy.dialects.stablehlo.attributes.types import element_type_of, shape_of
 from sdy.dialects.stablehlo.control import WhileOp
+from sdy.dialects.stablehlo.elementwise import AddOp
 from sdy.dialects.stablehlo.gather_scatter import FALSE, GatherOp
 from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
 from sdy.dialects.stablehlo.syntax.clauses import ints_of
 from sdy.model.sharding import UNSHARDED, TensorSharding
 from sdy.model.sharding_update import with_dim
-from sdy.partitioner.emit.emitter import Emitter, Style, ints, with_shape
+from sdy.partitioner.emit.emitter import Emitter, Properties, Style, ints, with_shape
 from sdy.partitioner.emit.sharded_emitter import annotated, sliced
-from sdy.partitioner.emit.slices import slice_along
+from sdy.partitioner.emit.slices import clamped_start, slice_along
 from sdy.partitioner.on_shards.shard_spans import parts_in_shards
 from sdy.partitioner.on_shards.value_shardings import ValueShardings
 from sdy.passes.rewriting.insertion import replace_by, replace_op
@@ -98,14 +99,18 @@ def _sliced_shards(op: Slice, shardings: ValueShardings) -> list[int]:
 def _looked_up_dim(op: Slice, dims: Sequence[int], shardings: ValueShardings) -> int | None:
     """Return the only sharded dim that is sliced, if the slice has one element of it, and each shard as many.
 
-    Or if it has several elements next to each other that are not to be sharded, or fewer of them than shards.
+    Or if it has several elements next to each other that are not to be sharded, or fewer of them than shards; at a
+    start that is not known, fewer than a shard, which moves otherwise.
     """
     if len(dims) != 1 or codec_of(element_type_of(op.operand)) is None:
         return None  # quantized elements cannot be added up
     (dim,) = dims
     sizes, kept, counts = shape_of(op.operand), shape_of(op.result), shardings.shard_counts(op.operand)
     is_whole = not shardings.dim_axes(op.result, dim) or kept[dim] < counts[dim]
-    is_range = isinstance(op, SliceOp) and ints_of(op.strides)[dim] == 1 and sizes[dim] % counts[dim] == 0
+    if isinstance(op, SliceOp):
+        is_range = ints_of(op.strides)[dim] == 1 and sizes[dim] % counts[dim] == 0
+    else:
+        is_range = kept[dim] * counts[dim] < sizes[dim]
     return dim if kept[dim] == 1 or (is_range and is_whole) else None
 
 
@@ -133,9 +138,9 @@ def _look_up(op: Slice, dim: int, shards: int) -> None:
     operand = _sliced_along(emit, op, op.operand, {dim}, sharding_of(op.operand))
     count = shape_of(op.result)[dim]
     if isinstance(op, DynamicSliceOp):
-        found = _element(emit, operand, dim, emit.reshape(op.start_indices[dim], [1]))
+        found = _elements_from(emit, operand, dim, op.start_indices[dim], count)
     elif count == 1:
-        found = _element(emit, operand, dim, emit.constant(TensorType(i64, [1]), [ints_of(op.start_indices)[dim]]))
+        found = _gathered(emit, operand, dim, emit.constant(TensorType(i64, [1]), [ints_of(op.start_indices)[dim]]))
     else:
         found = _elements(emit, operand, dim, shards, ints_of(op.start_indices)[dim], count)
     target = sharding_of(op.result)
@@ -193,24 +198,31 @@ def _elements(emit: Emitter, operand: SSAValue, dim: int, shards: int, start: in
     for shard, first, end in parts_in_shards(start, count, size):
         part = slice_along(emit, split, dim + 1, first, end)
         part = part if part is split else annotated(part, by_shard)
-        found = annotated(_element(emit, part, dim, emit.constant(TensorType(i64, [1]), [shard])), unsharded)
+        found = annotated(_gathered(emit, part, dim, emit.constant(TensorType(i64, [1]), [shard])), unsharded)
         part_sizes = [*sizes[:dim], end - first, *sizes[dim + 1 :]]
         parts.append(annotated(emit.reshape(found, part_sizes), with_dim(sharding, dim, UNSHARDED)))
-    return parts[0] if len(parts) == 1 else emit.concatenate(parts, dim)
+    return emit.concatenate(parts, dim)
 
 
-def _element(emit: Emitter, operand: SSAValue, dim: int, index: SSAValue) -> SSAValue:
-    """Return the element at an index along a dim, as a gather of one slice."""
-    kept = list(shape_of(operand))
-    kept[dim] = 1
-    numbers = GatherDimensionNumbers(offset_dims=tuple(range(len(kept))), start_index_map=(dim,), index_vector_dim=0)
-    return emit.value(
-        GatherOp,
-        [operand, index],
-        with_shape(operand, kept),
-        {
-            "dimension_numbers": GatherDimensionNumbersAttr(numbers),
-            "slice_sizes": ints(kept),
-            "indices_are_sorted": FALSE,
-        },
-    )
+def _elements_from(emit: Emitter, operand: SSAValue, dim: int, start: SSAValue, count: int) -> SSAValue:
+    """Return `count` elements along a dim from a start on, which is clamped so that there are as many."""
+    if count == 1:
+        return _gathered(emit, operand, dim, emit.reshape(start, [1]))  # which clamps indices itself
+    first = clamped_start(emit, start, shape_of(operand)[dim] - count)
+    numbers = TensorType(i64, [count])
+    return _gathered(emit, operand, dim, emit.binary(AddOp, emit.iota(numbers), emit.broadcast(first, numbers)))
+
+
+def _gathered(emit: Emitter, operand: SSAValue, dim: int, indices: SSAValue) -> SSAValue:
+    """Return the elements at some indices along a dim, as a gather of one slice, or of one for each."""
+    sizes, count = list(shape_of(operand)), shape_of(indices)[0]
+    batched = () if count == 1 else (dim,)
+    offset_dims = tuple(each for each in range(len(sizes)) if each not in batched)
+    numbers = GatherDimensionNumbers(offset_dims, batched, start_index_map=(dim,), index_vector_dim=len(batched))
+    properties: Properties = {
+        "dimension_numbers": GatherDimensionNumbersAttr(numbers),
+        "slice_sizes": ints([*sizes[:dim], 1, *sizes[dim + 1 :]]),
+        "indices_are_sorted": FALSE,
+    }
+    found = with_shape(operand, [*sizes[:dim], count, *sizes[dim + 1 :]])
+    return emit.value(GatherOp, [operand, indices], found, properties)

@@ -100,6 +100,10 @@ class Mask:
         """Return whether the mask is true at a position, on each device."""
         return shortened([_is_true(toggles, 0 if self.dim is None else position) for toggles in self.toggles])
 
+    def holds(self, size: int, choice: bool) -> tuple[bool, ...]:
+        """Return whether the mask is `choice` at any of the first `size` positions, on each device."""
+        return shortened([any(_is_true(each, at) is choice for at in {0, *each} if at < size) for each in self.toggles])
+
 
 Known = Numbers | Mask
 

@@ -6,7 +6,7 @@
     after   %4 = concatenate %1, %rest
 
 Exchanges between shards are emitted op by op, each with masks of its own; `jnp.roll` of a sharded dim is two slices and
-a concatenation. Slices, and what permutes send, are resolved in the same way.
+a concatenation. Slices, what permutes send, and what devices choose, are resolved in the same way.
 Requires and ensures: the program of one device.
 """
 
@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from sdy.dialects.constants.dense import DenseElementsAttr
+from sdy.dialects.facts.traits import is_elementwise
 from sdy.dialects.ir.fast_ops import replace_uses
 from sdy.dialects.ir.walk import pre_order
 from sdy.dialects.sharded_types import static_shape
@@ -28,8 +29,7 @@ from sdy.dialects.stablehlo.attributes.attrs import has_channel
 from sdy.dialects.stablehlo.attributes.types import shape_of
 from sdy.dialects.stablehlo.collectives import CollectivePermuteOp
 from sdy.dialects.stablehlo.elementwise import SelectOp
-from sdy.dialects.stablehlo.gather_scatter import GatherOp
-from sdy.dialects.stablehlo.slicing import DynamicSliceOp, SliceOp
+from sdy.dialects.stablehlo.slicing import SliceOp
 from sdy.partitioner.emit.device_position import device_mask, device_number
 from sdy.partitioner.emit.emitter import Emitter, Style, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along, sliced_dim
@@ -44,6 +44,7 @@ from sdy.passes.export.selects.origins import (
 from sdy.passes.rewriting.dead_code import erase_dead_ops
 from sdy.passes.rewriting.op_order import forget_order, keep_order, op_order
 
+MOST_ELEMENTWISE = 4  # ops, one after the other, that compute an operand
 MOST_CHOSEN = 4  # two origins, and the zeros of what permutes do not send
 
 
@@ -78,53 +79,67 @@ class _Resolver:
     def __init__(self, style: Style) -> None:
         self._style = style
         counts_replicas = style.counts_replicas
-        self._origins = Origins(KnownValues(counts_replicas=counts_replicas), counts_replicas=counts_replicas)
+        self._known = KnownValues(counts_replicas=counts_replicas)
+        self._origins = Origins(self._known, counts_replicas=counts_replicas)
 
     def resolve(self, op: Operation) -> bool:
         """Resolve an op if it becomes less work; return whether it did."""
+        is_changed = False
         match op:
             case SelectOp():
+                is_changed = self._resolve_selected(op)
                 found = self._segments(op.result, (True,))
-                is_less = found is not None and self._is_less_work(op, *found)
+                is_less = found is not None and self._is_less_work(op, is_changed, *found)
             case SliceOp() if sliced_dim(op) is not None:
                 found = self._segments(op.result, (True,))
                 is_less = found is not None and len(found[1]) == 1 and not _is_slice_of(op, *found)
             case CollectivePermuteOp():
-                return self._resolve_sent(op)
+                sends = self._origins.sends(op)
+                return sends is not None and self._resolve_operand(op, 0, sends)
             case _:
                 return False
         if found is None or not is_less:
-            return False
+            return is_changed
         replace_uses(op.result, self._emitted(op, op.result, *found))
         return True
 
-    def _is_less_work(self, op: SelectOp, dim: int, segments: Segments) -> bool:
-        """Return whether fewer elements are selected than by the op, or no longer at starts that devices look up.
+    def _is_less_work(self, op: SelectOp, is_changed: bool, dim: int, segments: Segments) -> bool:
+        """Return whether fewer elements are selected than by the op, or what it chooses from `is_changed`.
 
-        No more elements may be concatenated.
+        No more elements may be concatenated. What a device chooses at all positions is looked up.
         """
-        if len(segments) == 1 and any(isinstance(each.owner, GatherOp | DynamicSliceOp) for each in op.operands[1:]):
+        mask = self._known.mask(op.pred)
+        if len(segments) == 1 and (is_changed or (mask is not None and mask.dim is not None)):
             return True
         selected = sum(segment.end - segment.start for segment, choices in segments if len(choices) > 1)
         if selected == segments[-1][0].end:
             return False
         return len(segments) == 1 or any(len(self._origins.of(each, dim)) > 1 for each in (op.on_true, op.on_false))
 
-    def _resolve_sent(self, op: CollectivePermuteOp) -> bool:
-        """Replace the operand of a permute by what it is on the devices that send it."""
-        sends = self._origins.sends(op)
-        found = None if sends is None else self._segments(op.operand, sends)
-        if found is None or len(found[1]) > 1:
+    def _resolve_selected(self, op: SelectOp) -> bool:
+        """Replace what a select chooses from by what it is on the devices that choose it."""
+        mask = self._known.mask(op.pred)
+        if mask is None:
             return False
-        ((_, choices),) = found[1]
-        origin = choices[0][0]
-        if len(choices) > 1 or not isinstance(origin, Moved) or origin.value is op.operand:
+        size = 1 if mask.dim is None else shape_of(op.result)[mask.dim]
+        chosen = enumerate((mask.holds(size, choice) for choice in (True, False)), 1)
+        return True in [self._resolve_operand(op, index, devices) for index, devices in chosen]
+
+    def _resolve_operand(
+        self, op: Operation, index: int, needed: tuple[bool, ...], depth: int = MOST_ELEMENTWISE
+    ) -> bool:
+        """Replace an operand, or what it is computed from element by element, by what it is on the devices in need."""
+        value = op.operands[index]
+        producer, found = value.owner, self._segments(value, needed)
+        if found is not None and len(found[1]) == 1:
+            ((_, ((origin, devices), *_)),) = found[1]
+            is_slice = isinstance(producer, SliceOp) and _is_slice_of(producer, *found)
+            if devices is None and isinstance(origin, Moved) and origin.value is not value and not is_slice:
+                op.operands[index] = self._emitted(op, value, *found)
+                return True
+        if not (depth and isinstance(producer, Operation) and is_elementwise(producer) and value.has_one_use()):
             return False
-        sliced = op.operand.owner
-        if isinstance(sliced, SliceOp) and _is_slice_of(sliced, *found):
-            return False
-        op.operands[0] = self._emitted(op, op.operand, *found)
-        return True
+        return True in [self._resolve_operand(producer, at, needed, depth - 1) for at in range(len(producer.operands))]
 
     def _segments(self, value: SSAValue, needed: tuple[bool, ...]) -> tuple[int, Segments] | None:
         """Return the dim of the segments of a value, and the segments with at most two origins on the devices in need.
@@ -169,7 +184,7 @@ class _Resolver:
         """Return a value made of segments."""
         emit = Emitter(before, self._style)
         parts = [self._part(emit, value, dim, segment, choices) for segment, choices in segments]
-        return parts[0] if len(parts) == 1 else emit.concatenate(parts, dim)
+        return emit.concatenate(parts, dim)
 
     def _part(self, emit: Emitter, value: SSAValue, dim: int, segment: Segment, choices: Sequence[Choice]) -> SSAValue:
         parts = list(_parts(emit, value, dim, segment, [origin for origin, _ in choices]))

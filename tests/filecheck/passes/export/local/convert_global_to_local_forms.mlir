@@ -1,4 +1,4 @@
-// Slices and pads from a table of starts, updates with room on both sides, initial values on one device alone,
+// Slices and pads from a table of starts, updates of a window, initial values on one device alone,
 // unless they may be combined several times.
 // RUN: sdy-opt %s --sdy-convert-global-to-local | filecheck %s
 
@@ -61,26 +61,38 @@ func.func private @declared(tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x
 // CHECK-NEXT: return %5 : tensor<6xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: func.func @update(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %arg1: tensor<3xf32>, %arg2: tensor<i32>) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
-// CHECK-NEXT: %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-// CHECK-NEXT: %0 = stablehlo.pad %arg0, %cst, low = [3], high = [3], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<10xf32>
 // CHECK-NEXT: %c = stablehlo.constant dense<0> : tensor<i32>
 // CHECK-NEXT: %c_0 = stablehlo.constant dense<5> : tensor<i32>
-// CHECK-NEXT: %1 = stablehlo.clamp %c, %arg2, %c_0 : tensor<i32>
-// CHECK-NEXT: %2 = stablehlo.convert %1 : (tensor<i32>) -> tensor<i64>
-// CHECK-NEXT: %3 = stablehlo.partition_id : tensor<ui32>
-// CHECK-NEXT: %4 = stablehlo.convert %3 : (tensor<ui32>) -> tensor<i64>
+// CHECK-NEXT: %0 = stablehlo.clamp %c, %arg2, %c_0 : tensor<i32>
+// CHECK-NEXT: %1 = stablehlo.convert %0 : (tensor<i32>) -> tensor<i64>
+// CHECK-NEXT: %2 = stablehlo.partition_id : tensor<ui32>
+// CHECK-NEXT: %3 = stablehlo.convert %2 : (tensor<ui32>) -> tensor<i64>
 // CHECK-NEXT: %c_1 = stablehlo.constant dense<[0, 4]> : tensor<2xi64>
-// CHECK-NEXT: %5 = stablehlo.dynamic_slice %c_1, %4, sizes = [1] : (tensor<2xi64>, tensor<i64>) -> tensor<1xi64>
-// CHECK-NEXT: %6 = stablehlo.reshape %5 : (tensor<1xi64>) -> tensor<i64>
-// CHECK-NEXT: %7 = stablehlo.subtract %2, %6 : tensor<i64>
-// CHECK-NEXT: %c_2 = stablehlo.constant dense<3> : tensor<i64>
-// CHECK-NEXT: %8 = stablehlo.add %7, %c_2 : tensor<i64>
-// CHECK-NEXT: %c_3 = stablehlo.constant dense<0> : tensor<i64>
-// CHECK-NEXT: %c_4 = stablehlo.constant dense<7> : tensor<i64>
-// CHECK-NEXT: %9 = stablehlo.clamp %c_3, %8, %c_4 : tensor<i64>
-// CHECK-NEXT: %10 = stablehlo.dynamic_update_slice %0, %arg1, %9 : (tensor<10xf32>, tensor<3xf32>, tensor<i64>) -> tensor<10xf32>
-// CHECK-NEXT: %11 = stablehlo.slice %10 [3:7] : (tensor<10xf32>) -> tensor<4xf32>
-// CHECK-NEXT: return %11 : tensor<4xf32>
+// CHECK-NEXT: %4 = stablehlo.dynamic_slice %c_1, %3, sizes = [1] : (tensor<2xi64>, tensor<i64>) -> tensor<1xi64>
+// CHECK-NEXT: %5 = stablehlo.reshape %4 : (tensor<1xi64>) -> tensor<i64>
+// CHECK-NEXT: %6 = stablehlo.subtract %1, %5 : tensor<i64>
+// CHECK-NEXT: %c_2 = stablehlo.constant dense<0> : tensor<i64>
+// CHECK-NEXT: %c_3 = stablehlo.constant dense<1> : tensor<i64>
+// CHECK-NEXT: %7 = stablehlo.clamp %c_2, %6, %c_3 : tensor<i64>
+// CHECK-NEXT: %8 = stablehlo.subtract %7, %6 : tensor<i64>
+// CHECK-NEXT: %9 = stablehlo.dynamic_slice %arg0, %7, sizes = [3] : (tensor<4xf32>, tensor<i64>) -> tensor<3xf32>
+// CHECK-NEXT: %10 = stablehlo.broadcast_in_dim %8, dims = [] : (tensor<i64>) -> tensor<3xi64>
+// CHECK-NEXT: %11 = stablehlo.iota dim = 0 : tensor<3xi64>
+// CHECK-NEXT: %12 = stablehlo.add %11, %10 : tensor<3xi64>
+// CHECK-NEXT: %c_4 = stablehlo.constant dense<0> : tensor<3xi64>
+// CHECK-NEXT: %c_5 = stablehlo.constant dense<2> : tensor<3xi64>
+// CHECK-NEXT: %13 = stablehlo.clamp %c_4, %12, %c_5 : tensor<3xi64>
+// CHECK-NEXT: %14 = stablehlo.compare EQ, %12, %13 : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi1>
+// CHECK-NEXT: %15 = stablehlo.broadcast_in_dim %14, dims = [0] : (tensor<3xi1>) -> tensor<3xi1>
+// CHECK-NEXT: %c_6 = stablehlo.constant dense<0> : tensor<i64>
+// CHECK-NEXT: %c_7 = stablehlo.constant dense<3> : tensor<i64>
+// CHECK-NEXT: %16 = stablehlo.add %8, %c_7 : tensor<i64>
+// CHECK-NEXT: %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT: %17 = stablehlo.pad %arg1, %cst, low = [3], high = [3], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<9xf32>
+// CHECK-NEXT: %18 = stablehlo.dynamic_slice %17, %16, sizes = [3] : (tensor<9xf32>, tensor<i64>) -> tensor<3xf32>
+// CHECK-NEXT: %19 = stablehlo.select %15, %18, %9 : tensor<3xi1>, tensor<3xf32>
+// CHECK-NEXT: %20 = stablehlo.dynamic_update_slice %arg0, %19, %7 : (tensor<4xf32>, tensor<3xf32>, tensor<i64>) -> tensor<4xf32>
+// CHECK-NEXT: return %20 : tensor<4xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: func.func @init(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}, %arg1: tensor<f32>) -> tensor<f32> {
 // CHECK-NEXT: %0 = stablehlo.partition_id : tensor<ui32>

@@ -23,6 +23,20 @@ func.func @two_shards(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}
   return %0 : tensor<8x3xf32>
 }
 
+// At a start that is not known, each element is looked up, if there are fewer than in a shard.
+// CHECK-LABEL: func.func @at_an_index
+// CHECK:      %[[START:.*]] = stablehlo.clamp %{{.*}}, %arg1, %{{.*}} : tensor<i32>
+// CHECK:      %[[POSITIONS:.*]] = stablehlo.add %{{.*}}, %{{.*}} : tensor<3xi64>
+// CHECK-NEXT: "stablehlo.gather"(%arg0, %[[POSITIONS]]) {{.*}}offset_dims = [0], collapsed_slice_dims = [1], {{.*}} -> tensor<8x3xf32>
+// CHECK:      stablehlo.dynamic_slice %{{.*}}, %arg1, %arg1, sizes = [8, 16]
+func.func @at_an_index(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>}, %i: tensor<i32>)
+    -> (tensor<8x3xf32>, tensor<8x16xf32>) {
+  %0 = stablehlo.dynamic_slice %a, %i, %i, sizes = [8, 3] : (tensor<8x64xf32>, tensor<i32>, tensor<i32>) -> tensor<8x3xf32>
+  %b = stablehlo.negate %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {"x"}]>]>} : tensor<8x64xf32>
+  %1 = stablehlo.dynamic_slice %b, %i, %i, sizes = [8, 16] : (tensor<8x64xf32>, tensor<i32>, tensor<i32>) -> tensor<8x16xf32>
+  return %0, %1 : tensor<8x3xf32>, tensor<8x16xf32>
+}
+
 // The dim that is not sharded is sliced first, then that of four elements per shard, of which two stay on each device.
 // CHECK-LABEL: func.func @in_steps
 // CHECK-NEXT: %0 = stablehlo.slice %arg0 [0:8, 0:16, 2:4] {sdy.sharding = #sdy.sharding_per_value<[<@n, [{"x"}, {"y"}, {}]>]>}

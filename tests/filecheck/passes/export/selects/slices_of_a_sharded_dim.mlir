@@ -60,8 +60,8 @@ func.func @two_rows_of_a_shard(%a: tensor<16x3xf32> {sdy.sharding = #sdy.shardin
 }
 // CHECK-LABEL: func.func @two_rows_of_a_shard(%arg0: tensor<4x3xf32>) -> tensor<2x3xf32> {
 // CHECK-NEXT: %[[V0:.*]] = stablehlo.reshape %arg0 : (tensor<4x3xf32>) -> tensor<1x4x3xf32>
-// CHECK-NEXT: %[[V1:.*]] = stablehlo.slice %[[V0]] [0:1, 0:2, 0:3] : (tensor<1x4x3xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT: %[[CST:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<1x2x3xf32>
+// CHECK-NEXT: %[[V1:.*]] = stablehlo.slice %[[V0]] [0:1, 0:2, 0:3] : (tensor<1x4x3xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT: %[[V2:.*]] = stablehlo.partition_id : tensor<ui32>
 // CHECK-NEXT: %[[V3:.*]] = stablehlo.convert %[[V2]] : (tensor<ui32>) -> tensor<i64>
 // CHECK-NEXT: %[[C:.*]] = stablehlo.constant dense<[true, false, true]> : tensor<3xi1>
