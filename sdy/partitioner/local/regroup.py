@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from xdsl.ir import SSAValue
 
@@ -15,7 +16,7 @@ from sdy.partitioner.emit.device_position import device_index, device_number
 from sdy.partitioner.emit.emitter import Emitter, tensor_of, with_shape
 from sdy.partitioner.emit.slices import slice_along, slice_at
 from sdy.partitioner.local.edge_exchange import ShardedDim
-from sdy.partitioner.on_shards.regrouping import Permute, PerShard, Regrouping, ShardCopy
+from sdy.partitioner.on_shards.regrouping import Permute, PerShard, Regrouping
 
 
 class RegroupingEmitter:
@@ -43,11 +44,14 @@ class RegroupingEmitter:
 
     def assembled(self, available: SSAValue, plan: Regrouping) -> SSAValue:
         """Return the shard of the result of a plan."""
-        if len(plan.copies) == 1 and plan.copies[0].length == plan.shard:
-            return self._slice_at(available, plan.copies[0].starts, plan.shard)
+        parts = (self._slice_at(available, copy.starts, copy.length) for copy in plan.copies)
+        ends = [0, *accumulate(copy.length for copy in plan.copies)]
+        if ends[-1] == plan.shard and [set(each.targets) for each in plan.copies] == [{end} for end in ends[:-1]]:
+            return self._emit.concatenate(list(parts), self._dim)
         result = self._zeros(available, max(max(copy.targets) + copy.length for copy in plan.copies))
-        for copy in plan.copies:
-            result = self._copied(result, available, copy)
+        for copy, part in zip(plan.copies, parts, strict=True):
+            operands = [result, part, *self._starts(copy.targets, len(shape_of(result)))]
+            result = self._emit.value(DynamicUpdateSliceOp, operands, result.type)
         return slice_along(self._emit, result, self._dim, 0, plan.shard)
 
     def _filled(self, like: SSAValue, length: int) -> SSAValue:
@@ -62,11 +66,6 @@ class RegroupingEmitter:
     def _permuted(self, own: SSAValue, permute: Permute) -> SSAValue:
         pairs = [(group[sender], group[receiver]) for group in self._groups for sender, receiver in permute.pairs]
         return collective_permute(self._emit, self._slice_at(own, permute.starts, permute.length), pairs)
-
-    def _copied(self, result: SSAValue, available: SSAValue, copy: ShardCopy) -> SSAValue:
-        slice_ = self._slice_at(available, copy.starts, copy.length)
-        operands = [result, slice_, *self._starts(copy.targets, len(shape_of(result)))]
-        return self._emit.value(DynamicUpdateSliceOp, operands, result.type)
 
     def _slice_at(self, value: SSAValue, starts: PerShard, length: int) -> SSAValue:
         """Return `length` elements of `value` along the dim, starting at the index of this device in `starts`."""

@@ -17,7 +17,6 @@ func.func @main(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {
 
 // -----
 
-// An expert would concatenate the two halves rather than write them into zeros.
 module @along_a_sharded_dim {
 sdy.mesh @m = <["x"=4]>
 func.func @main(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>},
@@ -45,24 +44,18 @@ func.func @main(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>},
 // CHECK-NEXT: %9 = stablehlo.dynamic_slice %2, %8, sizes = [16] : (tensor<32xf32>, tensor<i64>) -> tensor<16xf32>
 // CHECK-NEXT{LITERAL}: %10 = "stablehlo.collective_permute"(%9) <{channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, source_target_pairs = dense<[[1, 2], [2, 3], [3, 1]]> : tensor<3x2xi64>}> : (tensor<16xf32>) -> tensor<16xf32>
 // CHECK-NEXT: %11 = stablehlo.concatenate %2, %6, %10, dim = 0 : (tensor<32xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<64xf32>
-// CHECK-NEXT: %cst = stablehlo.constant dense<0.000000e+00> : tensor<32xf32>
 // CHECK-NEXT: %c_3 = stablehlo.constant dense<0> : tensor<i64>
 // CHECK-NEXT: %c_4 = stablehlo.constant dense<[0, 32, 32, 48]> : tensor<4xi64>
 // CHECK-NEXT: %12 = stablehlo.dynamic_slice %c_4, %1, sizes = [1] : (tensor<4xi64>, tensor<i64>) -> tensor<1xi64>
 // CHECK-NEXT: %13 = stablehlo.reshape %12 : (tensor<1xi64>) -> tensor<i64>
 // CHECK-NEXT: %14 = stablehlo.dynamic_slice %11, %13, sizes = [16] : (tensor<64xf32>, tensor<i64>) -> tensor<16xf32>
 // CHECK-NEXT: %c_5 = stablehlo.constant dense<0> : tensor<i64>
-// CHECK-NEXT: %c_6 = stablehlo.constant dense<0> : tensor<i64>
-// CHECK-NEXT: %15 = stablehlo.dynamic_update_slice %cst, %14, %c_6 : (tensor<32xf32>, tensor<16xf32>, tensor<i64>) -> tensor<32xf32>
-// CHECK-NEXT: %c_7 = stablehlo.constant dense<0> : tensor<i64>
-// CHECK-NEXT: %c_8 = stablehlo.constant dense<[32, 48, 48, 16]> : tensor<4xi64>
-// CHECK-NEXT: %16 = stablehlo.dynamic_slice %c_8, %1, sizes = [1] : (tensor<4xi64>, tensor<i64>) -> tensor<1xi64>
-// CHECK-NEXT: %17 = stablehlo.reshape %16 : (tensor<1xi64>) -> tensor<i64>
-// CHECK-NEXT: %18 = stablehlo.dynamic_slice %11, %17, sizes = [16] : (tensor<64xf32>, tensor<i64>) -> tensor<16xf32>
-// CHECK-NEXT: %c_9 = stablehlo.constant dense<0> : tensor<i64>
-// CHECK-NEXT: %c_10 = stablehlo.constant dense<16> : tensor<i64>
-// CHECK-NEXT: %19 = stablehlo.dynamic_update_slice %15, %18, %c_10 : (tensor<32xf32>, tensor<16xf32>, tensor<i64>) -> tensor<32xf32>
-// CHECK-NEXT: return %19 : tensor<32xf32>
+// CHECK-NEXT: %c_6 = stablehlo.constant dense<[32, 48, 48, 16]> : tensor<4xi64>
+// CHECK-NEXT: %15 = stablehlo.dynamic_slice %c_6, %1, sizes = [1] : (tensor<4xi64>, tensor<i64>) -> tensor<1xi64>
+// CHECK-NEXT: %16 = stablehlo.reshape %15 : (tensor<1xi64>) -> tensor<i64>
+// CHECK-NEXT: %17 = stablehlo.dynamic_slice %11, %16, sizes = [16] : (tensor<64xf32>, tensor<i64>) -> tensor<16xf32>
+// CHECK-NEXT: %18 = stablehlo.concatenate %14, %17, dim = 0 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+// CHECK-NEXT: return %18 : tensor<32xf32>
 
 // -----
 
