@@ -45,6 +45,7 @@ from sdy.search.pipelines.stage_timeline import SCHEDULES, Stage, StageTimeline
 from sdy.search.search_end import SearchEnd
 
 _Place = tuple[Mesh, tuple[int, ...]]  # where shardings are chosen: a mesh, and numbers of microbatches
+_Priced = tuple[int, Layout, int]  # a number of meshes, shardings, and a number of microbatches
 
 SHARE_OF_SHARDINGS = 0.5  # of the time
 PRICED_LAYOUTS = 2  # for each number of stages and of microbatches, those that are likely to be best
@@ -204,16 +205,16 @@ class _PipelineSearch:
     def _compare(self, meshes: Mapping[int, Sequence[Mesh]], end: float) -> None:
         """Price the layers and simulate them, the most promising ones first, until nothing is left or time is up."""
         layouts: dict[_Place, Layout] = {}
-        tried: list[tuple[int, Layout, int]] = []
         with stopping_at(end):
             for turn in range(MOST_LAYOUTS):
-                found, layouts, tried = self._layouts(meshes, layouts, end), {}, []
+                found, layouts = self._layouts(meshes, layouts, end), {}
+                tried: list[_Priced] = []
                 for _, group in groupby(found, lambda each: len(each[0][0].axes)):
                     layouts.update(group)  # before shardings on more axes, which take longer, one has a price
-                    for each in [each for each in self._pending(meshes, layouts) if each not in tried][:1]:
-                        tried.append(each)
-                        self._simulate(*self._price(*each))
-                pending = [each for each in self._pending(meshes, layouts) if each not in tried]
+                    for first in self._pending(meshes, layouts, tried)[:1]:
+                        tried.append(first)
+                        self._simulate(*self._price(*first))
+                pending = self._pending(meshes, layouts, tried)
                 while pending:
                     chosen = min(pending, key=self._promise)
                     # If nothing fits on any mesh, shardings that need less memory come first.
@@ -229,17 +230,21 @@ class _PipelineSearch:
                 self._move_layers(candidate)
 
     def _pending(
-        self, meshes: Mapping[int, Sequence[Mesh]], layouts: Mapping[_Place, Layout]
-    ) -> list[tuple[int, Layout, int]]:
-        """Return what is priced: numbers of meshes, with shardings that are likely to be best, and of microbatches."""
+        self, meshes: Mapping[int, Sequence[Mesh]], layouts: Mapping[_Place, Layout], tried: Sequence[_Priced]
+    ) -> list[_Priced]:
+        """Return what is priced: numbers of meshes, with shardings that are likely to be best, and of microbatches.
+
+        What was tried is left out.
+        """
         found: list[tuple[float, int, Layout, int]] = []
         for (stages, on), count in product(meshes.items(), self._programs):
             own = [(place, layout) for place, layout in layouts.items() if place[0] in on and count in place[1]]
             priced = ((_estimate(stages, place, layout, count), stages, layout, count) for place, layout in own)
             found += nsmallest(PRICED_LAYOUTS, priced, key=itemgetter(0))
-        return [(stages, layout, count) for _, stages, layout, count in sorted(found, key=itemgetter(0))]
+        likely = ((stages, layout, count) for _, stages, layout, count in sorted(found, key=itemgetter(0)))
+        return [each for each in likely if each not in tried]
 
-    def _promise(self, item: tuple[int, Layout, int]) -> tuple[float, float]:
+    def _promise(self, item: _Priced) -> tuple[float, float]:
         """Return a key that is smaller for what is likely to be better.
 
         One number of microbatches comes first for all shardings; then those close to the best one so far.
